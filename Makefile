@@ -1,0 +1,50 @@
+# Two commands need nothing but Python, git and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+BIN := $(VENV)/bin
+# Two test processes share two cores; each keeps to one BLAS thread.
+ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-oldest lint picture clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m covey.demo
+
+test: lint
+	$(ONE_THREAD) $(BIN)/python -m pytest --doctest-modules -n 2
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests docs
+	$(BIN)/ruff format --check src tests docs
+	$(BIN)/mypy
+
+# The same suite on the oldest supported versions of what covey stands on.
+test-oldest: $(OLDEST)/.test
+	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest --doctest-modules -n 2
+
+picture: $(VENV)/.docs
+	$(BIN)/python docs/picture.py
+
+clean:
+	rm -rf $(VENV) $(OLDEST)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli]"
+	touch $@
+
+$(VENV)/.test: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,docs]"
+	touch $@
+
+$(OLDEST)/.test: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test]" -c tests/oldest.txt
+	touch $@

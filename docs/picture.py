@@ -1,0 +1,74 @@
+"""Draws the README's picture: ``make picture`` writes docs/flock.png."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_wine
+
+from covey import SubsetEnsembleClassifier, make_quarter_circle
+
+BLUE, ORANGE, INK, PALE = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2"
+
+
+def draw_boundaries(ax):
+    """Members of a flock on the paper's square, and the line that their product draws."""
+    X, y = make_quarter_circle(20, random_state=2)
+    flock = SubsetEnsembleClassifier.paper(n_estimators=6, select_size=None, random_state=2)
+    flock.fit(X, y)
+    for label, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
+        ax.scatter(*X[y == label].T, s=26, c=colour, marker=marker, alpha=0.75, linewidths=0)
+    angle = np.linspace(0, np.pi / 2, 200)
+    ax.plot(np.cos(angle), np.sin(angle), color=INK, ls=":", lw=1.5, label="true boundary")
+    x1 = np.array([0.0, 1.0])
+
+    def line(member, **style):
+        (a, b), c = member.coef_[1] - member.coef_[0], np.diff(member.intercept_)[0]
+        ax.plot(x1, -(a * x1 + c) / b, **style)
+
+    for number, member in enumerate(flock.estimators_):
+        line(member, color="#8a95a3", lw=1, label="members" if number == 0 else None)
+    line(flock.collapse(), color=INK, lw=2.2, label="fused: product")
+    ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 1], yticks=[0, 1])
+    ax.set_xlabel("$x_1$", labelpad=-8)
+    ax.set_ylabel("$x_2$", labelpad=-8)
+    ax.legend(loc="lower left", fontsize=8, framealpha=0.95)
+    ax.set_title("grow and fuse: six linear members", fontsize=10, loc="left")
+
+
+def draw_subsets(ax):
+    """Which member looks at which feature."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    flock = SubsetEnsembleClassifier.paper(n_estimators=12, select_size=None, random_state=0)
+    flock.fit(X, y)
+    weight = np.ptp(flock.coef_, axis=1) * flock.scale_
+    order = np.argsort(-flock.feature_importances_)
+    shown = np.where(flock.support_, weight / weight.max(), np.nan)[:, order]
+    colours = plt.get_cmap("Blues").copy()
+    colours.set_bad("white")
+    ax.imshow(shown.T, cmap=colours, vmin=-0.25, vmax=1, aspect="auto")
+    ax.set_yticks(range(13), [name.split("_of_")[0] for name in X.columns[order]], fontsize=8)
+    ax.set_xticks(range(12), range(1, 13), fontsize=8)
+    ax.set_xticks(np.arange(13) - 0.5, minor=True)
+    ax.set_yticks(np.arange(14) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", lw=1.5)
+    ax.tick_params(which="both", length=0)
+    ax.set_xlabel("member", fontsize=9)
+    ax.set_title("explain: who looks at what (white: left out)", fontsize=10, loc="left")
+    for spine in ax.spines.values():
+        spine.set_color(PALE)
+
+
+def main():
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9, 3.9), width_ratios=(1, 1.25), layout="constrained"
+    )
+    draw_boundaries(left)
+    draw_subsets(right)
+    path = Path(__file__).with_name("flock.png")
+    figure.savefig(path, dpi=160)
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The mathematics, on plain arrays. Nothing in here imports scikit-learn."""

@@ -1,0 +1,55 @@
+"""What every module of ``_core`` needs from arrays, whichever library they come from.
+
+The mathematics is written once against the functions that NumPy, CuPy and PyTorch share.
+Shapes are *classes first*: a stack of ``R`` runs over ``n`` rows and ``C`` classes is
+``(C, R, n)``, so that reductions over the few classes run along whole contiguous rows.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, to_device
+
+Array = Any
+Namespace = Any
+
+
+def namespace_of(array: Array) -> Namespace:
+    """The array-API namespace that ``array`` belongs to."""
+    return array_namespace(array)
+
+
+def to_host(array: Array) -> Any:
+    """The array as NumPy's, wherever it lives."""
+    return np.asarray(to_device(array, "cpu"))
+
+
+class Workspace:
+    """Named buffers that outlive a step.
+
+    A step's arrays are as large as ``C * R * n``; allocating them anew each time costs more
+    in page faults than the arithmetic done on them.
+
+    Parameters
+    ----------
+    like : array
+        An array of the namespace, dtype and device that the buffers shall have.
+    """
+
+    def __init__(self, like: Array) -> None:
+        self._xp = namespace_of(like)
+        self._dtype = like.dtype
+        self._device = device(like)
+        self._buffers: dict[str, Array] = {}
+
+    def take(self, name: str, *shape: int) -> Array:
+        """A contiguous, uninitialised array; the same memory for the same ``name``."""
+        size = prod(shape)
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.shape[0] < size:
+            buffer = self._xp.empty(size, dtype=self._dtype, device=self._device)
+            self._buffers[name] = buffer
+        return self._xp.reshape(buffer[:size], shape)

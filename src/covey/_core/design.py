@@ -1,0 +1,164 @@
+"""The matrix that a stack of runs shares, with its centring and scaling.
+
+A run sees the rows ``z = (x - center) / scale``. Nothing is materialised: with
+``v = theta / scale``
+
+    z @ theta      = x @ v - center @ v                                     (rank-one correction)
+    z.T @ residual = (x.T @ residual - center * sum(residual)) / scale
+
+so sparse matrices stay sparse, and runs with different scalings (the folds of a
+cross-validation) still share one product with ``x``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey._core.arrays import Array, namespace_of
+
+
+class Design:
+    """Products with a (row-scaled, never copied) matrix for a stack of runs.
+
+    Parameters
+    ----------
+    columns : array of shape (D, n), or scipy.sparse matrix in CSC format of shape (n, D)
+        The data. Dense data is *features first*, so that one column is contiguous.
+    center, scale : array of shape (R, D) or (1, D), optional
+        What each run subtracts from and divides the columns by. None: nothing.
+    """
+
+    def __init__(
+        self, columns: Array, center: Array | None = None, scale: Array | None = None
+    ) -> None:
+        self._sparse = hasattr(columns, "tocsc")
+        self._columns = columns
+        self._center = center
+        self._scale = scale
+        # What the runs' arrays must be made of: its namespace, dtype and device.
+        self.like: Array = columns.data if self._sparse else columns
+        self.xp = namespace_of(self.like)
+        if self._sparse:
+            self.n_rows, self.n_features = columns.shape
+        else:
+            self.n_features, self.n_rows = columns.shape
+
+    def _of_runs(self, array: Array, runs: Array) -> Array:
+        return array if array.shape[0] == 1 else array[runs, :]
+
+    def logits(self, theta: Array, intercept: Array, runs: Array, out: Array) -> Array:
+        """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta``.
+
+        Parameters
+        ----------
+        theta : array of shape (C, R, D)
+        intercept : array of shape (C, R)
+        runs : int array of shape (R,)
+            Which runs of the stack these are.
+        out : array of shape (C, R, n)
+            Filled and returned.
+        """
+        n_classes, n_runs, _ = theta.shape
+        if self._scale is not None:
+            theta = theta / self._of_runs(self._scale, runs)
+        if self._center is not None:
+            intercept = intercept - self.xp.sum(theta * self._of_runs(self._center, runs), axis=2)
+        flat_theta = self.xp.reshape(theta, (n_classes * n_runs, self.n_features))
+        flat_out = self.xp.reshape(out, (n_classes * n_runs, self.n_rows))
+        if self._sparse:
+            flat_out[...] = (self._columns @ flat_theta.T).T
+        else:
+            self.xp.matmul(flat_theta, self._columns, out=flat_out)
+        out += intercept[:, :, None]
+        return out
+
+    def gradient(self, residual: Array, runs: Array) -> tuple[Array, Array]:
+        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R)."""
+        n_classes, n_runs, _ = residual.shape
+        flat = self.xp.reshape(residual, (n_classes * n_runs, self.n_rows))
+        total = self.xp.sum(residual, axis=2)
+        product = (self._columns.T @ flat.T).T if self._sparse else flat @ self._columns.T
+        slope = self.xp.reshape(product, (n_classes, n_runs, self.n_features))
+        if self._center is not None:
+            slope = slope - self._of_runs(self._center, runs) * total[:, :, None]
+        if self._scale is not None:
+            slope = slope / self._of_runs(self._scale, runs)
+        return slope, total
+
+    def add_columns(self, logits: Array, theta: Array, which: Any, run: int) -> None:
+        """Add ``z[:, which] @ theta[:, which]`` of one run to its ``logits`` in place.
+
+        This is how the logits of a flipped subset follow from those of the current one.
+
+        Parameters
+        ----------
+        logits : array of shape (C, n)
+        theta : array of shape (C, len(which))
+        which : int array
+            The columns concerned.
+        run : int
+            Which run of the stack this is.
+        """
+        xp = self.xp
+        if self._scale is not None:
+            theta = theta / self._scale[0 if self._scale.shape[0] == 1 else run, which]
+        if self._center is not None:
+            center = self._center[0 if self._center.shape[0] == 1 else run, which]
+            logits -= xp.sum(theta * center, axis=1)[:, None]
+        if self._sparse:
+            logits += (self._columns[:, which] @ theta.T).T
+        else:
+            logits += theta @ self._columns[which, :]
+
+
+def standardise_columns(columns: Any, weight: Any) -> tuple[Any, Any]:
+    """Centre and scale dense columns in place; return what they had been.
+
+    A column that is constant over the rows of positive weight becomes 0 and reports the
+    deviation 0, exactly.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (D, n)
+        Overwritten.
+    weight : ndarray of shape (n,)
+        Not all zero.
+
+    Returns
+    -------
+    mean, deviation : ndarrays of shape (D,)
+    """
+    used = weight > 0
+    rows = columns if used.all() else columns[:, used]
+    constant = rows.min(axis=1) == rows.max(axis=1)
+    mean = columns @ weight / weight.sum()
+    columns -= mean[:, None]
+    deviation = np.sqrt(np.einsum("dn,dn,n->d", columns, columns, weight) / weight.sum())
+    deviation[constant] = 0.0
+    columns[deviation == 0] = 0.0
+    columns /= np.where(deviation > 0, deviation, 1.0)[:, None]
+    return mean, deviation
+
+
+def sparse_moments(X: Any, weight: Any) -> tuple[Any, Any]:
+    """Weighted mean and deviation of the columns of a CSC matrix, without densifying it.
+
+    The counterpart of `standardise_columns`: same numbers, nothing overwritten.
+    """
+    total = weight.sum()
+    mean = X.T @ weight / total
+    n_features = X.shape[1]
+    column = np.repeat(np.arange(n_features), np.diff(X.indptr))
+    entry_weight = weight[X.indices]
+    squares = np.bincount(
+        column, entry_weight * (X.data - mean[column]) ** 2, minlength=n_features
+    )
+    implicit = total - np.bincount(column, entry_weight, minlength=n_features)
+    deviation = np.sqrt((squares + np.maximum(implicit, 0.0) * mean**2) / total)
+    used = weight > 0
+    rows = X if used.all() else X.tocsr()[used].tocsc()
+    constant = rows.min(axis=0).toarray() == rows.max(axis=0).toarray()
+    deviation[constant.ravel()] = 0.0
+    return mean, deviation

@@ -1,0 +1,101 @@
+"""Feature subsets: how candidates are proposed (Algorithm 1, lines 6-8) and taken (14-21)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.random import Purpose, UniformRows
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# Weighted accuracies closer than this share of the sum of weights are ties: the order in
+# which a sum is taken must not decide which subset wins.
+TIE = 1e-12
+
+# Each step of "metropolis" multiplies the temperature by this.
+COOLING = 0.98
+
+# How many draws are made at once; a matter of speed only.
+_DRAWS_AHEAD = 1 << 15
+
+
+class FlipProposals:
+    """Lines 6 and 7: which features each run would flip at each step.
+
+    A feature flips when its *unit* does: a group of columns that flip together, or a column
+    of its own. One uniform number is drawn per unit and step.
+
+    Parameters
+    ----------
+    seed, member : int
+        What the draws are a function of, together with each run's number and the step.
+    runs : sequence of int
+        The numbers of the runs.
+    probability : ndarray of shape (R,)
+        p_lambda of each run.
+    unit_of_feature : ndarray of shape (D,)
+        The unit of each feature; -1 never flips.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        member: int,
+        runs: Sequence[int],
+        probability: FloatArray,
+        unit_of_feature: IntArray,
+    ) -> None:
+        self._probability = probability
+        self._unit_of_feature = unit_of_feature
+        n_units = int(unit_of_feature.max(initial=-1)) + 1
+        self._idle = n_units == 0 or not probability.any()
+        self._streams = [UniformRows(seed, Purpose.FLIP, run, member, n_units) for run in runs]
+        self._ahead = max(1, _DRAWS_AHEAD // max(1, n_units * len(runs)))
+        self._start = 0
+        self._block: BoolArray | None = None
+
+    def at(self, step: int, active: IntArray) -> BoolArray:
+        """The features that flip at ``step``, as (len(active), D); ``active`` are positions."""
+        if self._idle:
+            return np.zeros((len(active), len(self._unit_of_feature)), dtype=bool)
+        if self._block is None or not self._start <= step < self._start + self._ahead:
+            self._start = step
+            self._block = np.stack(
+                [
+                    stream.read(step, self._ahead) < probability
+                    for stream, probability in zip(self._streams, self._probability, strict=True)
+                ]
+            )
+        units: BoolArray = self._block[active, step - self._start]
+        flips: BoolArray = units[:, self._unit_of_feature] & (self._unit_of_feature >= 0)
+        return flips
+
+
+def beats(challenger: FloatArray, holder: FloatArray, tie: FloatArray) -> BoolArray:
+    """Whether accuracies are strictly higher, rounding aside."""
+    return challenger - holder > tie
+
+
+def metropolis(
+    challenger: FloatArray,
+    holder: FloatArray,
+    mean_weight: FloatArray,
+    temperature: float,
+    step: int,
+    draw: FloatArray,
+) -> BoolArray:
+    """Whether a flipped candidate is taken although it may be worse.
+
+    The energy of a state is its weighted error as a share of the weights,
+    ``E = 1 - A / mean(w)``. At step t (from 0) a candidate that raises the energy by
+    ``dE`` is taken with probability ``exp(-dE / T_t)``, ``T_t = temperature * 0.98**t``.
+    """
+    rise = (holder - challenger) / mean_weight
+    with np.errstate(under="ignore"):
+        chance = np.exp(-np.maximum(rise, 0.0) / (temperature * COOLING**step))
+    return draw < chance

@@ -1,0 +1,519 @@
+"""Algorithm 1 of the paper, over a stack of independent runs that share one design matrix.
+
+Three kinds of work that the printed algorithm does not need are skipped; all are exact. A
+step that draws no flip has no second candidate. The logits of the accepted candidate are the
+next step's "old" ones. The logits of a flipped subset are the current ones plus or minus the
+flipped columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from array_api_compat import device
+
+from covey._core.arrays import Array, Workspace, to_host
+from covey._core.design import Design
+from covey._core.random import Purpose, UniformRows, normals
+from covey._core.reweighting import sample_weights
+from covey._core.softmax_linear import (
+    Blocks,
+    log_softmax,
+    objective_and_residual,
+    true_class,
+    weighted_accuracy,
+)
+from covey._core.subsets import TIE, FlipProposals, beats, metropolis
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+# Power iterations for the Lipschitz bound. They approach it from below, and ascent stays
+# monotone up to twice the step that the bound allows, so a rough value is enough.
+_POWER_ITERATIONS = 16
+
+
+# The "constant" learning rate, in units of the inverse curvature of eq. (9) at Theta = 0, where
+# every class has probability 1/C. The largest that is stable there is 2.
+_CONSTANT_RATE = 1.5
+
+
+class DivergedError(ArithmeticError):
+    """The ascent left the finite numbers.
+
+    Attributes
+    ----------
+    member, step : int
+        Where, both counted from 1.
+    """
+
+    def __init__(self, member: int, step: int) -> None:
+        super().__init__(f"member {member} diverged at step {step}")
+        self.member = member
+        self.step = step
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """How a member is trained; the constants of Algorithm 1 and what stands around it.
+
+    Parameters
+    ----------
+    learning_rate : "auto", "constant" or float
+        eta. A number is the eta of the sum in eq. (9). "auto" is ``1 / L`` with
+        ``L = lambda_max(sum_m w_m z_m z_m^T) / 2`` for each member's own weights, a Lipschitz
+        bound of the gradient of eq. (9). "constant" is one eta for all members, as printed:
+        ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest step that is
+        stable at the uniform guess of C classes.
+    tol : float
+        thr.
+    patience : int or None
+        None is the printed rule: the first step that gains less than ``tol`` is not taken and
+        ends the member. With a number, a step whose accuracy does not exceed the best so far
+        by more than ``tol`` is still taken, and as many in a row end the member.
+    max_iter : int
+        The most steps a member takes.
+    init_scale : float
+        Standard deviation of the random start of Theta.
+    acceptance : "greedy" or "metropolis"
+        Line 17, or `covey._core.subsets.metropolis`.
+    temperature : float
+        Of "metropolis".
+    fit_intercept : bool
+        Whether each class has an intercept. It is never masked.
+    """
+
+    learning_rate: Literal["auto", "constant"] | float
+    tol: float
+    patience: int | None
+    max_iter: int
+    init_scale: float
+    acceptance: Literal["greedy", "metropolis"]
+    temperature: float
+    fit_intercept: bool
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether a member ends at the best state it saw rather than at its last one."""
+        return self.patience is not None and self.tol > -np.inf
+
+
+@dataclass
+class History:
+    """What one member of one run went through; entry 0 is the random start.
+
+    A step that ends its member is not taken: the entry before it stands there again.
+    """
+
+    weighted_accuracy: FloatArray
+    objective: FloatArray
+    subset_size: IntArray
+    accepted_flip: BoolArray
+
+
+@dataclass
+class Members:
+    """One member of every run.
+
+    Attributes
+    ----------
+    theta : array of shape (C, R, D)
+        Zero where the subset leaves a feature out.
+    intercept : array of shape (C, R)
+    support : ndarray of shape (R, D), bool
+        Lambda.
+    n_iter : ndarray of shape (R,)
+        Steps evaluated, the one that ended the member included.
+    history : list of R `History`
+    weight_sum : ndarray of shape (R,)
+        The sum of the sample weights it was trained with.
+    """
+
+    theta: Array
+    intercept: Array
+    support: BoolArray
+    n_iter: IntArray
+    history: list[History]
+    weight_sum: FloatArray
+
+
+@dataclass
+class _State:
+    """Where the active runs stand; R counts only those."""
+
+    theta: Array  # (C, R, D), entries outside the subset keep their last value
+    intercept: Array  # (C, R)
+    support: BoolArray  # (R, D)
+    logits: Array  # (C, R, n)
+    accuracy: FloatArray  # (R,)
+
+
+class _Recorder:
+    """Collects the histories of a stack, one column a step."""
+
+    def __init__(self, n_runs: int) -> None:
+        self._columns = np.zeros((4, n_runs, 64))
+        self._length = np.zeros(n_runs, dtype=np.int64)
+
+    def add(
+        self, state: _State, objective: Array, active: IntArray, taken: BoolArray, step: int
+    ) -> None:
+        if step >= self._columns.shape[2]:
+            self._columns = np.concatenate([self._columns, np.zeros_like(self._columns)], axis=2)
+        self._columns[0, active, step] = state.accuracy
+        self._columns[1, active, step] = to_host(objective)
+        self._columns[2, active, step] = state.support.sum(axis=1)
+        self._columns[3, active, step] = taken
+
+    def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
+        histories = []
+        for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
+            # What a refused last step shows is the state before it.
+            steps = np.minimum(np.arange(evaluated + 1), taken)
+            accuracy, objective, size, flip = self._columns[:, run, steps]
+            flip[taken + 1 :] = 0.0
+            histories.append(
+                History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
+            )
+        return histories
+
+
+class StackTrainer:
+    """Grows members one after another, for all runs of a stack at once.
+
+    Parameters
+    ----------
+    design : Design
+        The matrix that the runs share, its rows sorted by class.
+    blocks : tuple of slices
+        The rows of each class.
+    base_weight : array of shape (R, n)
+        The user's sample weights; a row outside a run's split weighs 0.
+    ascent : Ascent
+    seed : int
+    runs : sequence of int
+        The runs' numbers: what their random draws are a function of.
+    flip_probability : ndarray of shape (R,)
+        p_lambda of each run.
+    unit_of_feature : ndarray of shape (D,)
+        Which features flip together; -1 never flips.
+    usable : ndarray of shape (D,), bool
+        The start of Lambda: all ones in the paper; False bars a feature for good (its unit
+        must be -1).
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        blocks: Blocks,
+        base_weight: Array,
+        ascent: Ascent,
+        *,
+        seed: int,
+        runs: Sequence[int],
+        flip_probability: FloatArray,
+        unit_of_feature: IntArray,
+        usable: BoolArray,
+    ) -> None:
+        self._design = design
+        self._xp = design.xp
+        self._blocks = blocks
+        self._base_weight = base_weight
+        self._total = self._xp.sum(base_weight, axis=1)
+        self._ascent = ascent
+        self._seed = seed
+        self._runs = list(runs)
+        self._flip_probability = flip_probability
+        self._unit_of_feature = unit_of_feature
+        self._usable = usable
+        self._workspace = Workspace(design.like)
+        self._true_probability_sum = self._xp.zeros_like(base_weight)
+        self._constant_rate: Array | None = None
+        self.n_grown = 0
+
+    # -- between members -------------------------------------------------------------------
+
+    def see(self, theta: Array, intercept: Array) -> None:
+        """Let later members know of one already grown: lines 3 and 4's eq. (8)."""
+        logits = self._logits(theta, intercept, self._everyone(), "seen")
+        p_true = true_class(
+            log_softmax(logits), self._blocks, self._workspace.take("p true", *logits.shape[1:])
+        )
+        self._true_probability_sum += self._xp.exp(p_true)
+        self.n_grown += 1
+
+    def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
+        """Train the next member of every run: lines 3 to 22."""
+        weight = self._base_weight * sample_weights(self._true_probability_sum, self.n_grown)
+        members = self._train(weight, self._learning_rates(weight), on_step)
+        self.see(members.theta, members.intercept)
+        return members
+
+    def _everyone(self) -> IntArray:
+        return np.arange(len(self._runs))
+
+    def _to_device(self, host: npt.NDArray[Any]) -> Array:
+        like = self._design.like
+        return self._xp.asarray(host, dtype=like.dtype, device=device(like))
+
+    def _learning_rates(self, weight: Array) -> Array:
+        rate = self._ascent.learning_rate
+        if rate == "auto":
+            return 1.0 / self._lipschitz(weight)
+        if rate == "constant":
+            if self._constant_rate is None:
+                share = _CONSTANT_RATE * len(self._blocks) / 2.0
+                self._constant_rate = share / self._lipschitz(self._base_weight)
+            return self._constant_rate
+        return self._to_device(np.full(len(self._runs), float(rate)))
+
+    def _lipschitz(self, weight: Array) -> Array:
+        """``lambda_max(sum_m w_m z_m z_m^T) / 2``, z with the intercept's 1, as (R,).
+
+        The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
+        """
+        xp = self._xp
+        everyone = self._everyone()
+        n_runs, n_features = len(self._runs), self._design.n_features
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, 1, n_features + 1))
+        vector = self._to_device(np.broadcast_to(start, (1, n_runs, n_features + 1)).copy())
+        usable = self._to_device(np.append(self._usable, self._ascent.fit_intercept) * 1.0)
+        norm = xp.ones_like(vector[0, :, 0])
+        for _ in range(_POWER_ITERATIONS):
+            vector = vector * usable
+            vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
+            product = self._logits(vector[:, :, :-1], vector[:, :, -1], everyone, "power")
+            product *= weight
+            slope, total = self._design.gradient(product, everyone)
+            vector = xp.concat([slope, total[:, :, None]], axis=2)
+            norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
+        return norm / 2.0
+
+    # -- one member ------------------------------------------------------------------------
+
+    def _logits(self, theta: Array, intercept: Array, runs: IntArray, name: str) -> Array:
+        n_classes, n_runs, _ = theta.shape
+        out = self._workspace.take(name, n_classes, n_runs, self._design.n_rows)
+        return self._design.logits(theta, intercept, runs, out)
+
+    def _accuracy(self, logits: Array, weight: Array, runs: IntArray) -> FloatArray:
+        accuracy = weighted_accuracy(logits, self._blocks, weight, self._total[runs])
+        return np.array(to_host(accuracy), dtype=np.float64)
+
+    def _start(self) -> tuple[Array, Array]:
+        """Line 3: the random start of each run, zero on features that are barred."""
+        n_classes, n_features = len(self._blocks), self._design.n_features
+        draws = np.stack(
+            [
+                normals(self._seed, Purpose.START, run, self.n_grown, (n_classes, n_features + 1))
+                for run in self._runs
+            ],
+            axis=1,
+        )
+        draws *= self._ascent.init_scale * np.append(self._usable, self._ascent.fit_intercept)
+        theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
+        return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
+
+    def _masked(self, theta: Array, support: BoolArray) -> Array:
+        return theta * self._to_device(support * 1.0)
+
+    def _step(
+        self,
+        state: _State,
+        support: BoolArray,
+        residual: Array,
+        rate: Array,
+        runs: IntArray,
+        weight: Array,
+        name: str,
+    ) -> _State:
+        """Lines 9 and 12, or 10 and 13: one gradient step with the given subset."""
+        slope, total = self._design.gradient(residual, runs)
+        theta = state.theta + rate[:, None] * self._masked(slope, support)
+        intercept = state.intercept
+        if self._ascent.fit_intercept:
+            intercept = intercept + rate * total
+        logits = self._logits(self._masked(theta, support), intercept, runs, name)
+        accuracy = self._accuracy(logits, weight, runs)
+        return _State(theta, intercept, support, logits, accuracy)
+
+    def _flipped(
+        self,
+        state: _State,
+        moving: IntArray,
+        flips: BoolArray,
+        rate: Array,
+        runs: IntArray,
+        weight: Array,
+    ) -> _State:
+        """Lines 8, 10 and 13: the candidates of the runs ``moving``, with flipped subsets."""
+        logits = self._workspace.take("flipped", len(self._blocks), *weight.shape)
+        origin = _select(state, moving, logits)
+        support = origin.support ^ flips
+        for position, run in enumerate(runs):
+            logits[:, position, :] = state.logits[:, moving[position], :]
+            which = np.flatnonzero(flips[position])
+            sign = self._to_device(np.where(support[position, which], 1.0, -1.0))
+            theta = origin.theta[:, position, which] * sign
+            self._design.add_columns(logits[:, position, :], theta, which, int(run))
+        _, residual = objective_and_residual(
+            logits, self._blocks, weight, self._workspace, "flipped residual"
+        )
+        return self._step(origin, support, residual, rate, runs, weight, "flipped")
+
+    def _takes_flip(
+        self,
+        flipped: FloatArray,
+        plain: FloatArray,
+        tie: FloatArray,
+        mean_weight: FloatArray,
+        step: int,
+        positions: IntArray,
+    ) -> BoolArray:
+        """Line 17, or its annealed relative."""
+        if self._ascent.acceptance == "greedy":
+            return beats(flipped, plain, tie)
+        draw = np.array(
+            [
+                UniformRows(
+                    self._seed, Purpose.ACCEPT, self._runs[position], self.n_grown, 1
+                ).read(step, 1)[0, 0]
+                for position in positions
+            ]
+        )
+        return metropolis(flipped, plain, mean_weight, self._ascent.temperature, step, draw)
+
+    def _train(
+        self, weight: Array, rates: Array, on_step: Callable[[int], None] | None
+    ) -> Members:
+        xp, ascent = self._xp, self._ascent
+        n_runs = len(self._runs)
+        active = self._everyone()
+        # Two buffers take turns: one holds the current logits, the other the next step's.
+        current, following = "logits", "next logits"
+        theta, intercept = self._start()
+        support = np.tile(self._usable, (n_runs, 1))
+        logits = self._logits(self._masked(theta, support), intercept, active, current)
+        state = _State(theta, intercept, support, logits, self._accuracy(logits, weight, active))
+        objective, residual = objective_and_residual(
+            logits, self._blocks, weight, self._workspace, "residual"
+        )
+
+        # Accuracies are sums over M rows; so are the ties between them.
+        weight_sum = np.asarray(to_host(xp.sum(weight, axis=1)), dtype=np.float64)
+        mean_weight = weight_sum / np.asarray(to_host(self._total), dtype=np.float64)
+        tie = TIE * mean_weight
+        proposals = FlipProposals(
+            self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
+        )
+        result = Members(
+            xp.zeros_like(theta),
+            xp.zeros_like(intercept),
+            support.copy(),
+            np.zeros(n_runs, dtype=np.int64),
+            [],
+            weight_sum,
+        )
+        best = state.accuracy.copy()
+        waited = np.zeros(n_runs, dtype=np.int64)
+        n_taken = np.zeros(n_runs, dtype=np.int64)
+        recorder = _Recorder(n_runs)
+        recorder.add(state, objective, active, np.zeros(n_runs, dtype=bool), 0)
+        self._keep(result, state, active, np.ones(n_runs, dtype=bool))
+
+        for step in range(ascent.max_iter):
+            plain = self._step(
+                state, state.support, residual, rates[active], active, weight, following
+            )
+            highest = plain.accuracy.copy()
+            flips = proposals.at(step, active)
+            moving = np.flatnonzero(flips.any(axis=1))
+            taken = np.zeros(len(active), dtype=bool)
+            if len(moving):
+                runs = active[moving]
+                flipped = self._flipped(
+                    state, moving, flips[moving], rates[runs], runs, weight[moving, :]
+                )
+                highest[moving] = np.maximum(plain.accuracy[moving], flipped.accuracy)
+                taken[moving] = self._takes_flip(
+                    flipped.accuracy,
+                    plain.accuracy[moving],
+                    tie[runs],
+                    mean_weight[runs],
+                    step,
+                    runs,
+                )
+                _replace(plain, moving[taken[moving]], flipped, np.flatnonzero(taken[moving]))
+
+            if ascent.patience is None:
+                stopped = highest - state.accuracy - ascent.tol < -tie[active]
+            else:
+                idle = highest - best[active] - ascent.tol <= tie[active]
+                waited[active] = np.where(idle, waited[active] + 1, 0)
+                stopped = waited[active] >= ascent.patience
+            result.n_iter[active] += 1
+            if on_step is not None:
+                on_step(step + 1)
+
+            # A step that ends its run is not taken.
+            going = np.flatnonzero(~stopped)
+            if len(going) == len(active):
+                state = plain
+                current, following = following, current
+            elif len(going):
+                active, taken, weight = active[going], taken[going], weight[going, :]
+                logits = self._workspace.take(current, len(self._blocks), *weight.shape)
+                logits[...] = plain.logits[:, going, :]
+                state = _select(plain, going, logits)
+            else:
+                break
+            objective, residual = objective_and_residual(
+                state.logits, self._blocks, weight, self._workspace, "residual"
+            )
+            if not np.isfinite(to_host(objective)).all():
+                raise DivergedError(self.n_grown + 1, step + 1)
+            n_taken[active] += 1
+            recorder.add(state, objective, active, taken, step + 1)
+            if ascent.keeps_best:
+                # The latest of equals is kept: its likelihood is higher.
+                kept = ~beats(best[active], state.accuracy, tie[active])
+                best[active] = np.maximum(best[active], state.accuracy)
+            else:
+                kept = np.ones(len(active), dtype=bool)
+            self._keep(result, state, active, kept)
+        result.history = recorder.histories(result.n_iter, n_taken)
+        return result
+
+    def _keep(self, result: Members, state: _State, active: IntArray, which: BoolArray) -> None:
+        chosen = np.flatnonzero(which)
+        runs = active[chosen]
+        result.support[runs] = state.support[chosen]
+        result.theta[:, runs, :] = self._masked(state.theta[:, chosen, :], state.support[chosen])
+        result.intercept[:, runs] = state.intercept[:, chosen]
+
+
+def _select(state: _State, positions: IntArray, logits: Array | None = None) -> _State:
+    """The runs at these positions; their logits copied, unless they are given."""
+    return _State(
+        state.theta[:, positions, :],
+        state.intercept[:, positions],
+        state.support[positions],
+        state.logits[:, positions, :] if logits is None else logits,
+        state.accuracy[positions],
+    )
+
+
+def _replace(target: _State, positions: IntArray, source: _State, chosen: IntArray) -> None:
+    """Overwrite runs of ``target`` by runs of ``source``."""
+    if len(positions):
+        target.theta[:, positions, :] = source.theta[:, chosen, :]
+        target.intercept[:, positions] = source.intercept[:, chosen]
+        target.support = target.support.copy()
+        target.support[positions] = source.support[chosen]
+        target.logits[:, positions, :] = source.logits[:, chosen, :]
+        target.accuracy[positions] = source.accuracy[chosen]

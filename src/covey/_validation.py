@@ -1,0 +1,71 @@
+"""Checks of what users pass, each with one sentence that names the culprit."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import check_array, check_scalar
+
+
+def check_number(value, name, *, low=None, high=None, closed="both", whole=False):
+    """Check a parameter that is a number; bool is none.
+
+    Parameters
+    ----------
+    value : object
+    name : str
+        The parameter's name, for the message.
+    low, high : number, optional
+        The bounds.
+    closed : {"both", "left", "right", "neither"}
+        Which bounds are allowed themselves.
+    whole : bool
+        Whether it must be an integer.
+    """
+    kind = Integral if whole else Real
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be a number, got {value!r}.")
+    check_scalar(value, name, kind, min_val=low, max_val=high, include_boundaries=closed)
+    if np.isnan(value):
+        raise ValueError(f"{name} must be a number, got nan.")
+    return value
+
+
+def check_choice(value, name, choices):
+    """Check a parameter that must be one of a few strings."""
+    if not (isinstance(value, str) and value in choices):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_sample_weight(sample_weight, n_samples):
+    """Weights as a float64 array; None means ones.
+
+    They must be finite and not negative, and not all of them zero.
+    """
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_samples, sample_weight)
+    weight = check_array(
+        sample_weight,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="sample_weight",
+    )
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be 1D, got an array of {weight.ndim} dimensions.")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight has {len(weight)} entries, but X has {n_samples} rows; "
+            "give one weight a row."
+        )
+    if (weight < 0).any():
+        raise ValueError(
+            f"sample_weight must not be negative, but entry {int(np.argmax(weight < 0))} "
+            f"is {weight.min():g}."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is all zero; at least one row must have a weight above 0.")
+    return weight

@@ -1,0 +1,89 @@
+"""Columns named by users: which flip together, and which never leave."""
+
+from collections.abc import Mapping
+from numbers import Integral
+
+import numpy as np
+
+
+def column_positions(columns, parameter, n_features, feature_names):
+    """Positions of columns that a user gave by name or number.
+
+    Parameters
+    ----------
+    columns : sequence of str or int
+    parameter : str
+        What the user called them, for the message.
+    n_features : int
+    feature_names : array of str or None
+    """
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    numbers = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
+    positions = []
+    for column in columns:
+        if isinstance(column, str):
+            if feature_names is None:
+                raise ValueError(
+                    f"{parameter} names the column {column!r}, but X has no column names; "
+                    "give column numbers, or X as a data frame."
+                )
+            if column not in numbers:
+                raise ValueError(
+                    f"{parameter} names the column {column!r}, which X does not have."
+                )
+            positions.append(numbers[column])
+        elif isinstance(column, Integral) and not isinstance(column, bool | np.bool_):
+            if not 0 <= column < n_features:
+                raise ValueError(
+                    f"{parameter} names the column {column}, but X has columns 0 to "
+                    f"{n_features - 1}."
+                )
+            positions.append(int(column))
+        else:
+            raise TypeError(f"{parameter} must name columns by str or int, got {column!r}.")
+    return positions
+
+
+def flip_units(feature_groups, always_keep, barred, feature_names):
+    """Which features flip together.
+
+    Parameters
+    ----------
+    feature_groups : mapping from name to columns, sequence of sequences of columns, or None
+    always_keep : sequence of columns or None
+    barred : ndarray of shape (n_features,), bool
+        Features that are never used.
+    feature_names : array of str or None
+
+    Returns
+    -------
+    unit_of_feature : ndarray of shape (n_features,)
+        Features of one unit flip together; -1 never flips.
+    """
+    n_features = len(barred)
+    unit = np.arange(n_features)
+    group_of = {}
+    groups = feature_groups if feature_groups is not None else []
+    named = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
+    for name, columns in named:
+        positions = column_positions(columns, "feature_groups", n_features, feature_names)
+        if not positions:
+            raise ValueError(f"feature_groups holds the empty group {name!r}.")
+        for position in positions:
+            if position in group_of:
+                label = position if feature_names is None else repr(feature_names[position])
+                raise ValueError(
+                    f"feature_groups must not overlap, but column {label} is in group "
+                    f"{group_of[position]!r} and again in group {name!r}."
+                )
+            group_of[position] = name
+        unit[positions] = positions[0]
+    kept = column_positions(
+        always_keep if always_keep is not None else [], "always_keep", n_features, feature_names
+    )
+    # A group with a column that must stay, stays.
+    fixed = barred | np.isin(unit, unit[kept])
+    numbered = np.full(n_features, -1)
+    numbered[~fixed] = np.unique(unit[~fixed], return_inverse=True)[1].ravel()
+    return numbered

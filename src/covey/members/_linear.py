@@ -1,0 +1,138 @@
+"""One softmax-linear model, already fitted."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import validate_data
+
+from covey._core.softmax_linear import log_softmax
+
+
+def linear_logits(X, coef, intercept):
+    """Logits of linear models on dense or sparse rows, classes first.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    coef : ndarray of shape (..., D)
+    intercept : ndarray of shape (...)
+
+    Returns
+    -------
+    logits : ndarray of shape (..., n)
+    """
+    flat = coef.reshape(-1, coef.shape[-1])
+    product = (X @ flat.T).T if hasattr(X, "tocsr") else flat @ X.T
+    logits = np.ascontiguousarray(product).reshape(*coef.shape[:-1], X.shape[0])
+    logits += intercept[..., None]
+    return logits
+
+
+class LinearMember(ClassifierMixin, BaseEstimator):
+    """A fitted softmax-linear classifier: a member of an ensemble, or a collapsed one.
+
+    It is made with its coefficients and stays as it is: like scikit-learn's
+    ``FrozenEstimator``, ``fit`` changes nothing.
+
+    Parameters
+    ----------
+    coef : array of shape (n_classes, n_features)
+        Zero on features that the member does not look at.
+    intercept : array of shape (n_classes,)
+    classes : array of shape (n_classes,)
+    support : array of shape (n_features,), bool, optional
+        The features that the member looks at; all by default.
+    feature_names : array of shape (n_features,), optional
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, support_, n_features_in_, feature_names_in_
+        As scikit-learn's linear classifiers have them, one row a class.
+
+    Examples
+    --------
+    >>> import covey
+    >>> member = covey.LinearMember([[0.0, 0.0], [2.0, 0.0]], [0.0, -1.0], ["no", "yes"])
+    >>> member.predict([[0.0, 5.0], [1.0, 5.0]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    def __init__(self, coef, intercept, classes, support=None, feature_names=None):
+        self.coef = coef
+        self.intercept = intercept
+        self.classes = classes
+        self.support = support
+        self.feature_names = feature_names
+
+    @property
+    def coef_(self):
+        """Coefficients of each class, in the units of X."""
+        return np.asarray(self.coef, dtype=np.float64)
+
+    @property
+    def intercept_(self):
+        """Intercept of each class."""
+        return np.asarray(self.intercept, dtype=np.float64)
+
+    @property
+    def classes_(self):
+        """The labels."""
+        return np.asarray(self.classes)
+
+    @property
+    def support_(self):
+        """Which features the member looks at."""
+        if self.support is None:
+            return np.ones(self.n_features_in_, dtype=bool)
+        return np.asarray(self.support, dtype=bool)
+
+    @property
+    def n_features_in_(self):
+        """How many columns X must have."""
+        return self.coef_.shape[1]
+
+    @property
+    def feature_names_in_(self):
+        """The columns' names, where they are known."""
+        if self.feature_names is None:
+            raise AttributeError("This member was fitted on columns without names.")
+        return np.asarray(self.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X, y=None):
+        """Do nothing: the member is fitted.
+
+        Returns
+        -------
+        self : LinearMember
+        """
+        return self
+
+    def _logits(self, X):
+        X = validate_data(
+            self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
+        )
+        return linear_logits(X, self.coef_, self.intercept_)
+
+    def decision_function(self, X):
+        """Logits of shape (n_samples, n_classes); for two classes their difference."""
+        logits = self._logits(X)
+        return logits[1] - logits[0] if len(logits) == 2 else logits.T
+
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
+        return log_softmax(self._logits(X)).T
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, of shape (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X):
+        """The most probable class of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -1,0 +1,54 @@
+"""Algorithm 1 as the paper prints it, line by line, slow and readable.
+
+Given the same random draws, `covey._core.trainer` must follow it step by step.
+"""
+
+import numpy as np
+
+
+def probabilities(x, lam, theta, b):
+    """Eqs. (5) and (6), with an intercept: p[m, j]."""
+    a = x @ np.diag(lam) @ theta.T + b
+    e = np.exp(a - a.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def gradient(x, y, w, lam, theta, b):
+    """The derivative of eq. (9) by theta and b."""
+    r = w[:, None] * (np.eye(len(theta))[y] - probabilities(x, lam, theta, b))
+    return r.T @ x @ np.diag(lam), r.sum(axis=0)
+
+
+def accuracy(x, y, w, lam, theta, b, m):
+    """Eqs. (4) and (7)."""
+    f = probabilities(x, lam, theta, b).argmax(axis=1)
+    return (w * (f == y)).sum() / m
+
+
+def algorithm_1(x, y, K, eta, thr, p_lambda, starts, uniforms, v=None, max_iter=10**6):
+    """Lines 1 to 23. ``v`` are the user's sample weights; yields (k, Theta, b, Lambda)."""
+    v = np.ones(len(x)) if v is None else v
+    M, D, earlier = v.sum(), x.shape[1], []
+    for k in range(K):
+        theta, b = starts(k)
+        lam = np.ones(D)
+        w = v * (1 - np.mean([p[np.arange(len(y)), y] for p in earlier], axis=0) if k else 1)
+        for step in range(max_iter):
+            u_bin = uniforms(k, step) < p_lambda
+            lam2 = np.logical_xor(lam, u_bin).astype(float)
+            g, gb = gradient(x, y, w, lam, theta, b)
+            theta_new, b_new = theta + eta * g, b + eta * gb
+            g, gb = gradient(x, y, w, lam2, theta, b)
+            theta_new2, b_new2 = theta + eta * g, b + eta * gb
+            a_old = accuracy(x, y, w, lam, theta, b, M)
+            a_new = accuracy(x, y, w, lam, theta_new, b_new, M)
+            a_new2 = accuracy(x, y, w, lam2, theta_new2, b_new2, M)
+            delta = max(a_new, a_new2) - a_old
+            if delta < thr - 1e-13:  # rounding is no gain and no loss
+                break
+            if a_new < a_new2 - 1e-13:
+                theta, b, lam = theta_new2, b_new2, lam2
+            else:
+                theta, b = theta_new, b_new
+            yield k, theta, b, lam
+        earlier.append(probabilities(x, lam, theta, b))

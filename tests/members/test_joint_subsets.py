@@ -1,0 +1,499 @@
+"""SubsetEnsembleClassifier: what it promises beyond scikit-learn's own checks."""
+
+import pickle
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.preprocessing import StandardScaler
+
+from covey import LinearMember, Oracle, SubsetEnsembleClassifier, make_quarter_circle
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return make_classification(
+        300, 12, n_informative=5, n_classes=3, flip_y=0.1, class_sep=0.7, random_state=0
+    )
+
+
+def flock(**parameters):
+    return SubsetEnsembleClassifier(
+        **{"n_estimators": 4, "flip_probability": 0.1, "random_state": 0, **parameters}
+    )
+
+
+def assert_same_model(one, other, atol=0.0):
+    assert_array_equal(one.support_, other.support_)
+    assert_allclose(one.coef_, other.coef_, rtol=0, atol=atol)
+    assert_allclose(one.intercept_, other.intercept_, rtol=0, atol=atol)
+
+
+# -- Algorithm 1 in its limits ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_one_long_trained_member_without_flips_is_logistic_regression(n_classes):
+    X, y = make_classification(
+        200, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.3, random_state=1
+    )
+    model = SubsetEnsembleClassifier(
+        1, flip_probability=0, tol=-np.inf, max_iter=20_000, random_state=0
+    ).fit(X, y)
+    Z = StandardScaler().fit_transform(X)
+    reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(Z, y)
+    assert_allclose(model.predict_proba(X), reference.predict_proba(Z), atol=1e-4)
+
+
+def test_a_masked_feature_has_exactly_no_influence(noisy):
+    X, y = noisy
+    model = flock(flip_probability=0.3).fit(X, y)
+    assert not model.support_.all()
+    before = model.member_probabilities(X)
+    for k, support in enumerate(model.support_):
+        changed = X.copy()
+        changed[:, ~support] = 1e6
+        assert_array_equal(model.member_probabilities(changed)[:, k], before[:, k])
+
+
+@pytest.mark.parametrize("parameters", [{}, {"acceptance": "metropolis"}, {"learning_rate": 1e-3}])
+def test_integer_weights_equal_repetition(noisy, parameters):
+    X, y = noisy
+    weight = np.random.default_rng(0).integers(0, 4, len(X))
+    weighted = flock(**parameters).fit(X, y, sample_weight=weight)
+    repeated = flock(**parameters).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert_same_model(weighted, repeated, atol=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 5), st.floats(0, 1), st.booleans())
+def test_oracle_is_never_below_any_member(seed, n_classes, n_members, p_lambda, printed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 4))
+    y = np.arange(60) % n_classes
+    make = SubsetEnsembleClassifier.paper if printed else SubsetEnsembleClassifier
+    model = make(
+        n_estimators=n_members,
+        flip_probability=p_lambda,
+        max_iter=20,
+        select_size=None,
+        random_state=seed,
+    ).fit(X, y)
+    fresh = rng.standard_normal((50, 4))
+    labels = rng.integers(0, n_classes, 50)
+    oracle = model.oracle_score(fresh, labels)
+    for member in model.estimators_:
+        assert oracle >= member.score(fresh, labels)
+    assert (np.diff(model.staged_score(fresh, labels, fusion="oracle")) >= 0).all()
+
+
+# -- the same result, whatever the way -------------------------------------------------------
+
+
+def test_same_seed_same_bits_whatever_n_jobs():
+    X, y = make_quarter_circle(100, n_dummy_features=3, random_state=0)
+    many = np.tile(X, (200, 1))
+    one = flock(n_jobs=1).fit(X, y)
+    two = flock(n_jobs=2).fit(X, y)
+    assert_same_model(one, two)
+    assert_array_equal(one.predict_proba(many), two.predict_proba(many))
+    assert_array_equal(one.member_probabilities(many), two.member_probabilities(many))
+
+
+def test_blas_threads_change_no_subset(tmp_path):
+    script = (
+        "import numpy as np, sys\n"
+        "from sklearn.datasets import make_classification\n"
+        "from covey import SubsetEnsembleClassifier\n"
+        "X, y = make_classification(3000, 60, n_informative=20, n_classes=4, random_state=0)\n"
+        "m = SubsetEnsembleClassifier(3, max_iter=60, random_state=0).fit(X, y)\n"
+        "np.savez(sys.argv[1], support=m.support_, coef=m.coef_)\n"
+    )
+    results = []
+    for threads in ("1", "2"):
+        path = tmp_path / f"{threads}.npz"
+        environment = {f"{name}_NUM_THREADS": threads for name in ("OMP", "OPENBLAS", "MKL")}
+        subprocess.run([sys.executable, "-c", script, path], check=True, env=environment)
+        results.append(np.load(path))
+    assert_array_equal(results[0]["support"], results[1]["support"])
+    assert_allclose(results[0]["coef"], results[1]["coef"], rtol=0, atol=1e-9)
+
+
+def test_row_order_changes_no_subset(noisy):
+    X, y = noisy
+    weight = np.random.default_rng(1).uniform(0.1, 2, len(X))
+    order = np.random.default_rng(0).permutation(len(X))
+    assert_same_model(
+        flock().fit(X, y, weight), flock().fit(X[order], y[order], weight[order]), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("scale_features", [True, False])
+def test_sparse_gives_the_dense_model(noisy, form, scale_features):
+    X, y = noisy
+    X = np.where(np.abs(X) > 0.8, X, 0.0)
+    X[:, 2] += 3.0
+    model = flock(scale_features=scale_features).fit(X, y)
+    from_sparse = flock(scale_features=scale_features).fit(form(X), y)
+    assert_same_model(model, from_sparse, atol=1e-9)
+    assert_allclose(from_sparse.predict_proba(form(X)), model.predict_proba(X), atol=1e-9)
+    assert_allclose(
+        from_sparse.member_probabilities(form(X)), model.member_probabilities(X), atol=1e-9
+    )
+
+
+def test_sparse_is_never_densified():
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(0, 200, 2000), rng.integers(0, 1_000_000, 2000)
+    X = sparse.csr_array((rng.random(2000), (rows, columns)), shape=(200, 1_000_000))
+    y = np.arange(200) % 2
+    model = SubsetEnsembleClassifier(2, max_iter=3, random_state=0)
+    tracemalloc.start()
+    model.fit(X, y).predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * 8 * 200 * 1_000_000  # half of X as a dense array
+
+
+@pytest.mark.parametrize("select_size", [None, "train", "validation"])
+def test_warm_start_equals_one_fit(noisy, select_size):
+    X, y = noisy
+    at_once = flock(n_estimators=6, select_size=select_size).fit(X, y)
+    grown = flock(n_estimators=2, select_size=select_size, warm_start=True).fit(X, y)
+    grown.set_params(n_estimators=6).fit(X, y)
+    assert_same_model(at_once, grown)
+    assert_array_equal(at_once.n_iter_, grown.n_iter_)
+
+
+def test_warm_start_cannot_shrink(noisy):
+    X, y = noisy
+    model = flock(n_estimators=3, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="n_estimators=2 is fewer than the 3 members"):
+        model.set_params(n_estimators=2).fit(X, y)
+
+
+# -- units, frames, names --------------------------------------------------------------------
+
+
+def test_coefficients_are_in_the_units_of_X(noisy):
+    X, y = noisy
+    shift, factor = np.linspace(-50, 50, X.shape[1]), np.geomspace(1e-3, 1e3, X.shape[1])
+    model = flock().fit(X, y)
+    rescaled = flock().fit(X * factor + shift, y)
+    assert_array_equal(model.support_, rescaled.support_)
+    assert_allclose(rescaled.coef_ * factor, model.coef_, atol=1e-8)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    logits = Z @ (model.coef_[0] * X.std(axis=0)).T
+    logits += model.intercept_[0] + model.coef_[0] @ X.mean(axis=0)
+    assert_allclose(model.estimators_[0].decision_function(X), logits, atol=1e-10)
+
+
+def test_a_constant_column_is_fine_and_unused(noisy):
+    X, y = noisy
+    with_constant = np.insert(X, 3, 7.5, axis=1)
+    model = flock().fit(with_constant, y)
+    assert not model.support_[:, 3].any()
+    assert not model.coef_[:, :, 3].any()
+    assert model.feature_importances_[3] == 0
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_keep_their_names(library):
+    X, y = load_iris(return_X_y=True)
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    frame = library.DataFrame({name: X[:, i] for i, name in enumerate(names)})
+    model = flock(always_keep=["petal width"]).fit(frame, y)
+    assert list(model.feature_names_in_) == names
+    assert list(model.estimators_[0].feature_names_in_) == names
+    assert_array_equal(model.predict(frame), flock(always_keep=[3]).fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[names[::-1]])
+
+
+def test_string_labels(wine):
+    X, y = wine
+    names = np.array(["barolo", "grignolino", "barbera"])[y]
+    model = flock().fit(X, names)
+    assert list(model.classes_) == ["barbera", "barolo", "grignolino"]
+    assert model.score(X, names) > 0.95
+    assert model.oracle_score(X, names) >= model.score(X, names)
+
+
+def test_groups_flip_together_and_kept_columns_stay(noisy):
+    X, y = noisy
+    model = flock(
+        n_estimators=8,
+        flip_probability=0.3,
+        feature_groups={"colour": [0, 4, 5], "shape": [7, 8]},
+        always_keep=[1, 8],
+    ).fit(X, y)
+    assert_array_equal(model.support_[:, 0], model.support_[:, 4])
+    assert_array_equal(model.support_[:, 0], model.support_[:, 5])
+    assert model.support_[:, [1, 7, 8]].all()
+    assert not model.support_.all()
+
+
+def test_class_weight_is_sample_weight(noisy):
+    X, y = noisy
+    by_class = flock(class_weight={0: 1, 1: 3, 2: 0.5}).fit(X, y)
+    by_row = flock().fit(X, y, sample_weight=np.array([1, 3, 0.5])[y])
+    assert_same_model(by_class, by_row)
+    balanced = flock(class_weight="balanced").fit(X, y)
+    by_row = flock().fit(X, y, sample_weight=len(y) / (3 * np.bincount(y))[y])
+    assert_same_model(balanced, by_row, atol=1e-9)
+
+
+# -- what a fitted flock offers --------------------------------------------------------------
+
+
+def test_fitted_attributes_have_their_shapes(noisy):
+    X, y = noisy
+    model = flock(flip_probability=0.3).fit(X, y)
+    assert model.coef_.shape == (4, 3, 12)
+    assert model.intercept_.shape == (4, 3)
+    assert model.support_.shape == (4, 12)
+    assert model.n_estimators_ == len(model.estimators_) == len(model.history_) == 4
+    assert model.member_probabilities(X).shape == (300, 4, 3)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    for n_iter, history, support in zip(
+        model.n_iter_, model.history_, model.support_, strict=True
+    ):
+        assert {len(values) for values in history.values()} == {n_iter + 1}
+        sizes = history["subset_size"]
+        assert sizes[0] == 12
+        # A subset changes exactly where a flip was accepted.
+        assert (np.diff(sizes) != 0)[~history["accepted_flip"][1:]].sum() == 0
+        assert support.sum() in sizes
+    with pytest.raises(NotFittedError):
+        flock().estimators_  # noqa: B018
+
+
+def test_members_are_classifiers_that_agree_with_the_ensemble(wine):
+    X, y = wine
+    model = flock().fit(X, y)
+    together = model.member_probabilities(X)
+    for k, member in enumerate(model.estimators_):
+        assert isinstance(member, LinearMember)
+        assert is_classifier(member)
+        assert_allclose(member.predict_proba(X), together[:, k], atol=1e-12)
+        assert_array_equal(clone(member).fit(X, y).predict(X), member.predict(X))
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_collapse_has_the_products_probabilities(load):
+    X, y = load(return_X_y=True)
+    model = flock(n_estimators=7, max_iter=1000).fit(X, y)
+    # Eq. (10) with i_k = 1/K, written out; far away, where probabilities underflow, too.
+    for rows in (X, 30 * X):
+        logits = np.einsum("nd,kcd->nkc", rows, model.coef_) + model.intercept_
+        logs = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
+        product = logs.mean(axis=1)
+        product -= np.logaddexp.reduce(product, axis=1, keepdims=True)
+        atol = 1e-12 * (1 + np.abs(logits).max())
+        collapsed = model.collapse()
+        assert_allclose(collapsed.predict_log_proba(rows), product, rtol=0, atol=atol)
+        assert_allclose(model.predict_log_proba(rows), product, rtol=0, atol=atol)
+        fused = model.fuser_.fuse_log(model._predictions(rows))
+        assert_allclose(fused, product, rtol=0, atol=atol)
+    assert_array_equal(collapsed.predict(X), model.predict(X))
+
+
+def test_collapse_says_why_it_cannot(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="fusion='oracle' cannot collapse"):
+        flock(fusion="oracle").fit(X, y).collapse()
+
+
+def test_oracle_scores_but_cannot_predict(noisy):
+    X, y = noisy
+    model = flock(fusion="oracle").fit(X, y)
+    reference = flock(fusion=Oracle()).fit(X, y)
+    assert model.score(X, y) == reference.oracle_score(X, y) > flock().fit(X, y).score(X, y)
+    with pytest.raises(ValueError, match="needs the true labels"):
+        model.predict(X)
+
+
+def test_staged_score_ends_where_score_stands(noisy):
+    X, y = noisy
+    weight = np.random.default_rng(0).uniform(0, 1, len(X))
+    model = flock(n_estimators=5).fit(X, y)
+    stages = model.staged_score(X, y)
+    assert stages.shape == (5,)
+    assert stages[0] == pytest.approx(model.estimators_[0].score(X, y))
+    assert stages[-1] == pytest.approx(model.score(X, y))
+    assert model.staged_score(X, y, weight)[-1] == pytest.approx(model.score(X, y, weight))
+
+
+def test_size_is_selected_where_the_fused_accuracy_peaks(noisy):
+    X, y = noisy
+    whole = flock(n_estimators=12, flip_probability=0.3)
+    stages = clone(whole).fit(X, y).staged_score(X, y)
+    selected = clone(whole).set_params(select_size="train").fit(X, y)
+    assert selected.n_estimators_ == np.argmax(stages) + 1 < 12
+    assert selected.coef_.shape[0] == selected.n_estimators_
+    held_out = clone(whole).set_params(select_size="validation").fit(X, y)
+    assert 1 <= held_out.n_estimators_ <= 12
+
+
+def test_explain_fusion_names_the_members(wine):
+    X, y = wine
+    model = flock().fit(X, y)
+    importance = model.explain_fusion(X)
+    assert_allclose(importance, 0.25)
+    frame = model.explain_fusion(X, as_frame=True)
+    assert list(frame.columns) == ["member 0", "member 1", "member 2", "member 3"]
+
+
+def test_predict_is_the_argmax_of_predict_proba(noisy):
+    X, y = noisy
+    model = flock().fit(X, y)
+    assert_array_equal(model.predict(X), model.classes_[model.predict_proba(X).argmax(axis=1)])
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+# -- at home in scikit-learn -----------------------------------------------------------------
+
+
+def test_sample_weight_is_routed(noisy):
+    X, y = noisy
+    weight = np.random.default_rng(0).uniform(0, 1, len(X))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = flock(n_estimators=2).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        scores = cross_validate(model, X, y, params={"sample_weight": weight}, cv=3)
+    assert np.isfinite(scores["test_score"]).all()
+
+
+def test_grid_search_and_pickle(wine):
+    X, y = wine
+    search = GridSearchCV(flock(n_estimators=2), {"flip_probability": [0, 0.1]}, cv=3).fit(X, y)
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert_array_equal(again.predict_proba(X), search.predict_proba(X))
+
+
+def test_verbose_reports_each_member(wine, capsys):
+    flock(n_estimators=2, verbose=1).fit(*wine)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("[SubsetEnsembleClassifier] member 2/2: ")
+
+
+def test_scikit_learn_callbacks_follow_the_members(noisy):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 brings callbacks")
+    X, y = noisy
+
+    class Watcher:
+        def __init__(self):
+            self.events, self.scores = [], []
+
+        def setup(self, estimator, context):
+            self.events.append("setup")
+
+        def teardown(self, estimator, context):
+            self.events.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            self.events.append(f"begin {context.task_name}")
+
+        def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+            self.events.append(f"end {context.task_name}")
+            if fitted_estimator is not None:
+                self.scores.append(fitted_estimator.score(X, y))
+            return len(self.scores) == 3
+
+    watcher = Watcher()
+    assert isinstance(watcher, callback.FitCallback)
+    model = flock(n_estimators=5).set_callbacks(watcher).fit(X, y)
+    assert model.n_estimators_ == 3  # the watcher asked to stop
+    member = ["begin member", "end member"]
+    assert watcher.events == ["setup", "begin fit", *member * 3, "end fit", "teardown"]
+    assert_allclose(watcher.scores, model.staged_score(X, y))
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+BAD_PARAMETERS = [
+    ({"n_estimators": 0}, ValueError, "n_estimators == 0, must be >= 1"),
+    ({"n_estimators": 2.5}, TypeError, "n_estimators must be an instance of int"),
+    ({"flip_probability": 1.2}, ValueError, "flip_probability == 1.2, must be <= 1"),
+    ({"flip_probability": -0.1}, ValueError, "flip_probability == -0.1, must be >= 0"),
+    ({"flip_probability": np.nan}, ValueError, "flip_probability must be a number"),
+    ({"learning_rate": "fast"}, ValueError, "learning_rate must be one of 'auto', 'constant'"),
+    ({"learning_rate": 0}, ValueError, "learning_rate == 0, must be > 0"),
+    ({"n_iter_no_change": 0}, ValueError, "n_iter_no_change == 0"),
+    ({"max_iter": 0}, ValueError, "max_iter == 0"),
+    ({"init_scale": -1}, ValueError, "init_scale == -1"),
+    ({"acceptance": "always"}, ValueError, "acceptance must be one of 'greedy', 'metropolis'"),
+    ({"temperature": 0}, ValueError, "temperature == 0"),
+    ({"fusion": "median-ish"}, ValueError, "fusion must be one of .*'product'"),
+    ({"select_size": "test"}, ValueError, "select_size must be one of 'train', 'validation'"),
+    ({"validation_fraction": 1}, ValueError, "validation_fraction == 1, must be < 1"),
+    ({"class_weight": "even"}, ValueError, "class_weight must be 'balanced', a dict or None"),
+    ({"class_weight": {0: -1}}, ValueError, "class_weight must be finite and not negative"),
+    ({"feature_groups": [[0, 1], [1, 2]]}, ValueError, "must not overlap, but column 1 is in"),
+    ({"feature_groups": [[0, 99]]}, ValueError, "feature_groups names the column 99"),
+    ({"feature_groups": [["a"]]}, ValueError, "X has no column names"),
+    ({"feature_groups": [[]]}, ValueError, "empty group"),
+    ({"always_keep": [1.5]}, TypeError, "always_keep must name columns by str or int"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "error", "message"), BAD_PARAMETERS)
+def test_bad_parameters_get_one_sentence(wine, parameters, error, message):
+    with pytest.raises(error, match=message):
+        flock(**parameters).fit(*wine)
+
+
+def test_bad_data_gets_one_sentence(wine):
+    X, y = wine
+    for bad in (np.nan, np.inf):
+        broken = X.copy()
+        broken[3, 2] = bad
+        with pytest.raises(ValueError, match="NaN|infinity"):
+            flock().fit(broken, y)
+    with pytest.raises(ValueError, match="at least 2 classes in y, got 1 class"):
+        flock().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="sample_weight must not be negative, but entry 0 is -1"):
+        flock().fit(X, y, sample_weight=np.r_[-1.0, np.ones(len(X) - 1)])
+    with pytest.raises(ValueError, match="sample_weight is all zero"):
+        flock().fit(X, y, sample_weight=np.zeros(len(X)))
+    with pytest.raises(ValueError, match="sample_weight has 3 entries, but X has 178 rows"):
+        flock().fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="All 13 feature.s. of X are constant"):
+        flock().fit(np.ones_like(X), y)
+    with pytest.raises(ValueError, match="Column 1 holds values too large"):
+        flock().fit(X * np.where(np.arange(13) == 1, 1e300, 1), y)
+    model = flock().fit(X, y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X[:, :5])
+    with pytest.raises(ValueError, match="label 7, which is none of the classes"):
+        model.oracle_score(X, np.full(len(X), 7))
+
+
+def test_a_learning_rate_that_diverges_is_reported(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="learning_rate=1e\\+308 lets the ascent diverge"):
+        flock(learning_rate=1e308).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="learning_rate=50.0 overshoots"):
+        model = flock(learning_rate=50.0, max_iter=4, tol=-np.inf).fit(X[:, :3], y)
+    assert np.isfinite(model.coef_).all()

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from covey import LinearMember
+
+
+def test_a_member_with_the_coefficients_of_logistic_regression_is_logistic_regression():
+    X, y = load_iris(return_X_y=True)
+    reference = LogisticRegression(max_iter=1000).fit(X, y)
+    member = LinearMember(reference.coef_, reference.intercept_, reference.classes_)
+    check_is_fitted(member)
+    assert_allclose(member.predict_proba(X), reference.predict_proba(X))
+    assert_allclose(member.decision_function(X), reference.decision_function(X))
+    assert_array_equal(member.predict(sparse.csr_array(X)), reference.predict(X))
+    assert member.support_.all()
+
+
+def test_two_classes_decide_by_one_number():
+    member = LinearMember([[0.0], [2.0]], [0.0, -1.0], [0, 1])
+    assert_allclose(member.decision_function([[1.0], [0.0]]), [1.0, -1.0])
+
+
+def test_log_probabilities_do_not_underflow():
+    member = LinearMember([[0.0], [1.0]], [0.0, 0.0], [0, 1])
+    assert_allclose(member.predict_log_proba([[-2000.0]]), [[0.0, -2000.0]])
+
+
+def test_wrong_number_of_columns_is_refused():
+    with pytest.raises(ValueError, match="features"):
+        LinearMember([[0.0], [1.0]], [0.0, 0.0], [0, 1]).predict(np.ones((2, 3)))

@@ -1,0 +1,66 @@
+"""The package as a whole: names, imports, version."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import covey
+
+ROOT = Path(__file__).parent.parent
+
+
+def seconds(statement):
+    """The fastest of five fresh imports."""
+    script = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+    return min(
+        float(
+            subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
+        )
+        for _ in range(5)
+    )
+
+
+def test_every_public_name_is_importable_and_documented():
+    for name in covey.__all__:
+        assert getattr(covey, name).__doc__ if name != "__version__" else covey.__version__
+    assert set(covey.__all__) <= set(dir(covey))
+    with pytest.raises(AttributeError, match="no attribute 'Flok'"):
+        covey.Flok  # noqa: B018
+
+
+def test_import_is_light():
+    linear_model = seconds("import sklearn.linear_model")
+    assert seconds("import covey") < 2 * linear_model
+    assert seconds("from covey import SubsetEnsembleClassifier") < 2 * linear_model
+
+
+def test_mathematics_does_not_import_scikit_learn():
+    script = "import covey._core.trainer, sys; sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_version_is_stated_once():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == covey.__version__
+
+
+def test_readme_example_runs(capsys):
+    readme = (ROOT / "README.md").read_text()
+    example = readme.split("```python\n")[1].split("```")[0]
+    exec(compile(example, "README.md", "exec"), {})
+    accuracy, oracle = map(float, capsys.readouterr().out.split()[:2])
+    assert oracle >= accuracy > 0.9
+
+
+def test_demo_prints_its_tables(monkeypatch, capsys):
+    from covey import demo
+
+    monkeypatch.setattr(demo, "N_REPEATS", 2)
+    monkeypatch.setattr(demo, "N_MEMBERS", 2)
+    demo.main()
+    out = capsys.readouterr().out
+    for name in (*demo.ROWS, "Quarter circle", "Wine", "leaves out"):
+        assert name in out
