@@ -2,7 +2,8 @@
 
 - *grow*: `SubsetEnsembleClassifier` trains members one after another, each on its own
   features, each drawn to the samples that the earlier ones get wrong.
-- *fuse*: `Product` and `Oracle` make one decision out of many.
+- *fuse*: `FusionClassifier` makes one decision out of any models, `fuse` out of saved
+  predictions, by votes, ranks, probabilities or dynamic selection.
 - *explain*: ``explain_fusion``, ``support_`` and ``history_`` say who decided and why.
 """
 
@@ -12,13 +13,35 @@ __version__ = "0.1.0"
 
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _HOMES = {
-    "Fuser": "covey.fusers",
+    "FusionClassifier": "covey.members",
     "GrownClassifier": "covey.members",
     "LinearMember": "covey.members",
+    "SubsetEnsembleClassifier": "covey.members",
+    "DESKNN": "covey.fusers",
+    "DESP": "covey.fusers",
+    "KNOP": "covey.fusers",
+    "LCA": "covey.fusers",
+    "OLA": "covey.fusers",
+    "And": "covey.fusers",
+    "Borda": "covey.fusers",
+    "DynamicSelection": "covey.fusers",
+    "Fuser": "covey.fusers",
+    "KOfN": "covey.fusers",
+    "KnoraEliminate": "covey.fusers",
+    "KnoraUnion": "covey.fusers",
+    "Majority": "covey.fusers",
+    "Max": "covey.fusers",
+    "Mean": "covey.fusers",
+    "Median": "covey.fusers",
+    "MetaDES": "covey.fusers",
+    "Min": "covey.fusers",
+    "Or": "covey.fusers",
     "Oracle": "covey.fusers",
     "Predictions": "covey.fusers",
     "Product": "covey.fusers",
-    "SubsetEnsembleClassifier": "covey.members",
+    "SingleBest": "covey.fusers",
+    "TrimmedMean": "covey.fusers",
+    "fuse": "covey.fusers",
     "make_quarter_circle": "covey.datasets",
 }
 _SUBPACKAGES = ("datasets", "fusers", "members")

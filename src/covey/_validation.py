@@ -3,10 +3,11 @@
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn import get_config
 from sklearn.utils import check_array, check_scalar
 
 
-def check_number(value, name, *, low=None, high=None, closed="both", whole=False):
+def check_number(value, name, *, low=None, high=None, closed="both", whole=False, finite=True):
     """Check a parameter that is a number; bool is none.
 
     Parameters
@@ -20,13 +21,15 @@ def check_number(value, name, *, low=None, high=None, closed="both", whole=False
         Which bounds are allowed themselves.
     whole : bool
         Whether it must be an integer.
+    finite : bool
+        Whether it must be finite.
     """
     kind = Integral if whole else Real
     if isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     check_scalar(value, name, kind, min_val=low, max_val=high, include_boundaries=closed)
-    if np.isnan(value):
-        raise ValueError(f"{name} must be a number, got nan.")
+    if np.isnan(value) or (finite and np.isinf(value)):
+        raise ValueError(f"{name} must be a {'finite ' if finite else ''}number, got {value}.")
     return value
 
 
@@ -62,10 +65,40 @@ def check_sample_weight(sample_weight, n_samples):
             "give one weight a row."
         )
     if (weight < 0).any():
+        entry = int(np.argmax(weight < 0))
         raise ValueError(
-            f"sample_weight must not be negative, but entry {int(np.argmax(weight < 0))} "
-            f"is {weight.min():g}."
+            f"sample_weight must not be negative, but entry {entry} is {weight[entry]:g}."
         )
     if not weight.any():
         raise ValueError("sample_weight is all zero; at least one row must have a weight above 0.")
+    if not 1e-100 < weight.max() < 1e100:
+        raise ValueError(
+            f"sample_weight has a largest entry of {weight.max():g}, beyond what sums of floats "
+            "bear; divide it by a constant."
+        )
     return weight
+
+
+def check_all_finite(X, feature_names):
+    """Refuse NaN and infinity, by the name of the column."""
+    if get_config()["assume_finite"]:
+        return
+    data = X.data if hasattr(X, "tocsr") else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(data.sum()):
+            return
+    broken = ~np.isfinite(data)
+    if not broken.any():
+        return
+    if hasattr(X, "tocsr"):
+        entries = X.tocoo()
+        row, column = (axis[np.argmax(broken)] for axis in (entries.row, entries.col))
+        value = entries.data[np.argmax(broken)]
+    else:
+        row, column = np.argwhere(broken)[0]
+        value = X[row, column]
+    what = "NaN" if np.isnan(value) else "infinity"
+    name = int(column) if feature_names is None else repr(feature_names[column])
+    raise ValueError(
+        f"X holds {what} in column {name} (row {int(row)}); impute it, or drop the row or column."
+    )

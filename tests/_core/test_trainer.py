@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.design import Design, sparse_moments, standardise_columns
+from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.softmax_linear import class_blocks
 from covey._core.trainer import Ascent, DivergedError, StackTrainer
@@ -104,7 +104,14 @@ def test_trainer_follows_the_printed_algorithm_step_by_step(p_lambda, n_classes,
             last_theta, last_intercept, last_support = earlier[-1]
             grower.see((last_theta * last_support)[:, None, :], last_intercept[:, None])
         stopped_itself = len(states) < PRINTED.max_iter
-        assert grower.grow().n_iter[0] == len(states) + stopped_itself
+        grown = grower.grow()
+        assert grown.n_iter[0] == len(states) + stopped_itself
+        # What it says of each step is what happened.
+        supports = np.array([np.ones(X.shape[1]), *(support for *_, support in states)])
+        changed = (supports[1:] != supports[:-1]).any(axis=1)
+        history = grown.history[0]
+        np.testing.assert_array_equal(history.accepted_flip[1 : len(states) + 1], changed)
+        np.testing.assert_array_equal(history.subset_size[: len(states) + 1], supports.sum(axis=1))
 
 
 ASCENTS = {
@@ -147,7 +154,8 @@ def test_sparse_columns_give_the_dense_members():
     order = np.argsort(y, kind="stable")
     X, y, weight = X[order], y[order], np.ones(len(X))
     columns = np.ascontiguousarray(X.T)
-    standardise_columns(columns, weight)
+    mean, deviation = dense_moments(columns, weight)
+    columns = (columns - mean[:, None]) / deviation[:, None]
     raw = sparse.csc_array(X)
     sparse_mean, sparse_deviation = sparse_moments(raw, weight)
     ascent = replaced(PRINTED, learning_rate="auto", patience=8)
@@ -198,6 +206,65 @@ def test_auto_learning_rate_climbs_monotonically():
     grower = trainer(X * np.geomspace(0.01, 10, X.shape[1]), y, ascent, flip_probability=0.0)
     for _ in range(4):
         assert (np.diff(grower.grow().history[0].objective) > 0).all()
+
+
+def test_auto_learning_rate_follows_each_members_own_weights():
+    X, y = problem(3)
+    grower = trainer(X, y, replaced(PRINTED, learning_rate="auto"))
+    weight = np.random.default_rng(0).uniform(0, 1, (1, len(X)))
+    Z = np.column_stack([X, np.ones(len(X))])
+    for w in (weight, 1e-3 * weight):
+        highest = np.linalg.eigvalsh(Z.T @ (w[0][:, None] * Z)).max()
+        np.testing.assert_allclose(grower._learning_rates(w), 2 / highest, rtol=0.05)
+    constant = trainer(X, y, replaced(PRINTED, learning_rate="constant"))
+    highest = np.linalg.eigvalsh(Z.T @ Z).max()
+    np.testing.assert_allclose(constant._learning_rates(weight), 1.5 * 3 / highest, rtol=0.05)
+
+
+def test_start_has_the_stated_spread_and_intercepts_can_be_left_out():
+    X, y = problem(7, n_features=40)
+    for scale in (0.0, 0.2, 3.0):
+        ascent = replaced(PRINTED, learning_rate=1e-12, init_scale=scale, max_iter=1)
+        grown = trainer(X, y, ascent, flip_probability=0.0).grow()
+        assert abs(grown.theta.std() - scale) <= 0.1 * scale + 1e-9
+    none = trainer(X, y, replaced(PRINTED, fit_intercept=False), flip_probability=0.0).grow()
+    assert not none.intercept.any()
+
+
+def test_patience_counts_steps_since_the_best():
+    X, y = problem(3, seed=2)
+    ascent = replaced(PRINTED, learning_rate=0.5, patience=6, max_iter=500)
+    grown = trainer(X, y, ascent, flip_probability=0.0).grow()
+    history = grown.history[0].weighted_accuracy
+    records = np.flatnonzero(history > np.maximum.accumulate(np.append(-1, history))[:-1] + 1e-12)
+    assert (np.diff(history[records[-1] :]) > 0).any(), "it rises again, but not above the best"
+    assert grown.n_iter[0] == records[-1] + 6
+
+
+def test_the_latest_of_equally_accurate_states_is_kept():
+    X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    y = np.array([0, 0, 1, 1])
+    ascent = replaced(PRINTED, learning_rate=0.1, init_scale=0.0, patience=7)
+    kept = trainer(X, y, ascent, flip_probability=0.0).grow()
+    last = trainer(X, y, replaced(ascent, tol=-np.inf, max_iter=7), flip_probability=0.0).grow()
+    np.testing.assert_array_equal(kept.theta, last.theta)
+
+
+def test_metropolis_is_greedy_when_cold_and_takes_all_when_hot():
+    X, y = problem(3)
+    ascent = replaced(PRINTED, patience=5, tol=-np.inf, max_iter=60, learning_rate=1e-3)
+
+    def accepted(**changes):
+        grower = trainer(X, y, replaced(ascent, **changes), flip_probability=0.1)
+        return grower.grow().history[0].accepted_flip[1:]
+
+    draws = UniformRows(3, Purpose.FLIP, 0, 0, X.shape[1]).read(0, 60)
+    proposed = (draws < 0.1).any(axis=1)
+    hot = accepted(acceptance="metropolis", temperature=1e9)
+    np.testing.assert_array_equal(hot, proposed)
+    greedy = accepted(acceptance="greedy")
+    warm = accepted(acceptance="metropolis", temperature=0.02)
+    assert greedy.sum() < warm.sum() < hot.sum()
 
 
 def test_divergence_is_noticed():

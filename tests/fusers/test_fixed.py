@@ -1,64 +1,257 @@
+"""Fixed rules: properties with hypothesis, and numbers that fit on a line."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
-from covey import Oracle, Predictions, Product
+import covey
+from covey import (
+    And,
+    Borda,
+    KOfN,
+    Majority,
+    Max,
+    Mean,
+    Median,
+    Min,
+    Or,
+    Oracle,
+    Predictions,
+    Product,
+    SingleBest,
+    TrimmedMean,
+)
+
+UNWEIGHTED = [Mean(), Product(), Median(), TrimmedMean(0.2), Max(), Min(), Borda(), Majority()]
+POSITIVE = [Or(), And(), KOfN(2)]
 
 
-def probabilities(seed, n=20, k=4, c=3):
-    return np.random.default_rng(seed).dirichlet(np.full(c, 0.3), (n, k))
+@st.composite
+def opinions(draw, n_classes=None, n_members=None):
+    """Probabilities of a few members: smooth, with zeros, ties and certainties."""
+    c = draw(st.integers(2, 5)) if n_classes is None else n_classes
+    k = draw(st.integers(2, 7)) if n_members is None else n_members
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    P = rng.dirichlet(np.full(c, draw(st.sampled_from([0.1, 1.0, 5.0]))), (12, k))
+    if draw(st.booleans()):
+        P = np.round(P * 4)
+        P[P.sum(axis=2) == 0] = 1
+        P /= P.sum(axis=2, keepdims=True)
+    return P
 
 
-def test_product_by_hand():
-    # sqrt(.9 * .5) : sqrt(.1 * .5) = 3 : 1
-    assert_allclose(Product().fuse([[[0.9, 0.1], [0.5, 0.5]]]), [[0.75, 0.25]])
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6))
-def test_product_rows_sum_to_one_and_member_order_does_not_matter(seed):
-    P = probabilities(seed)
-    P[0, 0] = [1, 0, 0]
-    P[0, 1] = [0, 1, 0]
-    P[0, 2] = [0, 0, 1]  # every class is vetoed by someone
-    fused = Product().fuse(P)
+@settings(max_examples=60, deadline=None)
+@given(opinions())
+@pytest.mark.parametrize("rule", UNWEIGHTED + POSITIVE, ids=repr)
+def test_rows_sum_to_one_and_member_order_does_not_matter(rule, P):
+    fused = rule.fuse(P)
     assert np.isfinite(fused).all()
+    assert (fused >= 0).all()
     assert_allclose(fused.sum(axis=1), 1)
-    assert_allclose(Product().fuse(P[:, ::-1]), fused)
+    order = np.random.default_rng(0).permutation(P.shape[1])
+    assert_allclose(rule.fuse(P[:, order]), fused, atol=1e-12)
+    assert_allclose(rule.importance(P[:, order]), rule.importance(P)[:, order], atol=1e-9)
 
 
-def test_product_of_unanimous_certainty_stays_certain():
-    fused = Product().fuse([[[1.0, 0.0], [1.0, 0.0]]])
-    assert fused[0, 0] == 1.0
-    assert_allclose(fused[0, 1], 0.0, atol=1e-300)
+@settings(max_examples=60, deadline=None)
+@given(opinions())
+def test_k_of_n_with_k_equal_one_is_or_and_with_n_is_and(P):
+    assert_allclose(KOfN(1).fuse(P), Or().fuse(P))
+    assert_allclose(KOfN(P.shape[1]).fuse(P), And().fuse(P))
+
+
+@settings(max_examples=60, deadline=None)
+@given(opinions(n_classes=2), st.integers(0, 1))
+def test_with_two_classes_or_is_the_largest_and_and_the_smallest(P, positive):
+    assert_allclose(Or(positive).fuse(P)[:, positive], P[:, :, positive].max(axis=1))
+    assert_allclose(And(positive).fuse(P)[:, positive], P[:, :, positive].min(axis=1))
+    k = 1 + P.shape[1] // 2
+    expected = np.sort(P[:, :, positive], axis=1)[:, -k]
+    assert_allclose(KOfN(k, positive).fuse(P)[:, positive], expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(opinions(n_classes=2, n_members=5))
+def test_k_of_n_with_the_middle_k_is_the_binary_majority(P):
+    assert_array_equal(KOfN(3).fuse(P).argmax(axis=1), Majority().fuse(P).argmax(axis=1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(opinions(n_classes=4))
+def test_with_more_classes_acceptance_counts_votes(P):
+    k = 2
+    accepted = (P.argmax(axis=2) == 1).sum(axis=1) >= k
+    fused = KOfN(k, positive_class=1).fuse(P)
+    assert_array_equal(fused.argmax(axis=1) == 1, accepted)
+    assert (fused[accepted, 1] >= 0.5).all()
+    assert not fused[~accepted, 1].any()
+    others = P.mean(axis=1)
+    others[:, 1] = 0
+    rest = fused.copy()
+    rest[:, 1] = 0
+    shared = others.sum(axis=1) > 0
+    assert_allclose(
+        (rest / np.maximum(rest.sum(axis=1, keepdims=True), 1e-300))[shared & ~accepted],
+        (others / np.maximum(others.sum(axis=1, keepdims=True), 1e-300))[shared & ~accepted],
+        atol=1e-9,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(opinions(), st.integers(0, 100))
+def test_a_weight_of_two_is_a_member_twice(P, seed):
+    weights = np.random.default_rng(seed).integers(1, 4, P.shape[1])
+    repeated = np.repeat(P, weights, axis=1)
+    for make in (Mean, Product, Majority, Borda):
+        assert_allclose(make(weights).fuse(P), make().fuse(repeated), atol=1e-9)
+    k = 1 + int(weights.sum()) // 2
+    assert_allclose(KOfN(k, weights=weights).fuse(P), KOfN(k).fuse(repeated), atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(opinions())
+def test_order_rules_are_numpys_statistics(P):
+    def normalised(statistic):
+        return statistic / statistic.sum(axis=1, keepdims=True)
+
+    medians = np.median(P, axis=1)
+    kept = medians.sum(axis=1) > 0
+    assert_allclose(Median().fuse(P)[kept], normalised(medians[kept]), atol=1e-12)
+    trimmed = stats.trim_mean(P, 0.2, axis=1)
+    kept = trimmed.sum(axis=1) > 0
+    assert_allclose(TrimmedMean(0.2).fuse(P)[kept], normalised(trimmed[kept]), atol=1e-12)
+    assert_allclose(Max().fuse(P), normalised(P.max(axis=1)), atol=1e-12)
+
+
+def test_by_hand():
+    two = [[[0.9, 0.1]], [[0.5, 0.5]]]
+    # sqrt(.9 * .5) : sqrt(.1 * .5) = 3 : 1
+    assert_allclose(Product().fuse(two), [[0.75, 0.25]])
+    assert_allclose(Mean().fuse(two), [[0.7, 0.3]])
+    assert_allclose(Mean([3, 1]).fuse(two), [[0.8, 0.2]])
+    assert_allclose(Max().fuse(two), [[0.9 / 1.4, 0.5 / 1.4]])
+    assert_allclose(Min().fuse(two), [[0.5 / 0.6, 0.1 / 0.6]])
+    # Points: member 1 gives 2, 1, 0; member 2 gives 0, 1, 2; member 3 ties the first two: 1, 1, 0.
+    scores = np.array([[[9.0, 5, 1], [-7, -6, -5], [0.3, 0.3, 0.1]]])
+    fused = Borda().fuse(Predictions(scores, kind="score"))
+    assert_allclose(fused, [[3 / 8, 3 / 8, 2 / 8]])
+
+
+def test_borda_takes_incomparable_scores_and_all_tied_is_uniform():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((20, 3, 4))
+    stretched = np.exp(scores * [[[1.0], [30.0], [0.01]]])
+    one, other = (Borda().fuse(Predictions(s, kind="score")) for s in (scores, stretched))
+    assert_allclose(one, other)
+    assert_allclose(Borda().fuse(np.full((2, 3, 4), 0.25)), 0.25)
 
 
 def test_product_leaves_out_members_that_did_not_speak():
     P = Predictions([[[0.9, 0.1], [0.2, 0.8]]], available=np.array([[True, False]]))
     assert_allclose(Product().fuse(P), [[0.9, 0.1]])
     assert_allclose(Product().importance(P), [[1.0, 0.0]])
+    nan = np.array([[[0.9, 0.1], [np.nan, np.nan]]])
+    assert_allclose(covey.fuse(nan, "product"), [[0.9, 0.1]])
+
+
+def test_a_class_that_a_member_never_saw():
+    # The second member knows only the first two classes.
+    P = Predictions(
+        [[[0.2, 0.2, 0.6], [0.5, 0.5, 0.0]]],
+        seen=np.array([[True, True, True], [True, True, False]]),
+    )
+    assert_allclose(Mean().fuse(P), [[0.35, 0.35, 0.3]])  # counts 0 in sums
+    assert Product().fuse(P).argmax() == 2  # abstains in products
+    assert_allclose(Min().fuse(P), [[0.2, 0.2, 0.6]])  # and in minima
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6))
-def test_oracle_is_right_exactly_where_some_member_is(seed):
-    P = probabilities(seed)
-    y = np.random.default_rng(seed + 1).integers(0, 3, len(P))
-    fused = Oracle().fuse(P, y=y)
-    right = fused.argmax(axis=1) == y
+@given(opinions(n_classes=3), st.integers(0, 1000))
+def test_oracle_is_right_exactly_where_some_member_is(P, seed):
+    y = np.random.default_rng(seed).integers(0, 3, len(P))
+    right = Oracle().fuse(P, y=y).argmax(axis=1) == y
     assert_array_equal(right, (P.argmax(axis=2) == y[:, None]).any(axis=1))
     importance = Oracle().importance(P, y=y)
     assert_array_equal(importance.sum(axis=1), 1)
     assert set(np.unique(importance)) <= {0.0, 1.0}
+    best = SingleBest().fit(P, y)
+    assert right.mean() >= (best.fuse(P).argmax(axis=1) == y).mean()
+    assert (best.fuse(P).argmax(axis=1) == y).mean() == max(
+        (P.argmax(axis=2) == y[:, None]).mean(axis=0)
+    )
 
 
-def test_oracle_without_labels_explains_itself():
-    with pytest.raises(ValueError, match="needs the true labels y"):
-        Oracle().fuse(probabilities(0))
+def test_learnt_weights_follow_accuracy():
+    y = np.array([0, 1] * 50)
+    good, poor = np.eye(2)[y], np.eye(2)[y]
+    poor[:40] = poor[:40, ::-1]
+    awful = np.eye(2)[1 - y]
+    P = np.stack([good, poor, awful], axis=1)
+    assert_allclose(Mean("accuracy").fit(P, y).weights_, np.array([1, 0.6, 0]) / 1.6)
+    weights = Majority("log_odds").fit(P, y).weights_
+    assert weights[0] > 5 * weights[1] > 0 == weights[2]
+    with pytest.raises(ValueError, match="learns how to fuse and needs y"):
+        Mean("accuracy").fit(P)
 
 
-def test_a_rule_refuses_kinds_it_cannot_fuse():
-    with pytest.raises(ValueError, match="Product fuses predictions of kind probability"):
-        Product().fuse(Predictions(probabilities(0), kind="score"))
+def test_voting_agrees_with_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    members = [
+        ("logistic", LogisticRegression(max_iter=500)),
+        ("bayes", GaussianNB()),
+        ("stump", DecisionTreeClassifier(max_depth=1, random_state=0)),
+        ("tree", DecisionTreeClassifier(max_depth=2, random_state=0)),
+    ]
+    for weights in (None, [1, 2, 3, 1]):
+        hard = VotingClassifier(members, voting="hard", weights=weights).fit(X, y)
+        labels = np.stack([member.predict(X) for member in hard.estimators_], axis=1)
+        fused = covey.fuse(labels, "majority", weights)
+        assert_array_equal(hard.classes_[fused.argmax(axis=1)], hard.predict(X))
+        soft = VotingClassifier(members, voting="soft", weights=weights).fit(X, y)
+        saved = [member.predict_proba(X) for member in soft.estimators_]
+        assert_allclose(covey.fuse(saved, "mean", weights), soft.predict_proba(X), atol=1e-12)
+
+
+def test_importance_names_those_who_agree():
+    P = np.array([[[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]]])
+    assert_allclose(Majority().importance(P), [[0.5, 0.5, 0.0]])
+    assert_allclose(Median().importance(P), [[0.5, 0.5, 0.0]])
+    assert_allclose(Mean().importance(P), [[1 / 3, 1 / 3, 1 / 3]])
+    assert_allclose(Majority([1, 3, 1]).importance(P), [[0.25, 0.75, 0.0]])
+    # Nobody agrees with the third class, which is everyone's second choice.
+    nobody = np.array([[[0.6, 0.0, 0.4], [0.0, 0.6, 0.4]]])
+    assert Product().fuse(nobody).argmax() == 2
+    assert_allclose(Min().importance(nobody), [[0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda P: Oracle().fuse(P), "needs the true labels y"),
+        (lambda P: KOfN(0).fuse(P), "k == 0, must be > 0"),
+        (lambda P: KOfN(4).fuse(P), "k=4 asks for more votes than there are: 3"),
+        (lambda P: KOfN(4, weights=[1, 1, 1]).fuse(P), "k=4 asks for more votes"),
+        (lambda P: KOfN(1, "maybe").fuse(P), "positive_class names the label 'maybe'"),
+        (lambda P: Mean([1, 2]).fuse(P), "one number for each of the 3 members"),
+        (lambda P: Mean([0, 0, 0]).fuse(P), "not all zero"),
+        (lambda P: Mean([1, -1, 1]).fuse(P), "not negative"),
+        (lambda P: Mean("fame").fuse(P), "weights must be numbers, None or one of 'accuracy'"),
+        (lambda P: TrimmedMean(0.5).fuse(P), "proportion == 0.5, must be < 0.5"),
+        (lambda P: Mean().fuse(Predictions(P, kind="score")), "Mean fuses .* of kind probability"),
+        (lambda P: Mean().fuse(2 * P), "'member 1' gives .* as a probability"),
+        (lambda P: Mean().fuse(P / 2), "'member 1' gives sample 0 probabilities that sum to 0.5"),
+    ],
+)
+def test_bad_input_gets_one_sentence(make, message):
+    P = np.random.default_rng(0).dirichlet([1, 1], (4, 3))
+    P[0, 0] = [0.3, 0.7]
+    with pytest.raises(ValueError, match=message):
+        make(P)

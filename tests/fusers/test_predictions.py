@@ -8,7 +8,7 @@ from covey.fusers import make_fuser
 
 def test_defaults_and_first_members():
     P = Predictions(np.zeros((2, 3, 4)), available=np.ones((2, 3), bool))
-    assert P.names == ["member 0", "member 1", "member 2"]
+    assert P.names == ["member 1", "member 2", "member 3"]
     assert_array_equal(P.classes, [0, 1, 2, 3])
     assert P.first(2).n_members == 2
     assert P.first(2).available.shape == (2, 2)
@@ -22,7 +22,8 @@ def test_labels_are_encoded_in_the_order_of_the_classes():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Predictions(np.zeros((2, 3))), "shape .n_samples, n_members, n_classes."),
+        (lambda: Predictions(np.zeros(3)), "shape .n_samples, n_members, n_classes."),
+        (lambda: Predictions(np.full((2, 3), 0.4)), "holds labels, but these are fractions"),
         (lambda: Predictions(np.zeros((2, 3, 4)), classes=["a"]), "1 classes are named"),
         (lambda: Predictions(np.zeros((2, 3, 4)), names=["a"]), "1 names are given"),
         (lambda: Predictions(np.zeros((2, 3, 4)), kind="guess"), "kind must be one of"),
@@ -39,5 +40,5 @@ def test_a_fuser_is_made_by_name_or_copied():
     given = Product()
     assert isinstance(make_fuser("product"), Product)
     assert make_fuser(given) is not given
-    with pytest.raises(ValueError, match="fusion must be one of 'oracle', 'product' or a Fuser"):
+    with pytest.raises(ValueError, match="fusion must be one of 'and', .* or a Fuser, got 3"):
         make_fuser(3)

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.preprocessing import StandardScaler
@@ -185,6 +186,17 @@ def test_warm_start_equals_one_fit(noisy, select_size):
     assert_array_equal(at_once.n_iter_, grown.n_iter_)
 
 
+def test_warm_start_leaves_grown_members_alone(noisy):
+    X, y = noisy
+    model = flock(warm_start=True).fit(X, y)
+    before = model.coef_.copy(), model.member_probabilities(X)
+    model.set_params(n_estimators=6).fit(X * 3 + 1, y, sample_weight=1 + (X[:, 0] > 0))
+    assert_array_equal(model.coef_[:4], before[0])
+    assert_allclose(model.member_probabilities(X)[:, :4], before[1], atol=1e-12)
+    with pytest.raises(ValueError, match="fit_intercept=False differs from True"):
+        model.set_params(fit_intercept=False).fit(X, y)
+
+
 def test_warm_start_cannot_shrink(noisy):
     X, y = noisy
     model = flock(n_estimators=3, warm_start=True).fit(X, y)
@@ -206,6 +218,53 @@ def test_coefficients_are_in_the_units_of_X(noisy):
     logits = Z @ (model.coef_[0] * X.std(axis=0)).T
     logits += model.intercept_[0] + model.coef_[0] @ X.mean(axis=0)
     assert_allclose(model.estimators_[0].decision_function(X), logits, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale_features", [True, False])
+def test_without_intercept_the_origin_is_undecided(noisy, scale_features):
+    X, y = noisy
+    model = flock(fit_intercept=False, scale_features=scale_features).fit(X + 1, y)
+    assert not model.intercept_.any()
+    assert_allclose(model.predict_proba(np.zeros((1, 12))), 1 / 3)
+
+
+def test_sparse_entries_stored_in_parts_are_summed(noisy):
+    X, y = noisy
+    X = np.where(np.abs(X) > 0.8, X, 0.0)
+    whole = sparse.csr_array(X)
+    parts = sparse.csr_array(
+        (
+            np.repeat(whole.data, 2) * np.tile([3.0, -2.0], whole.nnz),
+            np.repeat(whole.indices, 2),
+            2 * whole.indptr,
+        ),
+        shape=X.shape,
+    )
+    assert_same_model(flock().fit(X, y), flock().fit(parts, y), atol=1e-9)
+
+
+def test_columns_in_extreme_units_are_fine(noisy):
+    X, y = noisy
+    model, extreme = flock().fit(X, y), flock().fit(X * 1e-200, y)
+    assert_array_equal(extreme.support_, model.support_)
+    assert_allclose(extreme.coef_ * 1e-200, model.coef_, rtol=1e-6)
+
+
+def test_importances_do_not_depend_on_units(noisy):
+    X, y = noisy
+    factor = np.geomspace(1e-3, 1e3, X.shape[1])
+    assert_allclose(
+        flock().fit(X * factor, y).feature_importances_,
+        flock().fit(X, y).feature_importances_,
+        rtol=1e-6,
+    )
+
+
+def test_scikit_learns_selectors_take_the_importances(noisy):
+    X, y = noisy
+    selector = SelectFromModel(flock(), importance_getter="feature_importances_").fit(X, y)
+    chosen = flock().fit(X, y).feature_importances_ >= 1 / 12
+    assert_array_equal(selector.get_support(), chosen)
 
 
 def test_a_constant_column_is_fine_and_unused(noisy):
@@ -351,8 +410,18 @@ def test_size_is_selected_where_the_fused_accuracy_peaks(noisy):
     selected = clone(whole).set_params(select_size="train").fit(X, y)
     assert selected.n_estimators_ == np.argmax(stages) + 1 < 12
     assert selected.coef_.shape[0] == selected.n_estimators_
-    held_out = clone(whole).set_params(select_size="validation").fit(X, y)
-    assert 1 <= held_out.n_estimators_ <= 12
+
+
+def test_validation_rows_choose_the_size_and_train_no_member(noisy):
+    X, y = noisy
+    model = flock(n_estimators=12, flip_probability=0.3, select_size="validation")
+    model.set_params(validation_fraction=0.25).fit(X, y)
+    held_out = model._held_out(y, np.ones(len(y)), model.fuser_)
+    assert_array_equal(np.bincount(y[held_out]), np.round(0.25 * np.bincount(y)))
+    alone = flock(n_estimators=12, flip_probability=0.3).fit(X[~held_out], y[~held_out])
+    best = np.argmax(alone.staged_score(X[held_out], y[held_out])) + 1
+    assert model.n_estimators_ == best < 12
+    assert_array_equal(model.coef_, alone.coef_[:best])
 
 
 def test_explain_fusion_names_the_members(wine):
@@ -361,7 +430,7 @@ def test_explain_fusion_names_the_members(wine):
     importance = model.explain_fusion(X)
     assert_allclose(importance, 0.25)
     frame = model.explain_fusion(X, as_frame=True)
-    assert list(frame.columns) == ["member 0", "member 1", "member 2", "member 3"]
+    assert list(frame.columns) == ["member 1", "member 2", "member 3", "member 4"]
 
 
 def test_predict_is_the_argmax_of_predict_proba(noisy):
@@ -391,11 +460,35 @@ def test_grid_search_and_pickle(wine):
     assert_array_equal(again.predict_proba(X), search.predict_proba(X))
 
 
+def test_paper_is_what_its_docstring_states():
+    model = SubsetEnsembleClassifier.paper()
+    stated = {
+        "n_estimators": 20,
+        "flip_probability": 0.01,
+        "learning_rate": "constant",
+        "tol": -0.003,
+        "n_iter_no_change": None,
+        "max_iter": 200,
+        "init_scale": 0.5,
+        "select_size": "train",
+        "fusion": "product",
+    }
+    assert {name: getattr(model, name) for name in stated} == stated
+    for number in ("-0.003", "200", "0.5", "1.5 C", "up to 20"):
+        assert number in SubsetEnsembleClassifier.paper.__doc__
+    assert SubsetEnsembleClassifier.paper(tol=0.1, n_jobs=2).tol == 0.1
+
+
 def test_verbose_reports_each_member(wine, capsys):
     flock(n_estimators=2, verbose=1).fit(*wine)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
-    assert lines[1].startswith("[SubsetEnsembleClassifier] member 2/2: ")
+    model = flock(n_estimators=2).fit(*wine)
+    accuracy = model.history_[1]["weighted_accuracy"].max()
+    assert lines[1].startswith(
+        f"[SubsetEnsembleClassifier] member 2/2: {model.n_iter_[1]} steps, weighted accuracy "
+        f"{accuracy:.4f}, {model.support_[1].sum()} of 13 features"
+    )
 
 
 def test_scikit_learn_callbacks_follow_the_members(noisy):
@@ -437,7 +530,7 @@ BAD_PARAMETERS = [
     ({"n_estimators": 2.5}, TypeError, "n_estimators must be an instance of int"),
     ({"flip_probability": 1.2}, ValueError, "flip_probability == 1.2, must be <= 1"),
     ({"flip_probability": -0.1}, ValueError, "flip_probability == -0.1, must be >= 0"),
-    ({"flip_probability": np.nan}, ValueError, "flip_probability must be a number"),
+    ({"flip_probability": np.nan}, ValueError, "flip_probability must be a finite number"),
     ({"learning_rate": "fast"}, ValueError, "learning_rate must be one of 'auto', 'constant'"),
     ({"learning_rate": 0}, ValueError, "learning_rate == 0, must be > 0"),
     ({"n_iter_no_change": 0}, ValueError, "n_iter_no_change == 0"),
@@ -454,7 +547,11 @@ BAD_PARAMETERS = [
     ({"feature_groups": [[0, 99]]}, ValueError, "feature_groups names the column 99"),
     ({"feature_groups": [["a"]]}, ValueError, "X has no column names"),
     ({"feature_groups": [[]]}, ValueError, "empty group"),
+    ({"feature_groups": 5}, TypeError, "feature_groups must hold groups of columns"),
     ({"always_keep": [1.5]}, TypeError, "always_keep must name columns by str or int"),
+    ({"always_keep": 1.5}, TypeError, "always_keep must name columns by str or int, got 1.5"),
+    ({"init_scale": np.inf}, ValueError, "init_scale must be a finite number"),
+    ({"learning_rate": np.inf}, ValueError, "learning_rate must be a finite number"),
 ]
 
 
@@ -466,34 +563,43 @@ def test_bad_parameters_get_one_sentence(wine, parameters, error, message):
 
 def test_bad_data_gets_one_sentence(wine):
     X, y = wine
-    for bad in (np.nan, np.inf):
+    for bad, message in ((np.nan, "NaN in column 2 .row 3."), (-np.inf, "infinity in column 2")):
         broken = X.copy()
         broken[3, 2] = bad
-        with pytest.raises(ValueError, match="NaN|infinity"):
-            flock().fit(broken, y)
+        for form in (np.asarray, sparse.csr_array, sparse.csc_array):
+            with pytest.raises(ValueError, match=message):
+                flock().fit(form(broken), y)
+    with pytest.raises(ValueError, match="NaN in column 'ash'"):
+        flock().fit(pd.DataFrame(broken * np.nan, columns=load_wine().feature_names)[["ash"]], y)
     with pytest.raises(ValueError, match="at least 2 classes in y, got 1 class"):
         flock().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="sample_weight must not be negative, but entry 0 is -1"):
-        flock().fit(X, y, sample_weight=np.r_[-1.0, np.ones(len(X) - 1)])
+        flock().fit(X, y, sample_weight=np.r_[-1.0, -7.0, np.ones(len(X) - 2)])
+    with pytest.raises(ValueError, match="largest entry of 1e.200"):
+        flock().fit(X, y, sample_weight=np.full(len(X), 1e200))
+    with pytest.raises(ValueError, match="whose sample_weight and class_weight are above 0"):
+        flock(class_weight={0: 1, 1: 0, 2: 0}).fit(X, y)
+    with pytest.raises(ValueError, match="All 13 feature.s. of X are constant"):
+        flock(scale_features=False).fit(np.ones_like(X), y)
     with pytest.raises(ValueError, match="sample_weight is all zero"):
         flock().fit(X, y, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="sample_weight has 3 entries, but X has 178 rows"):
         flock().fit(X, y, sample_weight=np.ones(3))
     with pytest.raises(ValueError, match="All 13 feature.s. of X are constant"):
         flock().fit(np.ones_like(X), y)
-    with pytest.raises(ValueError, match="Column 1 holds values too large"):
-        flock().fit(X * np.where(np.arange(13) == 1, 1e300, 1), y)
     model = flock().fit(X, y)
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :5])
-    with pytest.raises(ValueError, match="label 7, which is none of the classes"):
-        model.oracle_score(X, np.full(len(X), 7))
+    assert model.oracle_score(X, np.full(len(X), 7)) == 0  # nobody is right, as in score
 
 
 def test_a_learning_rate_that_diverges_is_reported(wine):
     X, y = wine
-    with pytest.raises(ValueError, match="learning_rate=1e\\+308 lets the ascent diverge"):
-        flock(learning_rate=1e308).fit(X, y)
+    for printed in ({}, {"n_iter_no_change": None}, {"n_iter_no_change": 1}):
+        with pytest.raises(ValueError, match="learning_rate=1e\\+308 lets the ascent of member 1"):
+            flock(learning_rate=1e308, **printed).fit(X, y)
+    with pytest.raises(ValueError, match="features are too large or too small"):
+        flock(scale_features=False).fit(X * 1e200, y)
     with pytest.warns(ConvergenceWarning, match="learning_rate=50.0 overshoots"):
         model = flock(learning_rate=50.0, max_iter=4, tol=-np.inf).fit(X[:, :3], y)
     assert np.isfinite(model.coef_).all()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +18,22 @@ def test_a_member_with_the_coefficients_of_logistic_regression_is_logistic_regre
     assert_allclose(member.decision_function(X), reference.decision_function(X))
     assert_array_equal(member.predict(sparse.csr_array(X)), reference.predict(X))
     assert member.support_.all()
+
+
+def test_one_row_may_stand_for_two_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    reference = LogisticRegression(max_iter=10_000).fit(X, y)
+    member = LinearMember(reference.coef_, reference.intercept_, reference.classes_)
+    assert member.coef_.shape == (2, 30)
+    assert_allclose(member.predict_proba(X), reference.predict_proba(X), atol=1e-12)
+    assert_array_equal(member.fit(X, y, sample_weight=None).predict(X), reference.predict(X))
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="one row for each of the 3 classes"):
+        LinearMember(np.eye(2), [0.0, 0.0], [0, 1, 2]).predict([[1.0, 2.0]])
+    with pytest.raises(ValueError, match="one number for each row of coef"):
+        LinearMember(np.eye(2), [0.0], [0, 1]).predict([[1.0, 2.0]])
 
 
 def test_two_classes_decide_by_one_number():

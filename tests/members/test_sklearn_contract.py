@@ -1,17 +1,25 @@
 """scikit-learn's own checks, for every estimator."""
 
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import SubsetEnsembleClassifier
+from covey import FusionClassifier, SubsetEnsembleClassifier
+from covey.fusers import make_fuser
 
 _SPLITS_ROWS = (
-    "rows are held out by position to choose the size, so a weight of 2 and a row given twice "
-    "are not the same"
+    "rows are held out by position to choose or learn something, so a weight of 2 and a row "
+    "given twice are not the same"
 )
 
 
+MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
+
+
 def expected_failures(estimator):
-    if getattr(estimator, "select_size", None) == "validation":
+    splits = getattr(estimator, "select_size", None) == "validation"
+    fusion = getattr(estimator, "fusion", None) or getattr(estimator, "fuser", None)
+    if splits or make_fuser(fusion).learns:
         return {
             "check_sample_weight_equivalence_on_dense_data": _SPLITS_ROWS,
             "check_sample_weight_equivalence_on_sparse_data": _SPLITS_ROWS,
@@ -28,6 +36,13 @@ def expected_failures(estimator):
         SubsetEnsembleClassifier(n_estimators=4, select_size="validation"),
         SubsetEnsembleClassifier.paper(n_estimators=4, select_size=None),
         SubsetEnsembleClassifier.paper(n_estimators=4),
+        SubsetEnsembleClassifier(n_estimators=4, fusion="majority"),
+        SubsetEnsembleClassifier(n_estimators=4, fusion="knora_e"),
+        FusionClassifier(MEMBERS),
+        FusionClassifier(MEMBERS, "meta_des", cv=3),
+        FusionClassifier(
+            [("logistic", LogisticRegression()), ("ridge", RidgeClassifier())], "borda"
+        ),
     ],
     expected_failed_checks=expected_failures,
 )

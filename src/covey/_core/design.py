@@ -18,6 +18,9 @@ import numpy as np
 
 from covey._core.arrays import Array, namespace_of
 
+# Columns whose moments are taken together: bounds the memory that this needs.
+_FEATURES_AT_ONCE = 64
+
 
 class Design:
     """Products with a (row-scaled, never copied) matrix for a stack of runs.
@@ -113,16 +116,15 @@ class Design:
             logits += theta @ self._columns[which, :]
 
 
-def standardise_columns(columns: Any, weight: Any) -> tuple[Any, Any]:
-    """Centre and scale dense columns in place; return what they had been.
+def dense_moments(columns: Any, weight: Any) -> tuple[Any, Any]:
+    """Weighted mean and standard deviation of dense columns.
 
-    A column that is constant over the rows of positive weight becomes 0 and reports the
-    deviation 0, exactly.
+    A column that is constant over the rows of positive weight has the deviation 0, exactly,
+    and no other has.
 
     Parameters
     ----------
     columns : ndarray of shape (D, n)
-        Overwritten.
     weight : ndarray of shape (n,)
         Not all zero.
 
@@ -131,34 +133,42 @@ def standardise_columns(columns: Any, weight: Any) -> tuple[Any, Any]:
     mean, deviation : ndarrays of shape (D,)
     """
     used = weight > 0
-    rows = columns if used.all() else columns[:, used]
-    constant = rows.min(axis=1) == rows.max(axis=1)
-    mean = columns @ weight / weight.sum()
-    columns -= mean[:, None]
-    deviation = np.sqrt(np.einsum("dn,dn,n->d", columns, columns, weight) / weight.sum())
-    deviation[constant] = 0.0
-    columns[deviation == 0] = 0.0
-    columns /= np.where(deviation > 0, deviation, 1.0)[:, None]
+    mean, deviation = np.empty(len(columns)), np.empty(len(columns))
+    for start in range(0, len(columns), _FEATURES_AT_ONCE):
+        which = slice(start, start + _FEATURES_AT_ONCE)
+        block = columns[which] if used.all() else columns[which][:, used]
+        share = weight[used] / weight.sum()
+        # Squares of very large or very small numbers leave the range of floats.
+        size = np.abs(block).max(axis=1)
+        size = np.where(size > 0, size, 1.0)
+        block = block / size[:, None]
+        center = block @ share
+        spread = np.sqrt(np.square(block - center[:, None]) @ share)
+        spread[block.min(axis=1) == block.max(axis=1)] = 0.0
+        mean[which], deviation[which] = center * size, spread * size
     return mean, deviation
 
 
 def sparse_moments(X: Any, weight: Any) -> tuple[Any, Any]:
     """Weighted mean and deviation of the columns of a CSC matrix, without densifying it.
 
-    The counterpart of `standardise_columns`: same numbers, nothing overwritten.
+    The counterpart of `dense_moments`: the same numbers. Entries must not be duplicated.
     """
-    total = weight.sum()
-    mean = X.T @ weight / total
     n_features = X.shape[1]
     column = np.repeat(np.arange(n_features), np.diff(X.indptr))
-    entry_weight = weight[X.indices]
-    squares = np.bincount(
-        column, entry_weight * (X.data - mean[column]) ** 2, minlength=n_features
-    )
-    implicit = total - np.bincount(column, entry_weight, minlength=n_features)
-    deviation = np.sqrt((squares + np.maximum(implicit, 0.0) * mean**2) / total)
+    share = weight[X.indices] / weight.sum()
+    counts = share > 0
+    largest = np.zeros(n_features)
+    np.maximum.at(largest, column[counts], np.abs(X.data[counts]))
+    size = np.where(largest > 0, largest, 1.0)
+    scaled = X.data / size[column]
+    scaled[~counts] = 0.0
+    center = np.bincount(column, share * scaled, minlength=n_features)
+    squares = np.bincount(column, share * (scaled - center[column]) ** 2, minlength=n_features)
+    implicit = 1.0 - np.bincount(column, share, minlength=n_features)
+    spread = np.sqrt(squares + np.maximum(implicit, 0.0) * center**2)
     used = weight > 0
     rows = X if used.all() else X.tocsr()[used].tocsc()
     constant = rows.min(axis=0).toarray() == rows.max(axis=0).toarray()
-    deviation[constant.ravel()] = 0.0
-    return mean, deviation
+    spread[constant.ravel()] = 0.0
+    return center * size, spread * size

@@ -97,5 +97,7 @@ def metropolis(
     """
     rise = (holder - challenger) / mean_weight
     with np.errstate(under="ignore"):
-        chance = np.exp(-np.maximum(rise, 0.0) / (temperature * COOLING**step))
+        # A temperature of zero would make ties undecidable.
+        cooled = max(temperature * COOLING**step, np.finfo(np.float64).tiny)
+        chance = np.exp(-np.maximum(rise, 0.0) / cooled)
     return draw < chance

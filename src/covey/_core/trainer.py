@@ -43,19 +43,22 @@ _POWER_ITERATIONS = 16
 _CONSTANT_RATE = 1.5
 
 
+# Coefficients beyond this have left what floating point can make logits of.
+_LARGEST = 1e100
+
+
 class DivergedError(ArithmeticError):
     """The ascent left the finite numbers.
 
     Attributes
     ----------
-    member, step : int
-        Where, both counted from 1.
+    member : int
+        At which member, counted from 1.
     """
 
-    def __init__(self, member: int, step: int) -> None:
-        super().__init__(f"member {member} diverged at step {step}")
+    def __init__(self, member: int) -> None:
+        super().__init__(f"member {member} diverged")
         self.member = member
-        self.step = step
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,8 @@ class Members:
     history : list of R `History`
     weight_sum : ndarray of shape (R,)
         The sum of the sample weights it was trained with.
+    accuracy : ndarray of shape (R,)
+        Its weighted accuracy, of the state that was kept.
     """
 
     theta: Array
@@ -140,6 +145,7 @@ class Members:
     n_iter: IntArray
     history: list[History]
     weight_sum: FloatArray
+    accuracy: FloatArray
 
 
 @dataclass
@@ -249,7 +255,9 @@ class StackTrainer:
 
     def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
         """Train the next member of every run: lines 3 to 22."""
-        weight = self._base_weight * sample_weights(self._true_probability_sum, self.n_grown)
+        weight = self._base_weight * sample_weights(
+            self._true_probability_sum, self.n_grown, self._base_weight
+        )
         members = self._train(weight, self._learning_rates(weight), on_step)
         self.see(members.theta, members.intercept)
         return members
@@ -284,6 +292,8 @@ class StackTrainer:
         vector = self._to_device(np.broadcast_to(start, (1, n_runs, n_features + 1)).copy())
         usable = self._to_device(np.append(self._usable, self._ascent.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
+        largest = xp.max(weight, axis=1)[:, None]
+        weight = weight / largest  # squares of very large or small weights would be lost
         for _ in range(_POWER_ITERATIONS):
             vector = vector * usable
             vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
@@ -292,7 +302,7 @@ class StackTrainer:
             slope, total = self._design.gradient(product, everyone)
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
-        return norm / 2.0
+        return norm * largest[:, 0] / 2.0
 
     # -- one member ------------------------------------------------------------------------
 
@@ -333,8 +343,11 @@ class StackTrainer:
         name: str,
     ) -> _State:
         """Lines 9 and 12, or 10 and 13: one gradient step with the given subset."""
+        xp = self._xp
         slope, total = self._design.gradient(residual, runs)
         theta = state.theta + rate[:, None] * self._masked(slope, support)
+        if not to_host(xp.max(xp.abs(theta))) <= _LARGEST:
+            raise DivergedError(self.n_grown + 1)
         intercept = state.intercept
         if self._ascent.fit_intercept:
             intercept = intercept + rate * total
@@ -418,6 +431,7 @@ class StackTrainer:
             np.zeros(n_runs, dtype=np.int64),
             [],
             weight_sum,
+            state.accuracy.copy(),
         )
         best = state.accuracy.copy()
         waited = np.zeros(n_runs, dtype=np.int64)
@@ -476,7 +490,7 @@ class StackTrainer:
                 state.logits, self._blocks, weight, self._workspace, "residual"
             )
             if not np.isfinite(to_host(objective)).all():
-                raise DivergedError(self.n_grown + 1, step + 1)
+                raise DivergedError(self.n_grown + 1)
             n_taken[active] += 1
             recorder.add(state, objective, active, taken, step + 1)
             if ascent.keeps_best:
@@ -493,6 +507,7 @@ class StackTrainer:
         chosen = np.flatnonzero(which)
         runs = active[chosen]
         result.support[runs] = state.support[chosen]
+        result.accuracy[runs] = state.accuracy[chosen]
         result.theta[:, runs, :] = self._masked(state.theta[:, chosen, :], state.support[chosen])
         result.intercept[:, runs] = state.intercept[:, chosen]
 

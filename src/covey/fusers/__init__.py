@@ -1,8 +1,63 @@
 """How members are fused into one decision."""
 
 from covey.fusers._base import Fuser
-from covey.fusers._fixed import Oracle, Product
-from covey.fusers._predictions import Predictions
-from covey.fusers._registry import make_fuser
+from covey.fusers._dynamic import (
+    DESKNN,
+    DESP,
+    KNOP,
+    LCA,
+    OLA,
+    DynamicSelection,
+    KnoraEliminate,
+    KnoraUnion,
+    MetaDES,
+)
+from covey.fusers._fixed import (
+    Borda,
+    Max,
+    Mean,
+    Median,
+    Min,
+    Oracle,
+    Product,
+    SingleBest,
+    TrimmedMean,
+)
+from covey.fusers._fuse import fuse
+from covey.fusers._predictions import Predictions, align_classes, as_predictions
+from covey.fusers._registry import FUSERS, make_fuser
+from covey.fusers._votes import And, KOfN, Majority, Or
+from covey.fusers._weights import WeightedFuser
 
-__all__ = ["Fuser", "Oracle", "Predictions", "Product", "make_fuser"]
+__all__ = [
+    "DESKNN",
+    "DESP",
+    "FUSERS",
+    "KNOP",
+    "LCA",
+    "OLA",
+    "And",
+    "Borda",
+    "DynamicSelection",
+    "Fuser",
+    "KOfN",
+    "KnoraEliminate",
+    "KnoraUnion",
+    "Majority",
+    "Max",
+    "Mean",
+    "Median",
+    "MetaDES",
+    "Min",
+    "Or",
+    "Oracle",
+    "Predictions",
+    "Product",
+    "SingleBest",
+    "TrimmedMean",
+    "WeightedFuser",
+    "align_classes",
+    "as_predictions",
+    "fuse",
+    "make_fuser",
+]

@@ -1,16 +1,24 @@
 """What every fuser is."""
 
+from abc import ABCMeta, abstractmethod
+
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from covey.fusers._predictions import Predictions
+from covey._core.rules import share_among
+from covey._validation import check_sample_weight
+from covey.fusers._predictions import as_predictions
+
+# How many of the members' numbers are worked on at once: about what a cache holds.
+_BLOCK_SIZE = 1 << 18
 
 
-class Fuser(BaseEstimator):
+class Fuser(BaseEstimator, metaclass=ABCMeta):
     """Makes one decision out of many: the protocol of all fusers.
 
-    A subclass writes ``_fuse`` and ``_importance``; one that learns also writes ``_fit`` and
-    sets ``learns``.
+    A subclass writes ``_fuse`` and ``_importance`` for blocks of rows; one that learns also
+    writes ``_fit`` and sets ``learns``.
 
     Attributes
     ----------
@@ -32,9 +40,10 @@ class Fuser(BaseEstimator):
 
         Parameters
         ----------
-        P : Predictions or array of shape (n_samples, n_members, n_classes)
+        P : Predictions, array or list
+            Whatever `covey.fuse` takes.
         y : array of shape (n_samples,)
-            True labels.
+            True labels. Fixed rules do not look at them.
         X : array of shape (n_samples, n_features), optional
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
@@ -43,7 +52,15 @@ class Fuser(BaseEstimator):
         -------
         self : Fuser
         """
-        self._fit(self._check(P), y, X, sample_weight)
+        P = self._check(P, X)
+        self._check_parameters(P)
+        if self.learns:
+            if y is None:
+                raise ValueError(f"{type(self).__name__} learns how to fuse and needs y to do so.")
+            weight = check_sample_weight(sample_weight, P.n_samples)
+            self._fit(P, P.encode(y), X, weight)
+        self.n_members_ = P.n_members
+        self.classes_ = P.classes
         return self
 
     def fuse(self, P, X=None, y=None):
@@ -51,7 +68,8 @@ class Fuser(BaseEstimator):
 
         Parameters
         ----------
-        P : Predictions or array of shape (n_samples, n_members, n_classes)
+        P : Predictions, array or list
+            Whatever `covey.fuse` takes.
         X : array of shape (n_samples, n_features), optional
         y : array of shape (n_samples,), optional
             Only the oracle reads it.
@@ -61,37 +79,105 @@ class Fuser(BaseEstimator):
         fused : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
         """
-        return np.exp(self.fuse_log(P, X, y))
+        return self._by_blocks(self._fuse, P, X, y)
 
     def fuse_log(self, P, X=None, y=None):
         """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
-        return self._fuse_log(self._check(P), X, y)
+        return self._by_blocks(self._fuse_log, P, X, y)
 
     def importance(self, P, X=None, y=None):
         """Who decided: the ``i_k(x)`` of eq. (10).
+
+        Parameters
+        ----------
+        P : Predictions, array or list
+            Whatever `covey.fuse` takes.
+        X : array of shape (n_samples, n_features), optional
+        y : array of shape (n_samples,), optional
+            Only the oracle reads it.
 
         Returns
         -------
         importance : ndarray of shape (n_samples, n_members)
             Non-negative, rows sum to one.
         """
-        return self._importance(self._check(P), X, y)
+        return self._by_blocks(self._importance, P, X, y)
 
-    def _check(self, P):
-        if not isinstance(P, Predictions):
-            P = Predictions(P)
+    # -- what the rest stands on -------------------------------------------------------------
+
+    def _check(self, P, X):
+        P = as_predictions(P)
         if P.kind not in self.kinds:
             raise ValueError(
                 f"{type(self).__name__} fuses predictions of kind {' or '.join(self.kinds)}, "
                 f"got {P.kind}."
             )
+        if self.needs_X:
+            if X is None:
+                raise ValueError(
+                    f"{type(self).__name__} asks which members are competent near each sample "
+                    "and needs the features X."
+                )
+            if X.shape[0] != P.n_samples:
+                raise ValueError(
+                    f"X has {X.shape[0]} rows, but the predictions speak of {P.n_samples} samples."
+                )
         return P
 
-    def _fit(self, P, y, X, sample_weight):
+    def _by_blocks(self, function, P, X, y):
+        P = self._check(P, X)
+        self._check_parameters(P)
+        if self.learns:
+            check_is_fitted(self, "n_members_")
+            if P.n_members != self.n_members_:
+                raise ValueError(
+                    f"{type(self).__name__} has learnt to fuse {self.n_members_} members, "
+                    f"got {P.n_members}."
+                )
+        codes = None if y is None else P.encode(y)
+        rows = max(1, _BLOCK_SIZE // (P.n_members * P.n_classes))
+        if P.n_samples <= rows:
+            return function(P, X, codes)
+        parts = []
+        for start in range(0, P.n_samples, rows):
+            block = slice(start, start + rows)
+            parts.append(
+                function(
+                    P.rows(block),
+                    X[block] if self.needs_X else None,
+                    None if codes is None else codes[block],
+                )
+            )
+        return np.concatenate(parts)
+
+    def _check_parameters(self, P):
+        """Refuse parameters that do not fit the predictions."""
+
+    def _fit(self, P, codes, X, sample_weight):
         """Learn; a fixed rule has nothing to learn."""
 
-    def _fuse_log(self, P, X, y):
-        raise NotImplementedError
+    @abstractmethod
+    def _fuse(self, P, X, codes):
+        """Probabilities of shape (n_samples, n_classes) of checked predictions."""
 
-    def _importance(self, P, X, y):
-        raise NotImplementedError
+    def _fuse_log(self, P, X, codes):
+        with np.errstate(divide="ignore"):
+            return np.log(self._fuse(P, X, codes))
+
+    @abstractmethod
+    def _importance(self, P, X, codes):
+        """Importances of shape (n_samples, n_members) of checked predictions."""
+
+
+def spoken_weight(P, weights=None):
+    """Weights as (n_samples, n_members), 0 where a member has not spoken."""
+    weight = np.broadcast_to(
+        np.ones(P.n_members) if weights is None else weights, (P.n_samples, P.n_members)
+    )
+    return weight if P.available is None else weight * P.available
+
+
+def agreeing_importance(P, fused, weight):
+    """Importance shared among the members whose own decision is the fused one."""
+    agrees = P.labels == fused.argmax(axis=1)[:, None]
+    return share_among(agrees, weight)

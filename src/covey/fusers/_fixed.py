@@ -1,70 +1,286 @@
-"""Fixed rules: fusers that learn nothing."""
+"""Fixed rules on probabilities and ranks, and the bounds to compare them with."""
 
 import numpy as np
 from scipy.special import log_softmax
 
-from covey.fusers._base import Fuser
+from covey._core.rules import (
+    borda_counts,
+    masked,
+    normalised,
+    trimmed_mean,
+    uniform,
+    weighted_mean,
+)
+from covey._validation import check_number
+from covey.fusers._base import Fuser, agreeing_importance, spoken_weight
+from covey.fusers._weights import WeightedFuser
 
 
-class Product(Fuser):
-    r"""The product of the members' probabilities with equal importances, eq. (10).
+def _spoken(P):
+    """Where members speak of classes, broadcastable to (n, K, C); None: everywhere."""
+    spoken = None if P.available is None else P.available[:, :, None]
+    if P.seen is None or P.seen.all():
+        return spoken
+    return P.seen[None] if spoken is None else spoken & P.seen[None]
 
-    .. math:: g(x) = \arg\max_j \prod_k p_k(c_j | x)^{1/K}
 
-    the paper's equal weighting g_EW, renormalised to probabilities and computed in log
-    space. For softmax-linear members the result is itself softmax-linear: the logits average.
+class Mean(WeightedFuser):
+    r"""The (weighted) mean of the members' probabilities: :math:`\sum_k w_k p_k(c | x)`.
+
+    Parameters
+    ----------
+    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
+        How much each member counts; "accuracy" and "log_odds" learn it from held-out samples.
 
     Examples
     --------
     >>> import covey
-    >>> covey.Product().fuse([[[0.9, 0.1], [0.5, 0.5]]]).round(3)
+    >>> covey.Mean().fuse([[[0.9, 0.1]], [[0.5, 0.5]]])
+    array([[0.7, 0.3]])
+    """
+
+    kinds = ("probability", "label")
+
+    def _fuse(self, P, X, codes):
+        return weighted_mean(P.values, self._weight(P))
+
+    def _importance(self, P, X, codes):
+        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
+
+
+class Product(WeightedFuser):
+    r"""The product of the members' probabilities with their importances, eq. (10).
+
+    .. math:: g(x) = \arg\max_j \prod_k p_k(c_j | x)^{i_k}
+
+    renormalised to probabilities and computed in log space. Equal importances 1/K are the
+    paper's g_EW. For softmax-linear members the result is itself softmax-linear: the logits
+    average. A probability of zero is a veto, unless every class is vetoed by someone.
+
+    Parameters
+    ----------
+    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
+        The importances; they are divided by their sum.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.Product().fuse([[[0.9, 0.1]], [[0.5, 0.5]]]).round(3)
     array([[0.75, 0.25]])
     """
 
-    def _fuse_log(self, P, X, y):
-        logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, y))
+    def _fuse_log(self, P, X, codes):
+        weight = self._weight(P)
+        if P.seen is None or P.seen.all():
+            logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, codes))
+        else:
+            # A member abstains on classes that it never saw.
+            weight = weight[:, :, None] * P.seen
+            total = weight.sum(axis=1)
+            veto = np.log(np.finfo(np.float64).tiny)
+            logs = np.where(
+                total > 0,
+                (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0),
+                veto,
+            )
         return log_softmax(logs, axis=1)
 
-    def _importance(self, P, X, y):
-        spoken = np.ones((P.n_samples, P.n_members)) if P.available is None else P.available
-        return spoken / np.maximum(spoken.sum(axis=1, keepdims=True), 1)
+    def _fuse(self, P, X, codes):
+        return np.exp(self._fuse_log(P, X, codes))
+
+    def _importance(self, P, X, codes):
+        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
+
+
+class _OrderRule(Fuser):
+    """A rule that orders the members' probabilities of each class."""
+
+    def _fuse(self, P, X, codes):
+        fallback = weighted_mean(P.values, spoken_weight(P))
+        return normalised(self._statistic(P), fallback)
+
+    def _importance(self, P, X, codes):
+        return agreeing_importance(P, self._fuse(P, X, codes), spoken_weight(P))
+
+
+class Median(_OrderRule):
+    """The median of the members' probabilities of each class, renormalised.
+
+    Where all medians are zero, the mean rule stands in.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.Median().fuse([[[0.9, 0.1]], [[0.6, 0.4]], [[0.1, 0.9]]])
+    array([[0.6, 0.4]])
+    """
+
+    def _statistic(self, P):
+        return trimmed_mean(P.values, _spoken(P), 0.5)
+
+
+class TrimmedMean(_OrderRule):
+    """The mean without the most extreme members, for each class, renormalised.
+
+    Parameters
+    ----------
+    proportion : float, default=0.1
+        The share of members left out at either end, below one half. Of K members
+        ``floor(proportion * K)`` are left out at either end.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1]], [[0.8, 0.2]], [[0.7, 0.3]], [[0.0, 1.0]]]
+    >>> covey.TrimmedMean(0.25).fuse(P)
+    array([[0.75, 0.25]])
+    """
+
+    def __init__(self, proportion=0.1):
+        self.proportion = proportion
+
+    def _check_parameters(self, P):
+        check_number(self.proportion, "proportion", low=0, high=0.5, closed="left")
+
+    def _statistic(self, P):
+        return trimmed_mean(P.values, _spoken(P), self.proportion)
+
+
+class Max(_OrderRule):
+    """The largest probability that any member gives each class, renormalised.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.Max().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
+    array([[0.6, 0.4]])
+    """
+
+    def _statistic(self, P):
+        return masked(P.values, _spoken(P), 0.0).max(axis=1)
+
+
+class Min(_OrderRule):
+    """The smallest probability that any member gives each class, renormalised.
+
+    Where every class is ruled out by someone, the mean rule stands in.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.Min().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
+    array([[0.8, 0.2]])
+    """
+
+    def _statistic(self, P):
+        lowest = masked(P.values, _spoken(P), np.inf).min(axis=1)
+        return np.where(np.isfinite(lowest), lowest, 0.0)
+
+
+class Borda(WeightedFuser):
+    """Borda count: the class that members rank above most others, in total.
+
+    A member gives each class one point for every class that it scores strictly below it, so
+    only the order of its scores matters. Probabilities are shares of all points; where
+    members tie all classes, they are uniform.
+
+    Parameters
+    ----------
+    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
+        How much each member's points count.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = covey.Predictions([[[5.0, 3.0, 1.0], [-8.0, -7.0, -9.0]]], kind="score")
+    >>> covey.Borda().fuse(P)
+    array([[0.5, 0.5, 0. ]])
+    """
+
+    kinds = ("probability", "score", "label")
+
+    def _fuse(self, P, X, codes):
+        points = np.einsum("nkc,nk->nc", borda_counts(P.values), self._vote_weight(P))
+        return normalised(points, uniform(P.n_samples, P.n_classes))
+
+    def _importance(self, P, X, codes):
+        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
+
+
+class SingleBest(Fuser):
+    """The one member that was most accurate on the samples given to ``fit``.
+
+    Attributes
+    ----------
+    best_ : int
+        Its position; the first, of equals.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1], [0.8, 0.2]], [[0.4, 0.6], [0.3, 0.7]]]
+    >>> covey.SingleBest().fit(P, [1, 1]).fuse(P)
+    array([[0.4, 0.6],
+           [0.3, 0.7]])
+    """
+
+    learns = True
+
+    def _fit(self, P, codes, X, sample_weight):
+        weight = spoken_weight(P) * sample_weight[:, None]
+        right = (weight * (P.labels == codes[:, None])).sum(axis=0)
+        total = weight.sum(axis=0)
+        self.best_ = int(np.argmax(right / np.where(total > 0, total, 1.0)))
+
+    def _fuse(self, P, X, codes):
+        return weighted_mean(P.values, self._importance(P, X, codes))
+
+    def _importance(self, P, X, codes):
+        chosen = np.zeros((P.n_samples, P.n_members))
+        chosen[:, self.best_] = 1.0
+        if P.available is not None:
+            # Where the best has not spoken, all that have stand in.
+            chosen = normalised(chosen * P.available, spoken_weight(P))
+        return normalised(chosen, uniform(P.n_samples, P.n_members))
 
 
 class Oracle(Fuser):
     """The paper's oracle g_orc: for each sample, a member that is right, if there is one.
 
     It reads the true labels, so it is a bound to compare with and no way to predict. Of
-    several members that are right the first counts; where none is, the first member's
-    (wrong) opinion stands.
+    several members that are right the first counts; where none is, the first that has spoken
+    stands with its (wrong) opinion.
 
     Examples
     --------
     >>> import covey
-    >>> P = [[[0.9, 0.1], [0.2, 0.8]]]
+    >>> P = [[[0.9, 0.1]], [[0.2, 0.8]]]
     >>> covey.Oracle().fuse(P, y=[1])
     array([[0.2, 0.8]])
     """
 
     needs_y = True
+    kinds = ("probability", "label")
 
-    def _fuse_log(self, P, X, y):
-        chosen = self._importance(P, X, y).argmax(axis=1)
-        return P.log()[np.arange(P.n_samples), chosen]
-
-    def _importance(self, P, X, y):
-        right = self.right(P, y)
-        importance = np.zeros(right.shape)
-        importance[np.arange(P.n_samples), right.argmax(axis=1)] = 1.0
-        return importance
-
-    def right(self, P, y):
+    def right(self, P, codes):
         """Which members are right on which samples, as (n_samples, n_members) bool."""
-        if y is None:
+        if codes is None:
             raise ValueError(
                 "The oracle picks a member that is right, so it needs the true labels y; "
                 "it bounds what fusion can reach and cannot predict. Use oracle_score(X, y), or "
                 "another fusion to predict."
             )
-        P = self._check(P)
-        right = P.values.argmax(axis=2) == P.encode(y)[:, None]
+        right = P.labels == codes[:, None]
         return right if P.available is None else right & P.available
+
+    def _fuse(self, P, X, codes):
+        chosen = self._importance(P, X, codes).argmax(axis=1)
+        return P.values[np.arange(P.n_samples), chosen]
+
+    def _importance(self, P, X, codes):
+        right = self.right(P, codes)
+        # Where nobody is right: the first that has spoken.
+        standing = np.where(right.any(axis=1, keepdims=True), right, spoken_weight(P) > 0)
+        importance = np.zeros(right.shape)
+        importance[np.arange(P.n_samples), standing.argmax(axis=1)] = 1.0
+        return importance

@@ -1,28 +1,34 @@
 """What members say, in the one form that fusers and measures read."""
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 KINDS = ("probability", "score", "label", "value")
 
+# Probabilities saved as text or in half precision are still probabilities.
+_SUM_TOLERANCE = 1e-3
 
-@dataclass(frozen=True, eq=False)
+
 class Predictions:
     """The predictions of K members for n samples.
 
     Parameters
     ----------
     values : array of shape (n_samples, n_members, width)
-        The width is the number of classes, or 1 for regression.
+        The width is the number of classes, or 1 for regression. Labels may also be given as
+        an array of shape (n_samples, n_members).
     classes : array of shape (n_classes,), optional
-        The labels of the last axis; 0, 1, ... by default.
+        The labels of the last axis; 0, 1, ... by default, or the labels that occur.
     names : list of str, optional
-        The members' names; "member 0", "member 1", ... by default.
-    kind : {"probability", "score", "label", "value"}, default="probability"
-        What the values are. Scores rank classes, but are not comparable between members.
+        The members' names; "member 1", "member 2", ... by default.
+    kind : {"probability", "score", "label", "value"}, optional
+        What the values are. Scores rank the classes, but are not comparable between members.
+        By default three dimensions are probabilities, and two are labels.
     available : array of shape (n_samples, n_members), bool, optional
-        Where a member has spoken; everywhere by default.
+        Where a member has spoken. By default everywhere, except where all that it says of a
+        sample is NaN.
+    seen : array of shape (n_members, n_classes), bool, optional
+        Which classes a member knows of; all by default. A class that a member never saw
+        counts 0 in sums, and the member abstains on it in products and minima.
     log_values : array like ``values``, optional
         The logarithms of probabilities, where they are known better than from the
         probabilities themselves (which may have underflowed).
@@ -32,62 +38,103 @@ class Predictions:
     >>> import covey
     >>> P = covey.Predictions([[[0.9, 0.1], [0.4, 0.6]]], classes=["no", "yes"])
     >>> P.n_members, P.names
-    (2, ['member 0', 'member 1'])
+    (2, ['member 1', 'member 2'])
+    >>> covey.Predictions([["no", "yes", "yes"]]).labels
+    array([[0, 1, 1]])
     """
 
-    values: np.ndarray
-    classes: np.ndarray | None = None
-    names: list[str] | None = None
-    kind: str = "probability"
-    available: np.ndarray | None = None
-    log_values: np.ndarray | None = field(default=None, repr=False)
-
-    def __post_init__(self):
-        values = np.asarray(self.values)
-        if values.ndim != 3:
+    def __init__(
+        self,
+        values,
+        classes=None,
+        names=None,
+        kind=None,
+        *,
+        available=None,
+        seen=None,
+        log_values=None,
+    ):
+        values = np.asarray(values)
+        if kind is None:
+            kind = "label" if values.ndim == 2 else "probability"
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+        if values.ndim != 3 and not (values.ndim == 2 and kind == "label"):
             raise ValueError(
                 "Predictions need values of shape (n_samples, n_members, n_classes), "
                 f"got an array of shape {values.shape}."
             )
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}.")
-        classes = np.arange(values.shape[2]) if self.classes is None else np.asarray(self.classes)
-        if self.kind != "value" and len(classes) != values.shape[2]:
+        self.kind = kind
+        self.n_samples, self.n_members = values.shape[:2]
+        if self.n_members == 0:
+            raise ValueError("Predictions hold no member; give at least one.")
+        self.names = _checked_names(names, self.n_members)
+        self._labels = None
+        if values.ndim == 2:
+            if values.dtype.kind == "f" and (values != np.round(values)).any():
+                raise ValueError(
+                    "A two-dimensional array holds labels, but these are fractions; give "
+                    "probabilities of shape (n_samples, n_members, n_classes)."
+                )
+            classes = np.unique(values) if classes is None else np.asarray(classes)
+            self._labels = encode_labels(values.ravel(), classes, "The predictions hold")
+            self._labels = self._labels.reshape(values.shape)
+            self._values = None
+        else:
+            classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
+            if kind != "value" and len(classes) != values.shape[2]:
+                raise ValueError(
+                    f"Predictions have {values.shape[2]} columns a member, "
+                    f"but {len(classes)} classes are named."
+                )
+            self._values = values
+        self.classes = classes
+        self.log_values = log_values
+        self.seen = seen
+        self.available = available
+        if available is None and self._values is not None:
+            self._notice_absent()
+
+    def _notice_absent(self):
+        """Mark as absent what is NaN throughout; refuse what is NaN in part."""
+        if self._values.dtype.kind != "f" or not np.isnan(self._values.sum()):
+            return
+        missing = np.isnan(self._values)
+        absent = missing.all(axis=2)
+        partly = missing.any(axis=2) & ~absent
+        if partly.any():
+            sample, member = np.argwhere(partly)[0]
             raise ValueError(
-                f"Predictions have {values.shape[2]} columns a member, "
-                f"but {len(classes)} classes are named."
+                f"{self.names[member]!r} has NaN among its values for sample {sample}; give all "
+                "of them, or NaN for all where the member has not spoken."
             )
-        names = self.names
-        if names is None:
-            names = [f"member {k}" for k in range(values.shape[1])]
-        if len(names) != values.shape[1]:
-            raise ValueError(
-                f"Predictions hold {values.shape[1]} members, but {len(names)} names are given."
-            )
-        object.__setattr__(self, "values", values)
-        object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "names", list(names))
+        if absent.any():
+            self.available = ~absent
+            self._values = np.where(absent[:, :, None], 1.0 / self._values.shape[2], self._values)
 
     @property
-    def n_samples(self):
-        """How many samples there are."""
-        return self.values.shape[0]
+    def n_classes(self):
+        """How many classes there are."""
+        return len(self.classes)
 
     @property
-    def n_members(self):
-        """How many members have spoken."""
-        return self.values.shape[1]
+    def values(self):
+        """The values of shape (n_samples, n_members, width); labels as ones and zeros."""
+        if self._values is None:
+            self._values = np.eye(self.n_classes)[self._labels]
+        return self._values
 
-    def first(self, n_members):
-        """Only the first members."""
-        return Predictions(
-            self.values[:, :n_members],
-            self.classes,
-            self.names[:n_members],
-            self.kind,
-            None if self.available is None else self.available[:, :n_members],
-            None if self.log_values is None else self.log_values[:, :n_members],
-        )
+    @property
+    def labels(self):
+        """What each member decides, as positions in ``classes``, (n_samples, n_members)."""
+        if self._labels is None:
+            self._labels = argmax_last(self._values)
+        return self._labels
+
+    @property
+    def votes(self):
+        """Each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
+        return self.values if self.kind == "label" else np.eye(self.n_classes)[self.labels]
 
     def log(self):
         """Logarithms of the probabilities, finite everywhere.
@@ -99,21 +146,161 @@ class Predictions:
             return self.log_values
         return np.log(np.maximum(self.values, np.finfo(np.float64).tiny))
 
-    def encode(self, y):
-        """The labels ``y`` as positions in ``classes``."""
+    def _part(self, cut, names, seen):
+        part = object.__new__(Predictions)
+        part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
+        for name in ("_values", "_labels", "log_values", "available"):
+            whole = getattr(self, name)
+            setattr(part, name, None if whole is None else whole[cut])
+        known = part._labels if part._values is None else part._values
+        part.n_samples, part.n_members = known.shape[:2]
+        return part
+
+    def rows(self, rows):
+        """Only some samples."""
+        return self._part((rows,), self.names, self.seen)
+
+    def first(self, n_members):
+        """Only the first members."""
+        return self.members(slice(n_members))
+
+    def members(self, members):
+        """Only some members, by slice or list of positions."""
+        names = [self.names[k] for k in np.arange(self.n_members)[members]]
+        seen = None if self.seen is None else self.seen[members]
+        return self._part((slice(None), members), names, seen)
+
+    def encode(self, y, unknown="error"):
+        """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored."""
         y = np.asarray(y)
         if y.ndim != 1 or len(y) != self.n_samples:
             raise ValueError(
                 f"y must hold one label for each of the {self.n_samples} samples, "
                 f"got an array of shape {y.shape}."
             )
-        order = np.argsort(self.classes)
-        position = np.searchsorted(self.classes, y, sorter=order)
-        codes = order[np.minimum(position, len(order) - 1)]
-        unknown = self.classes[codes] != y
-        if unknown.any():
+        return encode_labels(y, self.classes, "y holds", unknown)
+
+    def check_probabilities(self):
+        """Refuse values that are no probabilities, by the name of the member at fault."""
+        if self.kind != "probability":
+            return
+        bad = (self.values < -1e-9) | (self.values > 1 + 1e-9)
+        if bad.any():
+            sample, member, _ = np.argwhere(bad)[0]
+            problem = f"gives {self.values[bad][0]:g} as a probability for sample {sample}"
+        else:
+            off = np.abs(self.values.sum(axis=2) - 1) > _SUM_TOLERANCE
+            if not off.any():
+                return
+            sample, member = np.argwhere(off)[0]
+            total = self.values[sample, member].sum()
+            problem = f"gives sample {sample} probabilities that sum to {total:g}"
+        raise ValueError(
+            f"{self.names[member]!r} {problem}; give probabilities, or say kind='score' and use "
+            "a rule for scores ('borda', 'majority')."
+        )
+
+
+def _checked_names(names, n_members):
+    if names is None:
+        return [f"member {k}" for k in range(1, n_members + 1)]
+    if len(names) != n_members:
+        raise ValueError(
+            f"Predictions hold {n_members} members, but {len(names)} names are given."
+        )
+    return list(names)
+
+
+def argmax_last(values):
+    """``values.argmax(axis=-1)``, the first of equals, without its slowness on short axes."""
+    best = values[..., 0]
+    winner = np.zeros(best.shape, dtype=np.intp)
+    for position in range(1, values.shape[-1]):
+        higher = values[..., position] > best
+        winner[higher] = position
+        best = np.where(higher, values[..., position], best)
+    return winner
+
+
+def encode_labels(labels, classes, who, unknown="error"):
+    """Positions of labels in ``classes``; ``who`` begins the sentence if one is unknown."""
+    order = np.argsort(classes, kind="stable")
+    try:
+        position = np.searchsorted(classes, labels, sorter=order)
+    except TypeError:
+        position = np.zeros(len(labels), dtype=int)
+    codes = order[np.minimum(position, len(order) - 1)]
+    stray = np.broadcast_to(classes[codes] != labels, codes.shape)
+    if unknown == "ignore":
+        return np.where(stray, -1, codes)
+    if np.any(stray):
+        label = np.asarray(labels)[stray].tolist()[0]
+        listed = ", ".join(map(str, classes[:10])) + (", ..." if len(classes) > 10 else "")
+        raise ValueError(f"{who} the label {label!r}, which is none of the classes {listed}.")
+    return codes
+
+
+def align_classes(values, member_classes, classes, fill=0.0):
+    """One member's columns, in the order of the ensemble's classes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, len(member_classes))
+    member_classes, classes : arrays
+        Every class of the member must be one of the ensemble's.
+    fill : float
+        What a class that the member never saw gets.
+
+    Returns
+    -------
+    aligned : ndarray of shape (n_samples, len(classes))
+    seen : ndarray of shape (len(classes),), bool
+    """
+    if np.array_equal(member_classes, classes):
+        return values, np.ones(len(classes), dtype=bool)
+    positions = encode_labels(np.asarray(member_classes), classes, "A member predicts")
+    aligned = np.full((len(values), len(classes)), fill, dtype=np.float64)
+    aligned[:, positions] = values
+    seen = np.zeros(len(classes), dtype=bool)
+    seen[positions] = True
+    return aligned, seen
+
+
+def as_predictions(P, *, classes=None, names=None, kind=None):
+    """Whatever a user has saved, as checked `Predictions`.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame or list
+        An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
+        (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
+        member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
+        one column a member.
+    classes, names, kind
+        As for `Predictions`.
+    """
+    if isinstance(P, Predictions):
+        return P
+    if hasattr(P, "columns"):
+        names = list(P.columns) if names is None else names
+        P = np.asarray(P)
+    elif isinstance(P, dict):
+        names = list(P) if names is None else names
+        P = list(P.values())
+    if isinstance(P, list | tuple) and len(P) and np.ndim(P[0]) in (1, 2):
+        P = _stacked(P, names)
+    P = Predictions(P, classes, names, kind)
+    P.check_probabilities()
+    return P
+
+
+def _stacked(arrays, names):
+    arrays = [np.asarray(array) for array in arrays]
+    names = _checked_names(names, len(arrays))
+    for array, name in zip(arrays, names, strict=True):
+        if array.shape != arrays[0].shape:
             raise ValueError(
-                f"y holds the label {y[unknown].tolist()[0]!r}, which is none of the classes "
-                f"{', '.join(map(str, self.classes))}."
+                f"{name!r} has predictions of shape {array.shape}, but {names[0]!r} of "
+                f"{arrays[0].shape}; all members must speak of the same samples and classes."
             )
-        return codes
+    return np.stack(arrays, axis=1)

@@ -4,7 +4,6 @@ from abc import abstractmethod
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,14 +11,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._core.random import Purpose, UniformRows
-from covey._validation import check_choice, check_number, check_sample_weight
-from covey.fusers import Oracle, make_fuser
+from covey._validation import (
+    check_all_finite,
+    check_choice,
+    check_number,
+    check_sample_weight,
+)
+from covey.fusers import make_fuser
+from covey.members._fused import FusedClassifier
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 _ROWS_PER_BLOCK = 1 << 14
 
 
-class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
+class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     """A classifier that grows members and fuses them.
 
     A subclass has the parameters ``fusion``, ``select_size``, ``validation_fraction``,
@@ -53,10 +58,6 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
     def _keep_first(self, n_members):
         """Store the first members that were grown as fitted attributes."""
 
-    @abstractmethod
-    def _predictions(self, X):
-        """What the members say of validated rows, as `Predictions`."""
-
     def _refine(self, X, codes, sample_weight):
         """Change members and fuser together after both are fitted; by default not at all."""
 
@@ -81,9 +82,16 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
         """
         self._check_parameters()
         fuser = make_fuser(self.fusion)
+        if fuser.learns and self.select_size is not None:
+            raise ValueError(
+                f"select_size={self.select_size!r} compares flocks of different sizes under a "
+                f"fixed rule, but fusion={self.fusion!r} learns; use select_size=None."
+            )
         continued = self.warm_start and hasattr(self, "fuser_")
         X, codes, weight = self._check_training_data(X, y, sample_weight, continued)
         if not continued:
+            # Should this fit fail, what an earlier one left would fit neither.
+            self.__dict__.pop("fuser_", None)
             self._forget()
             # One number stands for the whole fit: every draw is a function of it.
             self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -98,15 +106,14 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             self._grow(X[grown], codes[grown], weight[grown], context)
         else:
             self._grow(X, codes, weight, context)
-        self.fuser_ = fuser
-        rows = held_out if self.select_size == "validation" else grown
         if self.select_size is not None:
-            self._select_size(X[rows], self.classes_[codes[rows]], weight[rows])
-        if fuser.learns:
-            known = X[held_out]
-            fuser.fit(
-                self._predictions(known), self.classes_[codes[held_out]], known, weight[held_out]
-            )
+            rows = held_out if self.select_size == "validation" else grown
+            self._select_size(X[rows], codes[rows], weight[rows], fuser)
+        # A fixed rule learns nothing, but still checks that it suits these members.
+        rows = held_out if fuser.learns else slice(1)
+        known = X[rows]
+        fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
+        self.fuser_ = fuser
         self._refine(X, codes, weight)
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
@@ -129,8 +136,15 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
 
     def _check_training_data(self, X, y, sample_weight, continued):
         X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=np.float64, reset=not continued
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            reset=not continued,
+            ensure_all_finite=False,
         )
+        check_all_finite(X, getattr(self, "feature_names_in_", None))
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if continued and not np.array_equal(classes, self.classes_):
@@ -139,17 +153,17 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
                 f"{self.classes_.tolist()}, but y holds {classes.tolist()}."
             )
         weight = check_sample_weight(sample_weight, len(codes))
-        weighted = np.unique(codes[weight > 0])
-        if len(weighted) < 2:
-            counted = "" if len(classes) < 2 else " with a sample_weight above 0"
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y{counted}, "
-                f"got 1 class: {classes[weighted].tolist()[0]!r}."
-            )
         if self.class_weight is not None:
             weight = weight * self._class_weights(classes, y, weight)[codes]
-            if not weight.any():
-                raise ValueError("class_weight leaves no row with a weight above 0.")
+        weighted = np.unique(codes[weight > 0])
+        if len(weighted) < 2:
+            counted = (
+                "" if len(classes) < 2 else " whose sample_weight and class_weight are above 0"
+            )
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in y{counted}, "
+                f"got {len(weighted)} class: {classes[weighted].tolist()}."
+            )
         self.classes_ = classes
         return X, codes, weight
 
@@ -190,21 +204,27 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             )
         return held_out
 
-    def _select_size(self, X, y, weight):
+    def _select_size(self, X, codes, weight, fuser):
         """Keep as many members as fuse best; the fewest, of equals."""
-        scores = self._staged_score(X, y, weight, self.fuser_)
+        scores = self._stages(self._predictions(X), codes, X, weight, fuser)
         self._keep_first(int(np.argmax(scores > scores.max() - 1e-12)) + 1)
 
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X):
         check_is_fitted(self, "fuser_")
-        return validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32)
+        X = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
         )
+        check_all_finite(X, getattr(self, "feature_names_in_", None))
+        return X
 
     def _by_blocks(self, function, X):
-        """Apply a function to blocks of rows, and put what it returns together again."""
         starts = range(0, X.shape[0], _ROWS_PER_BLOCK)
         if len(starts) == 1:
             return function(X)
@@ -213,179 +233,6 @@ class GrownClassifier(ClassifierMixin, CallbackSupportMixin, BaseEstimator):
             delayed(function)(block) for block in blocks
         )
         return np.concatenate(parts)
-
-    def _fused_log(self, X):
-        return self.fuser_.fuse_log(self._predictions(X), X)
-
-    def predict_log_proba(self, X):
-        """Logarithms of the fused probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return self._by_blocks(self._fused_log, self._check_rows(X))
-
-    def predict_proba(self, X):
-        """Fused probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X):
-        """The class with the highest fused probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        winners = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[winners]
-
-    def decision_function(self, X):
-        """Log-odds of the second class, or the logarithm of each class's probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        logs = self.predict_log_proba(X)
-        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
-
-    def member_probabilities(self, X):
-        """What each member says.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_members, n_classes)
-        """
-        return self._by_blocks(lambda rows: self._predictions(rows).values, self._check_rows(X))
-
-    def explain_fusion(self, X, *, as_frame=False):
-        """Who decided: the importance of each member for each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        as_frame : bool, default=False
-            Whether to return a pandas data frame with the members' names.
-
-        Returns
-        -------
-        importance : ndarray or DataFrame of shape (n_samples, n_members)
-            Non-negative, rows sum to one.
-        """
-        X = self._check_rows(X)
-        importance = self._by_blocks(
-            lambda rows: self.fuser_.importance(self._predictions(rows), rows), X
-        )
-        if not as_frame:
-            return importance
-        import pandas as pd
-
-        return pd.DataFrame(importance, columns=self._predictions(X[:1]).names)
-
-    # -- score -----------------------------------------------------------------------------
-
-    def score(self, X, y, sample_weight=None):
-        """Accuracy of the fused decision; with ``fusion="oracle"``, of the oracle's.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        accuracy : float
-        """
-        check_is_fitted(self, "fuser_")
-        if self.fuser_.needs_y:
-            return self.oracle_score(X, y, sample_weight)
-        return super().score(X, y, sample_weight)
-
-    def oracle_score(self, X, y, sample_weight=None):
-        """Share of rows on which at least one member is right.
-
-        No fusion that picks a member can do better (the paper's g_orc); by Theorem 1 no
-        member is more accurate.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        accuracy : float
-        """
-        return float(self.staged_score(X, y, sample_weight, fusion="oracle")[-1])
-
-    def staged_score(self, X, y, sample_weight=None, *, fusion=None):
-        """Accuracy of the first member, the first two, ... and all of them.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        fusion : str or Fuser, optional
-            A fixed rule to fuse with instead of the fitted fuser, or "oracle".
-
-        Returns
-        -------
-        accuracies : ndarray of shape (n_members,)
-        """
-        X = self._check_rows(X)
-        weight = check_sample_weight(sample_weight, X.shape[0])
-        fuser = self.fuser_ if fusion is None else make_fuser(fusion)
-        if fuser.learns:
-            raise ValueError(
-                f"{type(fuser).__name__} has learnt to fuse all members and cannot fuse the "
-                "first few; give staged_score a fixed rule as fusion."
-            )
-        return self._staged_score(X, np.asarray(y), weight, fuser)
-
-    def _staged_score(self, X, y, weight, fuser):
-        P = self._predictions(X)
-        codes = P.encode(y)
-        if fuser.needs_y:
-            right = np.logical_or.accumulate(Oracle().right(P, y), axis=1)
-        else:
-            right = np.stack(
-                [
-                    fuser.fuse(P.first(k), X).argmax(axis=1) == codes
-                    for k in range(1, P.n_members + 1)
-                ],
-                axis=1,
-            )
-        return weight @ right / weight.sum()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -19,6 +19,8 @@ def column_positions(columns, parameter, n_features, feature_names):
     """
     if isinstance(columns, str | Integral):
         columns = [columns]
+    if not hasattr(columns, "__iter__"):
+        raise TypeError(f"{parameter} must name columns by str or int, got {columns!r}.")
     numbers = {} if feature_names is None else {name: i for i, name in enumerate(feature_names)}
     positions = []
     for column in columns:
@@ -65,6 +67,10 @@ def flip_units(feature_groups, always_keep, barred, feature_names):
     unit = np.arange(n_features)
     group_of = {}
     groups = feature_groups if feature_groups is not None else []
+    if isinstance(groups, str) or not hasattr(groups, "__iter__"):
+        raise TypeError(
+            f"feature_groups must hold groups of columns, as lists or by name, got {groups!r}."
+        )
     named = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
     for name, columns in named:
         positions = column_positions(columns, "feature_groups", n_features, feature_names)
@@ -80,7 +86,7 @@ def flip_units(feature_groups, always_keep, barred, feature_names):
             group_of[position] = name
         unit[positions] = positions[0]
     kept = column_positions(
-        always_keep if always_keep is not None else [], "always_keep", n_features, feature_names
+        [] if always_keep is None else always_keep, "always_keep", n_features, feature_names
     )
     # A group with a column that must stay, stays.
     fixed = barred | np.isin(unit, unit[kept])

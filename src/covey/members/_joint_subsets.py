@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.design import Design, sparse_moments, standardise_columns
+from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.softmax_linear import class_blocks, log_softmax
 from covey._core.trainer import Ascent, DivergedError, History, StackTrainer
 from covey._validation import check_choice, check_number
-from covey.fusers import Predictions, Product
+from covey.fusers import Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
 from covey.members._columns import flip_units
 from covey.members._linear import LinearMember, linear_logits
@@ -28,6 +28,7 @@ class _Grown:
     intercept: np.ndarray  # (C,)
     support: np.ndarray  # (D,)
     n_iter: int
+    accuracy: float
     history: History
     overshot: bool  # ended with a likelihood below that of its start and of a uniform guess
 
@@ -50,7 +51,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
         at a step. With 0 every member uses all features.
     learning_rate : "auto", "constant" or float, default="auto"
         eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each
-        member's own sample weights. "constant" is the first member's for all. A number is the
+        member's own sample weights. "constant" is one for all members,
+        ``1.5 C / lambda_max(Z'Z)`` for C classes and features Z: see `paper`. A number is the
         eta of the sum in eq. (9), for standardised features if ``scale_features``.
     tol : float, default=0.0
         thr: the gain in weighted accuracy below which a step counts as no progress. With
@@ -77,13 +79,15 @@ class SubsetEnsembleClassifier(GrownClassifier):
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
     fit_intercept : bool, default=True
-        Whether each class has an intercept. It is never masked.
+        Whether each class has an intercept. It is never masked. Without one, features are
+        scaled but not centred.
     scale_features : bool, default=True
         Whether to standardise the features inside. ``coef_`` is in the units of X all the
         same. Sparse X is centred implicitly and never densified.
     fusion : str or Fuser, default="product"
-        How members are fused: "product" (eq. (10) with equal importances), or "oracle", which
-        can score but not predict.
+        How members are fused: "product" (eq. (10) with equal importances), any other name or
+        object of `covey.fusers`, or "oracle", which can score but not predict. A fuser that
+        learns does so from rows that are held out from the members (``validation_fraction``).
     select_size : {"train", "validation"} or None, default=None
         Keep as many members as fuse best on the training rows, or on a part of them that is
         held out. None keeps all.
@@ -116,7 +120,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
         Coefficients in the units of X; zero outside a member's subset.
     intercept_ : ndarray of shape (n_estimators_, n_classes)
     support_ : ndarray of shape (n_estimators_, n_features), bool
-        Lambda: the subset of each member. A constant column is in none.
+        Lambda: the subset of each member. A constant column is in none (unless
+        ``fit_intercept=False``, where it takes the intercept's place).
     mean_, scale_ : ndarrays of shape (n_features,)
         What the features were standardised by; zeros and ones without ``scale_features``.
     n_iter_ : ndarray of shape (n_estimators_,)
@@ -125,7 +130,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
         For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
         ``accepted_flip`` at its start (entry 0) and after each step.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean size of the standardised coefficients over members and classes; sums to one.
+        Mean size of the coefficients of scaled features over members and classes; sums to one.
+        scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
+        ``importance_getter="feature_importances_"``.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -254,7 +261,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             check_choice(self.learning_rate, "learning_rate", ("auto", "constant"))
         else:
             check_number(self.learning_rate, "learning_rate", low=0, closed="neither")
-        check_number(self.tol, "tol")
+        check_number(self.tol, "tol", finite=False)
         if self.n_iter_no_change is not None:
             check_number(self.n_iter_no_change, "n_iter_no_change", low=1, whole=True)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
@@ -293,35 +300,41 @@ class SubsetEnsembleClassifier(GrownClassifier):
         sparse = hasattr(X, "tocsr")
         if sparse:
             columns = X.tocsr()[order].tocsc()
+            columns.sum_duplicates()
         else:
             columns = np.empty((n_features, len(order)))
             for start in range(0, len(order), 1024):
                 rows = slice(start, start + 1024)
                 columns[:, rows] = X[order[rows]].T
-        if not self.scale_features:
-            self.mean_, deviation = np.zeros(n_features), np.ones(n_features)
-        elif sparse:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.mean_, deviation = sparse_moments(columns, weight)
-        else:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.mean_, deviation = standardise_columns(columns, weight)
-        extreme = ~np.isfinite(deviation)
-        if extreme.any():
+        if not self._grown:
+            self._set_scale(*(sparse_moments if sparse else dense_moments)(columns, weight))
+        if sparse:
+            return Design(columns, self.mean_[None, :], self.scale_[None, :])
+        columns -= self.mean_[:, None]
+        columns /= self.scale_[:, None]
+        return Design(columns)
+
+    def _set_scale(self, mean, deviation):
+        """What columns are centred and scaled by, and which can be used at all."""
+        varies = deviation > 0
+        if not varies.any():
             raise ValueError(
-                f"Column {self._column_name(int(np.argmax(extreme)))} holds values too large to "
-                "be standardised; divide it by a constant."
-            )
-        usable = deviation > 0
-        if not usable.any():
-            raise ValueError(
-                f"All {n_features} feature(s) of X are constant, so there is nothing to learn "
+                f"All {len(varies)} feature(s) of X are constant, so there is nothing to learn "
                 "from; give at least one column that varies."
             )
-        self.scale_ = np.where(usable, deviation, 1.0)
-        if sparse and self.scale_features:
-            return Design(columns, self.mean_[None, :], self.scale_[None, :]), usable
-        return Design(columns), usable
+        # Beside an intercept a constant column says nothing; without one it is one.
+        self._usable = varies if self.fit_intercept else varies | (mean != 0)
+        # Without an intercept nothing may be shifted: that would be one.
+        centred = self.scale_features and self.fit_intercept
+        self.mean_ = mean if centred else np.zeros_like(mean)
+        self.scale_ = (
+            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
+        )
+        self._grown_with = self._layout()
+
+    def _layout(self):
+        """The parameters that a warm start cannot change."""
+        return {"scale_features": self.scale_features, "fit_intercept": self.fit_intercept}
 
     def _grow(self, X, codes, sample_weight, context):
         if self.n_estimators < len(self._grown):
@@ -329,10 +342,16 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 f"n_estimators={self.n_estimators} is fewer than the {len(self._grown)} members "
                 "already grown; with warm_start=True it cannot shrink."
             )
+        for name, value in self._grown_with.items() if self._grown else ():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} differs from {value!r}, with which the "
+                    "members at hand were grown; with warm_start=True it cannot change."
+                )
         # The trainer wants rows sorted by class.
         order = np.argsort(codes, kind="stable")
         weight = sample_weight[order]
-        design, usable = self._standardised_design(X, order, weight)
+        design = self._standardised_design(X, order, weight)
         trainer = StackTrainer(
             design,
             class_blocks(np.bincount(codes, minlength=len(self.classes_))),
@@ -344,10 +363,10 @@ class SubsetEnsembleClassifier(GrownClassifier):
             unit_of_feature=flip_units(
                 self.feature_groups,
                 self.always_keep,
-                ~usable,
+                ~self._usable,
                 getattr(self, "feature_names_in_", None),
             ),
-            usable=usable,
+            usable=self._usable,
         )
         for member in self._grown:
             trainer.see(member.theta[:, None, :], member.intercept[:, None])
@@ -361,13 +380,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 X=X,
                 y=self.classes_[codes],
                 metadata={"sample_weight": sample_weight},
-                reconstruction_attributes=lambda: {
-                    **self._attributes(len(self._grown)),
-                    "classes_": self.classes_,
-                    "fuser_": Product(),
-                    "mean_": self.mean_,
-                    "scale_": self.scale_,
-                },
+                reconstruction_attributes=self._so_far,
             )
             if stop:
                 break
@@ -382,15 +395,32 @@ class SubsetEnsembleClassifier(GrownClassifier):
             )
         self._keep_first(len(self._grown))
 
+    def _so_far(self):
+        """What callbacks make a fitted flock of; none where the fusion is yet to be learnt."""
+        fuser = make_fuser(self.fusion)
+        if fuser.learns:
+            return None
+        return {
+            **self._attributes(len(self._grown)),
+            "classes_": self.classes_,
+            "fuser_": fuser,
+            "mean_": self.mean_,
+            "scale_": self.scale_,
+        }
+
     def _grow_one(self, trainer):
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 grown = trainer.grow()
         except DivergedError as error:
+            if isinstance(self.learning_rate, str):
+                raise ValueError(
+                    f"The ascent of member {error.member} diverges: the features are too large or "
+                    "too small for floating point; use scale_features=True, or rescale X."
+                ) from None
             raise ValueError(
-                f"learning_rate={self.learning_rate!r} lets the ascent diverge (member "
-                f"{error.member}, step {error.step}); use learning_rate='auto' or a smaller "
-                "number."
+                f"learning_rate={self.learning_rate!r} lets the ascent of member {error.member} "
+                "diverge; use learning_rate='auto' or a smaller number."
             ) from None
         history = grown.history[0]
         uniform = -np.log(len(self.classes_)) * float(grown.weight_sum[0])
@@ -399,6 +429,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             grown.intercept[:, 0],
             grown.support[0],
             int(grown.n_iter[0]),
+            float(grown.accuracy[0]),
             history,
             bool(history.objective[-1] < min(history.objective[0], uniform)),
         )
@@ -409,7 +440,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             print(
                 f"[{type(self).__name__}] member {number + 1}/{self.n_estimators}: "
                 f"{member.n_iter} steps, weighted accuracy "
-                f"{member.history.weighted_accuracy.max():.4f}, "
+                f"{member.accuracy:.4f}, "
                 f"{int(member.support.sum())} of {len(member.support)} features, "
                 f"{seconds:.2f} s"
             )
@@ -422,8 +453,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
         overflown = ~np.isfinite(coef).all(axis=(0, 1))
         if overflown.any():
             raise ValueError(
-                f"Column {self._column_name(int(np.argmax(overflown)))} varies too little to be "
-                "standardised; multiply it by a constant, or drop it."
+                f"Column {self._column_name(int(np.argmax(overflown)))} varies too little for its "
+                "coefficient to be a number; multiply it by a constant, or drop it."
             )
         return {
             "n_estimators_": len(members),
@@ -453,11 +484,16 @@ class SubsetEnsembleClassifier(GrownClassifier):
             return log_softmax(linear_logits(X, member.coef, member.intercept)).T
         return super()._fused_log(X)
 
+    def _fused(self, X):
+        if isinstance(self.fuser_, Product):
+            return np.exp(self._fused_log(X))
+        return super()._fused(X)
+
     def collapse(self):
         """The whole ensemble as one linear model, where the fusion allows it.
 
-        The equal-weight product of softmax-linear members is itself softmax-linear: its logits
-        are the mean of theirs. One matrix product then predicts what all members would.
+        The product of softmax-linear members is itself softmax-linear: its logits are the
+        (weighted) mean of theirs. One matrix product then predicts what all members would.
 
         Returns
         -------
@@ -467,11 +503,14 @@ class SubsetEnsembleClassifier(GrownClassifier):
         check_is_fitted(self, "fuser_")
         if not isinstance(self.fuser_, Product):
             raise ValueError(
-                f"Only the equal-weight product of linear members is itself linear; "
+                f"Only the product of linear members is itself linear; "
                 f"fusion={self.fusion!r} cannot collapse into one linear model."
             )
+        weights = self.fuser_.member_weights(self.n_estimators_)
         return self._member(
-            self.coef_.mean(axis=0), self.intercept_.mean(axis=0), self.support_.any(axis=0)
+            np.tensordot(weights, self.coef_, axes=1),
+            weights @ self.intercept_,
+            self.support_[weights > 0].any(axis=0),
         )
 
     # -- explain ---------------------------------------------------------------------------
@@ -492,7 +531,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
 
     @property
     def feature_importances_(self):
-        """Mean size of the standardised coefficients over members and classes."""
+        """Mean size of the coefficients of scaled features over members and classes."""
         check_is_fitted(self, "fuser_")
         # Softmax ignores what all classes share.
         contrast = (self.coef_ - self.coef_.mean(axis=1, keepdims=True)) * self.scale_

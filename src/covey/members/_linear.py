@@ -36,7 +36,8 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     coef : array of shape (n_classes, n_features)
-        Zero on features that the member does not look at.
+        Zero on features that the member does not look at. With two classes one row may stand
+        for both, as in scikit-learn: that of the second class, the first one's being zero.
     intercept : array of shape (n_classes,)
     classes : array of shape (n_classes,)
     support : array of shape (n_features,), bool, optional
@@ -46,7 +47,7 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     coef_, intercept_, classes_, support_, n_features_in_, feature_names_in_
-        As scikit-learn's linear classifiers have them, one row a class.
+        As scikit-learn's linear classifiers have them, but always one row a class.
 
     Examples
     --------
@@ -66,12 +67,24 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     @property
     def coef_(self):
         """Coefficients of each class, in the units of X."""
-        return np.asarray(self.coef, dtype=np.float64)
+        coef = np.asarray(self.coef, dtype=np.float64)
+        if coef.ndim != 2 or len(coef) not in {len(self.classes), 3 - len(self.classes)}:
+            raise ValueError(
+                f"coef must have one row for each of the {len(self.classes)} classes, "
+                f"got an array of shape {coef.shape}."
+            )
+        return coef if len(coef) > 1 else np.vstack([np.zeros_like(coef), coef])
 
     @property
     def intercept_(self):
         """Intercept of each class."""
-        return np.asarray(self.intercept, dtype=np.float64)
+        intercept = np.asarray(self.intercept, dtype=np.float64)
+        if intercept.shape != (len(np.asarray(self.coef)),):
+            raise ValueError(
+                f"intercept must hold one number for each row of coef, got an array of shape "
+                f"{intercept.shape}."
+            )
+        return intercept if len(intercept) > 1 else np.append(0.0, intercept)
 
     @property
     def classes_(self):
@@ -105,7 +118,7 @@ class LinearMember(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, **fit_params):
         """Do nothing: the member is fitted.
 
         Returns

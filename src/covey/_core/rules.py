@@ -1,0 +1,142 @@
+"""Fixed fusion rules on plain NumPy arrays.
+
+Shapes: ``n`` samples, ``K`` members, ``C`` classes. Weights are ``(n, K)``, non-negative; a
+member that has not spoken of a sample weighs 0 there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def normalised(mass: FloatArray, fallback: FloatArray) -> FloatArray:
+    """Rows divided by their sum; rows without mass are taken from ``fallback``."""
+    total = mass.sum(axis=1, keepdims=True)
+    return np.where(total > 0, mass / np.where(total > 0, total, 1.0), fallback)
+
+
+def uniform(n_samples: int, n_classes: int) -> FloatArray:
+    """The same probability for every class."""
+    return np.full((n_samples, n_classes), 1.0 / n_classes)
+
+
+def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> FloatArray:
+    """The (weighted) share of members that vote for each class, as (n, C).
+
+    ``weight=None`` counts every member once.
+    """
+    n_samples = len(labels)
+    # One count over all rows at once: each row has its own C bins.
+    bins = labels + n_classes * np.arange(n_samples)[:, None]
+    counts = np.bincount(
+        bins.ravel(),
+        weights=None if weight is None else weight.ravel(),
+        minlength=n_samples * n_classes,
+    )
+    return normalised(
+        counts.reshape(n_samples, n_classes).astype(np.float64), uniform(n_samples, n_classes)
+    )
+
+
+def weighted_order_statistic(
+    values: FloatArray, weight: FloatArray, threshold: float
+) -> FloatArray:
+    """The largest t that members of weight ``threshold`` or more reach, as (n,).
+
+    With weights of one this is the ``threshold``-th largest value. Where all members together
+    weigh less than the threshold it is 0.
+    """
+    order = np.argsort(-values, axis=1, kind="stable")
+    carried = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
+    # Weights are sums of the user's numbers: rounding must not cost a vote.
+    reached = carried >= threshold - 1e-9 * max(1.0, abs(threshold))
+    first = np.argmax(reached, axis=1)[:, None]
+    taken = np.take_along_axis(values, np.take_along_axis(order, first, axis=1), axis=1)[:, 0]
+    return np.where(reached[:, -1], taken, 0.0)
+
+
+def k_of_n(
+    values: FloatArray,
+    labels: IntArray,
+    weight: FloatArray,
+    threshold: float,
+    positive: int,
+) -> FloatArray:
+    """Accept the positive class if members of weight ``threshold`` or more vote for it.
+
+    Two classes: p(pos) is the weighted order statistic of the members' p(pos), which is above
+    one half exactly where enough members are. More classes: on acceptance p(pos) is that
+    statistic, but more than one half, and on rejection it is 0; the other classes share the
+    rest as the mean rule has it.
+    """
+    n_samples, _, n_classes = values.shape
+    statistic = weighted_order_statistic(values[:, :, positive], weight, threshold)
+    if n_classes == 2:
+        fused = np.empty((n_samples, 2))
+        fused[:, positive] = statistic
+        fused[:, 1 - positive] = 1.0 - statistic
+        return fused
+    support = (weight * (labels == positive)).sum(axis=1)
+    accepted = support >= threshold - 1e-9 * max(1.0, abs(threshold))
+    p_positive = np.where(accepted, np.maximum(statistic, np.nextafter(0.5, 1.0)), 0.0)
+    others = np.einsum("nkc,nk->nc", values, weight)
+    others[:, positive] = 0.0
+    even = np.full((n_samples, n_classes), 1.0 / (n_classes - 1))
+    even[:, positive] = 0.0
+    fused = normalised(others, even) * (1.0 - p_positive)[:, None]
+    fused[:, positive] = p_positive
+    return fused
+
+
+def borda_counts(values: FloatArray) -> FloatArray:
+    """How many classes each member scores strictly below each class, as (n, K, C)."""
+    counts = np.zeros(values.shape)
+    n_classes = values.shape[2]
+    for one in range(n_classes):
+        for other in range(one + 1, n_classes):
+            counts[:, :, one] += values[:, :, one] > values[:, :, other]
+            counts[:, :, other] += values[:, :, other] > values[:, :, one]
+    return counts
+
+
+def weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """``sum_k w_k p_k``, normalised."""
+    fused: FloatArray = np.einsum("nkc,nk->nc", values, weight)
+    return normalised(fused, uniform(*fused.shape))
+
+
+def masked(values: FloatArray, spoken: Any, stand_in: float) -> FloatArray:
+    """Values with those of members that have not spoken replaced."""
+    return values if spoken is None else np.where(spoken, values, stand_in)
+
+
+def trimmed_mean(values: FloatArray, spoken: Any, proportion: float) -> FloatArray:
+    """The mean of each class without the lowest and highest ``proportion`` of members.
+
+    ``proportion=0.5`` is the median: the middle member, or the mean of the middle two.
+    """
+    n_samples, n_members, n_classes = values.shape
+    ordered = np.sort(masked(values, spoken, np.inf), axis=1)
+    count = (
+        np.full((n_samples, 1, n_classes), n_members)
+        if spoken is None
+        else np.broadcast_to(spoken, values.shape).sum(axis=1, keepdims=True)
+    )
+    cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
+    rank = np.arange(n_members)[None, :, None]
+    kept = (rank >= cut) & (rank < count - cut)
+    mean: FloatArray = np.where(kept, ordered, 0.0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
+    return mean
+
+
+def share_among(agrees: BoolArray, weight: FloatArray) -> FloatArray:
+    """Importance shared by weight among the members that agree, or all if none does."""
+    agreeing = np.where(agrees, weight, 0.0)
+    return normalised(agreeing, normalised(weight, uniform(*weight.shape)))

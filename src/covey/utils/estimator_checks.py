@@ -1,0 +1,245 @@
+"""covey's own contract, beside scikit-learn's: what fusers and fused classifiers promise.
+
+Write a fuser or an ensemble of your own, and ``check_fuser`` or ``check_fused_classifier``
+says what is missing. Each check is also a function of its own, for use with a test runner::
+
+    @pytest.mark.parametrize("check", FUSER_CHECKS)
+    def test_my_fuser(check):
+        check(MyFuser())
+"""
+
+import numpy as np
+from sklearn.base import clone
+
+from covey.fusers import Predictions
+
+__all__ = ["FUSED_CLASSIFIER_CHECKS", "FUSER_CHECKS", "check_fused_classifier", "check_fuser"]
+
+
+def check_fuser(fuser):
+    """Run all checks of a fuser.
+
+    Parameters
+    ----------
+    fuser : Fuser
+        Unfitted.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.utils.estimator_checks import check_fuser
+    >>> check_fuser(covey.Median())
+    """
+    for check in FUSER_CHECKS:
+        check(fuser)
+
+
+def check_fused_classifier(classifier):
+    """Run all checks of a classifier that fuses members.
+
+    Parameters
+    ----------
+    classifier : FusedClassifier
+        Unfitted.
+    """
+    for check in FUSED_CLASSIFIER_CHECKS:
+        check(classifier)
+
+
+# -- fusers ------------------------------------------------------------------------------------
+
+
+class _Case:
+    """Samples, what members say of them, and a fuser that has learnt from others."""
+
+    def __init__(self, fuser, *, n_classes=3, n_members=5, seed=0, known=None):
+        rng = np.random.default_rng(seed)
+        self.known = self._draw(rng, 80, n_members, n_classes)
+        self.P, self.y, self.X = self._draw(rng, 40, n_members, n_classes)
+        self.fuser = clone(fuser)
+        P, y, X = self.known
+        self.fuser.fit(P if known is None else known(P), y, X)
+
+    @staticmethod
+    def _draw(rng, n_samples, n_members, n_classes):
+        y = rng.integers(0, n_classes, n_samples)
+        X = rng.standard_normal((n_samples, 3)) + y[:, None]
+        sharpness = 0.3 + 2 * rng.random((n_samples, n_members, 1)) * np.eye(n_classes)[y][:, None]
+        draws = rng.gamma(np.broadcast_to(sharpness, (n_samples, n_members, n_classes))) + 1e-9
+        return draws / draws.sum(axis=2, keepdims=True), y, X
+
+    def fuse(self, P=None, rows=slice(None)):
+        P = self.P if P is None else P
+        return self.fuser.fuse(P, self.X[rows], self.y[rows])
+
+    def importance(self, P=None):
+        return self.fuser.importance(self.P if P is None else P, self.X, self.y)
+
+
+def check_rows_sum_to_one(fuser):
+    """Fused probabilities are probabilities."""
+    for n_classes in (2, 3, 7):
+        fused = _Case(fuser, n_classes=n_classes).fuse()
+        assert fused.shape == (40, n_classes)
+        assert (fused >= 0).all()
+        np.testing.assert_allclose(fused.sum(axis=1), 1.0, atol=1e-12)
+
+
+def check_importance_is_a_distribution(fuser):
+    """Importances are non-negative and sum to one."""
+    importance = _Case(fuser).importance()
+    assert importance.shape == (40, 5)
+    assert (importance >= 0).all()
+    np.testing.assert_allclose(importance.sum(axis=1), 1.0, atol=1e-12)
+
+
+def check_rows_are_independent(fuser):
+    """What is fused for a sample does not depend on which others are fused with it."""
+    case = _Case(fuser)
+    whole = case.fuse()
+    for rows in (slice(0, 1), slice(7, 20), slice(39, 40)):
+        np.testing.assert_allclose(case.fuse(case.P[rows], rows), whole[rows], atol=1e-12)
+
+
+def check_log_is_the_logarithm(fuser):
+    """``fuse_log`` is the logarithm of ``fuse``."""
+    case = _Case(fuser)
+    logs = case.fuser.fuse_log(case.P, case.X, case.y)
+    np.testing.assert_allclose(np.exp(logs), case.fuse(), atol=1e-12)
+
+
+def check_unanimous_certainty_stays(fuser):
+    """Where all members are certain of one class, so is the fuser."""
+    case = _Case(fuser)
+    certain = np.eye(3)[np.repeat(case.y[:, None], 5, axis=1)]
+    fused = case.fuse(certain)
+    np.testing.assert_array_equal(fused.argmax(axis=1), case.y)
+    np.testing.assert_allclose(fused.max(axis=1), 1.0, atol=1e-12)
+
+
+def check_zeros_give_no_nan(fuser):
+    """Members that rule every class out between them leave probabilities behind."""
+    case = _Case(fuser)
+    vetoes = np.tile(np.eye(3)[[0, 1, 2, 0, 1]], (40, 1, 1))
+    fused = case.fuse(vetoes)
+    assert np.isfinite(fused).all()
+    np.testing.assert_allclose(fused.sum(axis=1), 1.0, atol=1e-12)
+
+
+def check_silent_members_do_not_count(fuser):
+    """A member that has not spoken of a sample has no importance there, and no influence."""
+    case = _Case(fuser)
+    available = np.ones((40, 5), dtype=bool)
+    available[::2, 1] = False
+    available[::3, 4] = False
+    loud = case.P.copy()
+    loud[~available] = np.eye(3)[0]
+    importance = case.importance(Predictions(case.P, available=available))
+    assert not importance[~available].any()
+    np.testing.assert_allclose(
+        case.fuse(Predictions(case.P, available=available)),
+        case.fuse(Predictions(loud, available=available)),
+        atol=1e-12,
+    )
+
+
+def check_predictions_are_left_alone(fuser):
+    """Fusing changes nothing of what it was given."""
+    case = _Case(fuser)
+    before = case.P.copy()
+    case.fuse()
+    case.importance()
+    np.testing.assert_array_equal(case.P, before)
+
+
+def check_parameters_survive_cloning(fuser):
+    """``fit`` sets no constructor parameter, and a clone has them all."""
+    before = {name: repr(value) for name, value in fuser.get_params().items()}
+    case = _Case(fuser)
+    after = {name: repr(value) for name, value in case.fuser.get_params().items()}
+    assert before == after
+
+
+def check_wrong_kind_is_refused(fuser):
+    """Raw values of regressors are no predictions of classes."""
+    case = _Case(fuser)
+    message = ""
+    try:
+        case.fuser.fuse(Predictions(case.P, kind="value"), case.X, case.y)
+    except ValueError as error:
+        message = str(error)
+    assert "kind" in message, f"{type(fuser).__name__} fuses what it does not understand."
+
+
+FUSER_CHECKS = (
+    check_rows_sum_to_one,
+    check_importance_is_a_distribution,
+    check_rows_are_independent,
+    check_log_is_the_logarithm,
+    check_unanimous_certainty_stays,
+    check_zeros_give_no_nan,
+    check_silent_members_do_not_count,
+    check_predictions_are_left_alone,
+    check_parameters_survive_cloning,
+    check_wrong_kind_is_refused,
+)
+
+
+# -- fused classifiers ---------------------------------------------------------------------------
+
+
+def _fitted(classifier, n_classes=3):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % n_classes
+    X = rng.standard_normal((120, 6))
+    X[:, :3] += 1.5 * np.eye(3)[y % 3]
+    return clone(classifier).fit(X, y), X, y
+
+
+def check_predict_is_the_argmax(classifier):
+    """The decision is the most probable class, always."""
+    fitted, X, _ = _fitted(classifier)
+    expected = fitted.classes_[fitted.predict_proba(X).argmax(axis=1)]
+    np.testing.assert_array_equal(fitted.predict(X), expected)
+
+
+def check_member_probabilities(classifier):
+    """What members say has one row a sample, one column a member, one layer a class."""
+    fitted, X, _ = _fitted(classifier)
+    said = fitted.member_probabilities(X)
+    assert said.shape == (len(X), len(fitted.estimators_), len(fitted.classes_))
+
+
+def check_explain_fusion(classifier):
+    """Who decided: non-negative importances that sum to one."""
+    fitted, X, _ = _fitted(classifier)
+    importance = fitted.explain_fusion(X)
+    assert importance.shape == (len(X), len(fitted.estimators_))
+    assert (importance >= 0).all()
+    np.testing.assert_allclose(importance.sum(axis=1), 1.0, atol=1e-12)
+
+
+def check_oracle_bounds_members(classifier):
+    """No member is more accurate than the oracle (the paper's Theorem 1)."""
+    fitted, X, y = _fitted(classifier)
+    right = fitted.classes_[fitted.member_probabilities(X).argmax(axis=2)] == y[:, None]
+    assert fitted.oracle_score(X, y) >= right.mean(axis=0).max()
+
+
+def check_labels_of_any_kind(classifier):
+    """Strings work as labels."""
+    fitted, X, y = _fitted(classifier)
+    names = np.array(["low", "mid", "top"])[y]
+    renamed = clone(classifier).fit(X, names)
+    np.testing.assert_array_equal(
+        renamed.predict(X), np.array(["low", "mid", "top"])[fitted.predict(X)]
+    )
+
+
+FUSED_CLASSIFIER_CHECKS = (
+    check_predict_is_the_argmax,
+    check_member_probabilities,
+    check_explain_fusion,
+    check_oracle_bounds_members,
+    check_labels_of_any_kind,
+)

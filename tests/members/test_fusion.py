@@ -1,0 +1,266 @@
+"""FusionClassifier: any models, fitted here or elsewhere."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    train_test_split,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import covey
+from covey import FusionClassifier, SubsetEnsembleClassifier
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return train_test_split(X, y, random_state=0)
+
+
+def members():
+    return [
+        ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
+        ("bayes", GaussianNB()),
+        ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+    ]
+
+
+@pytest.mark.parametrize("rule", ["mean", "majority", "borda", "knora_e", "meta_des"])
+def test_members_are_fitted_and_fused(wine, rule):
+    X_train, X_test, y_train, y_test = wine
+    fused = FusionClassifier(members(), rule).fit(X_train, y_train)
+    assert fused.score(X_test, y_test) > 0.9
+    assert list(fused.named_estimators_) == ["logistic", "bayes", "tree"]
+    frame = fused.explain_fusion(X_test, as_frame=True)
+    assert list(frame.columns) == ["logistic", "bayes", "tree"]
+    assert_array_equal(frame.index, X_test.index)
+    assert_allclose(frame.sum(axis=1), 1)
+    assert fused.oracle_score(X_test, y_test) >= fused.score(X_test, y_test)
+    assert list(fused.feature_names_in_) == list(X_train.columns)
+
+
+def test_a_learning_fuser_sees_only_out_of_fold_predictions(wine):
+    X, _, y, _ = wine
+    # A tree that memorises is perfect on its own rows and poor out of fold.
+    rng = np.random.default_rng(0)
+    noisy = np.where(rng.random(len(y)) < 0.5, rng.permutation(y), y)
+    pool = [("memory", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]
+    fused = FusionClassifier(pool, covey.Mean("accuracy"), cv=4).fit(X, noisy)
+    expected = [(cross_val_predict(member, X, noisy, cv=4) == noisy).mean() for _, member in pool]
+    assert_allclose(fused.fuser_.weights_, np.array(expected) / np.sum(expected))
+    assert fused.estimators_[0].score(X, noisy) == 1.0  # the member itself has seen all rows
+
+
+def test_prefit_members_are_used_as_they_are(wine):
+    X_train, X_test, y_train, y_test = wine
+    fitted = [clone(member).fit(X_train, y_train) for _, member in members()]
+    fused = FusionClassifier(fitted, "single_best", prefit=True).fit(X_test, y_test)
+    assert all(one is other for one, other in zip(fused.estimators_, fitted, strict=True))
+    best = max(member.score(X_test, y_test) for member in fitted)
+    assert fused.score(X_test, y_test) == best
+    frozen = [FrozenEstimator(member) for member in fitted]
+    again = FusionClassifier(frozen, "mean").fit(X_test, y_test)
+    expected = np.mean([member.predict_proba(X_test) for member in fitted], axis=0)
+    assert_allclose(again.predict_proba(X_test), expected)
+
+
+def test_flock_members_can_be_fused(wine):
+    X_train, X_test, y_train, y_test = wine
+    flock = SubsetEnsembleClassifier(n_estimators=3, random_state=0).fit(X_train, y_train)
+    fused = FusionClassifier(flock.estimators_, "product", prefit=True).fit(X_test, y_test)
+    assert_allclose(fused.predict_proba(X_test), flock.predict_proba(X_test), atol=1e-12)
+
+
+def test_string_labels_and_members_that_saw_fewer_classes():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    some = y != 2
+    partial = LogisticRegression().fit(X[some], names[some])
+    whole = GaussianNB().fit(X, names)
+    for rule in ("mean", "product", "min", "majority", "borda", "knora_u", "ola"):
+        fused = FusionClassifier([partial, whole], rule, prefit=True).fit(X, names)
+        assert list(fused.classes_) == ["setosa", "versicolor", "virginica"]
+        assert fused.score(X, names) > 0.6
+        assert np.isfinite(fused.predict_proba(X)).all()
+    product = FusionClassifier([partial, whole], "product", prefit=True).fit(X, names)
+    assert (product.predict(X[y == 2]) == "virginica").mean() > 0.5
+
+
+def test_rare_class_missing_from_a_fold_is_survived():
+    X, y = load_iris(return_X_y=True)
+    keep = np.r_[0:100, 100]  # one row of the third class
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fused = FusionClassifier(members(), "knora_u", cv=3).fit(X[keep], y[keep])
+    assert fused.predict_proba(X).shape == (150, 3)
+
+
+def test_pipelines_on_different_columns(wine):
+    X_train, X_test, y_train, y_test = wine
+    pool = [
+        make_pipeline(
+            make_column_transformer((StandardScaler(), list(X_train.columns[part]))),
+            LogisticRegression(),
+        )
+        for part in (slice(0, 5), slice(5, 9), slice(9, 13))
+    ]
+    for rule in ("mean", "knora_e"):
+        fused = FusionClassifier(pool, rule).fit(X_train, y_train)
+        assert fused.score(X_test, y_test) > 0.8
+    assert list(fused.named_estimators_) == ["pipeline", "pipeline-2", "pipeline-3"]
+
+
+def test_members_without_probabilities_where_the_rule_allows(wine):
+    X_train, X_test, y_train, y_test = wine
+    pool = [
+        ("ridge", RidgeClassifier()),  # decision_function only
+        ("centroid", NearestCentroid()),
+        ("bayes", GaussianNB()),
+    ]
+    ranks = FusionClassifier(pool[::2], "borda").fit(X_train, y_train)
+    assert ranks.kind_ == "score"
+    votes = FusionClassifier([*pool, ("svc", LinearSVC())], "majority").fit(X_train, y_train)
+    assert votes.score(X_test, y_test) > 0.7
+    with pytest.raises(ValueError, match="the member 'ridge' has no predict_proba"):
+        FusionClassifier(pool, "product").fit(X_train, y_train)
+
+
+def test_a_member_with_only_predict_votes(wine):
+    X_train, _, y_train, _ = wine
+
+    class OnlyPredict(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.inner_ = Perceptron().fit(X, y)
+            self.classes_ = self.inner_.classes_
+            return self
+
+        def predict(self, X):
+            return self.inner_.predict(X)
+
+    fused = FusionClassifier([OnlyPredict(), GaussianNB()], "majority").fit(X_train, y_train)
+    assert fused.kind_ == "label"
+    assert_allclose(fused.predict_proba(X_train).sum(axis=1), 1)
+
+
+def test_time_ordered_and_grouped_splits(wine):
+    X, _, y, _ = wine
+    with pytest.warns(UserWarning, match="have no out-of-fold prediction under cv=TimeSeries"):
+        fused = FusionClassifier(members(), "knora_e", cv=TimeSeriesSplit(3)).fit(X, y)
+    assert len(fused.fuser_.truth_) < len(y)
+    groups = np.arange(len(y)) // 10
+    fused = FusionClassifier(members(), "knora_e", cv=GroupKFold(3)).fit(X, y, groups=groups)
+    assert len(fused.fuser_.truth_) == len(y)
+    with pytest.raises(ValueError, match="cannot split these rows: The 'groups' parameter"):
+        FusionClassifier(members(), "knora_e", cv=GroupKFold(3)).fit(X, y)
+
+
+def test_sample_weight_reaches_members_and_fuser(wine):
+    X, _, y, _ = wine
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    fused = FusionClassifier(members(), "mean").fit(X, y, sample_weight=weight)
+    repeated = np.repeat(np.arange(len(y)), weight)
+    again = FusionClassifier(members(), "mean").fit(X.iloc[repeated], y.iloc[repeated])
+    # The scaler in the pipeline does not see the weights; the tree is the same.
+    one, other = fused.named_estimators_["tree"], again.named_estimators_["tree"]
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-8)
+    plain = FusionClassifier(members(), "mean").fit(X, y).named_estimators_
+    for name, member in fused.named_estimators_.items():
+        assert np.abs(member.predict_proba(X) - plain[name].predict_proba(X)).max() > 1e-6
+    with pytest.raises(TypeError, match="'kneighborsclassifier' cannot be fitted with sample_w"):
+        FusionClassifier([KNeighborsClassifier()]).fit(X, y, sample_weight=weight)
+
+
+def test_sparse_rows_and_dynamic_selection(wine):
+    X, _, y, _ = wine
+    dense = np.where(X.to_numpy() > X.to_numpy().mean(axis=0), X.to_numpy(), 0.0)
+    pool = [LogisticRegression(max_iter=5000), DecisionTreeClassifier(random_state=0)]
+    fused = FusionClassifier(pool, "knora_e").fit(sparse.csr_array(dense), y)
+    assert fused.score(sparse.csr_array(dense), y) > 0.9
+
+
+def test_dynamic_selection_wants_numbers():
+    frame = pd.DataFrame({"size": [1.0, 2, 3, 4] * 10, "colour": ["red", "blue"] * 20})
+    y = np.array([0, 1] * 20)
+    pool = [make_pipeline(make_column_transformer((StandardScaler(), ["size"])), GaussianNB())]
+    with pytest.raises(ValueError, match="KnoraEliminate measures distances in X"):
+        FusionClassifier(pool, "knora_e").fit(frame, y)
+    assert FusionClassifier(pool, "mean").fit(frame, y).predict(frame).shape == (40,)
+
+
+def test_members_are_reached_by_name(wine):
+    X, _, y, _ = wine
+    fused = FusionClassifier(members())
+    assert fused.get_params()["tree__max_depth"] == 3
+    fused.set_params(tree__max_depth=1, bayes=LogisticRegression(max_iter=5000), fuser="median")
+    assert fused.get_params()["tree"].max_depth == 1
+    assert isinstance(fused.get_params()["bayes"], LogisticRegression)
+    search = GridSearchCV(
+        FusionClassifier(members()), {"tree__max_depth": [1, 4], "fuser": ["mean", "borda"]}, cv=3
+    ).fit(X, y)
+    assert search.best_score_ > 0.8
+
+
+def test_n_jobs_changes_nothing(wine):
+    X, X_test, y, _ = wine
+    one, two = (
+        FusionClassifier(members(), "des_knn", n_jobs=jobs).fit(X, y).predict_proba(X_test)
+        for jobs in (1, 2)
+    )
+    assert_array_equal(one, two)
+
+
+def test_bad_input_gets_one_sentence(wine):
+    X, _, y, _ = wine
+    unfitted = [("bayes", GaussianNB())]
+    with pytest.raises(NotFittedError, match="The member 'bayes' is not fitted"):
+        FusionClassifier(unfitted, prefit=True).fit(X, y)
+    fitted = GaussianNB().fit(X, np.array(["a", "b", "c"])[y])
+    with pytest.raises(ValueError, match="'gaussiannb' predicts the classes .'a', 'b', 'c'., but"):
+        FusionClassifier([fitted], prefit=True).fit(X, y)
+    for estimators, message in (
+        ([], "estimators must be a non-empty list"),
+        ([("bayes", GaussianNB()), ("bayes", GaussianNB())], "'bayes' is repeated"),
+        ([("scaler", StandardScaler())], "The member 'scaler' is not a classifier"),
+        ([GaussianNB], "is not a classifier"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FusionClassifier(estimators).fit(X, y)
+    with pytest.raises(ValueError, match="fuser must be one of 'and'"):
+        FusionClassifier(unfitted, "best").fit(X, y)
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        FusionClassifier(unfitted).fit(X, np.zeros(len(X)))
+
+
+def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
+    X, _, y, _ = wine
+    with pytest.raises(ValueError, match="select_size='train' compares flocks .* learns"):
+        SubsetEnsembleClassifier(fusion="knora_e", select_size="train").fit(X, y)
+    flock = SubsetEnsembleClassifier(3, fusion=covey.Product([1, 0, 3]), random_state=0).fit(X, y)
+    assert_allclose(
+        flock.collapse().predict_proba(X),
+        flock.fuser_.fuse(flock.member_probabilities(X)),
+        atol=1e-9,
+    )
+    dynamic = SubsetEnsembleClassifier(3, fusion="ola", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="OLA has learnt to fuse all members"):
+        dynamic.staged_score(X, y)
