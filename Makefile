@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
+DESLIB := .venv-deslib
 BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture clean
+.PHONY: demo test test-oldest lint picture bench-fusion clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -15,8 +16,8 @@ test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest --doctest-modules -n 2
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests docs
-	$(BIN)/ruff format --check src tests docs
+	$(BIN)/ruff check src tests docs benchmarks
+	$(BIN)/ruff format --check src tests docs benchmarks
 	$(BIN)/mypy
 
 # The same suite on the oldest supported versions of what covey stands on.
@@ -26,8 +27,12 @@ test-oldest: $(OLDEST)/.test
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
 
+# DESlib needs a scikit-learn of its own.
+bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
+	$(BIN)/python benchmarks/fusion/run.py $(DESLIB)/bin/python
+
 clean:
-	rm -rf $(VENV) $(OLDEST)
+	rm -rf $(VENV) $(OLDEST) $(DESLIB)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,4 +52,9 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml
 $(OLDEST)/.test: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test]" -c tests/oldest.txt
+	touch $@
+
+$(DESLIB)/.installed:
+	$(PYTHON) -m venv $(DESLIB)
+	$(DESLIB)/bin/python -m pip install --quiet --disable-pip-version-check deslib==0.3.7 scikit-learn==1.6.1 "numpy<2.3"
 	touch $@

@@ -32,17 +32,15 @@ def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> 
 
     ``weight=None`` counts every member once.
     """
-    n_samples = len(labels)
+    n_samples, n_members = labels.shape
     # One count over all rows at once: each row has its own C bins.
-    bins = labels + n_classes * np.arange(n_samples)[:, None]
-    counts = np.bincount(
-        bins.ravel(),
-        weights=None if weight is None else weight.ravel(),
-        minlength=n_samples * n_classes,
-    )
-    return normalised(
-        counts.reshape(n_samples, n_classes).astype(np.float64), uniform(n_samples, n_classes)
-    )
+    bins = (labels + n_classes * np.arange(n_samples)[:, None]).ravel()
+    if weight is None:
+        votes = np.bincount(bins, minlength=n_samples * n_classes)
+        shares: FloatArray = votes.reshape(n_samples, n_classes) / n_members
+        return shares
+    mass = np.bincount(bins, weight.ravel(), minlength=n_samples * n_classes).astype(np.float64)
+    return normalised(mass.reshape(n_samples, n_classes), uniform(n_samples, n_classes))
 
 
 def weighted_order_statistic(

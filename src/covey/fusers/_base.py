@@ -4,14 +4,12 @@ from abc import ABCMeta, abstractmethod
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.rules import share_among
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import as_predictions
-
-# How many of the members' numbers are worked on at once: about what a cache holds.
-_BLOCK_SIZE = 1 << 18
 
 
 class Fuser(BaseEstimator, metaclass=ABCMeta):
@@ -35,6 +33,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     needs_y = False
     kinds = ("probability",)
 
+    # How many of the members' numbers are worked on at once: about what a cache holds.
+    _block_size = 1 << 16
+
     def fit(self, P, y=None, X=None, sample_weight=None):
         """Learn how to fuse from predictions of held-out samples.
 
@@ -52,7 +53,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         -------
         self : Fuser
         """
-        P = self._check(P, X)
+        P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
             if y is None:
@@ -118,14 +119,24 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                     f"{type(self).__name__} asks which members are competent near each sample "
                     "and needs the features X."
                 )
+            X = self._features(X)
             if X.shape[0] != P.n_samples:
                 raise ValueError(
                     f"X has {X.shape[0]} rows, but the predictions speak of {P.n_samples} samples."
                 )
-        return P
+        return P, X
+
+    def _features(self, X):
+        try:
+            return check_array(X, accept_sparse="csr", dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(
+                f"{type(self).__name__} measures distances in X and needs finite numbers in every "
+                f"column: {error}"
+            ) from None
 
     def _by_blocks(self, function, P, X, y):
-        P = self._check(P, X)
+        P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
             check_is_fitted(self, "n_members_")
@@ -135,20 +146,21 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                     f"got {P.n_members}."
                 )
         codes = None if y is None else P.encode(y)
-        rows = max(1, _BLOCK_SIZE // (P.n_members * P.n_classes))
+        rows = max(1, self._block_size // P.row_size)
         if P.n_samples <= rows:
             return function(P, X, codes)
-        parts = []
+        whole = None
         for start in range(0, P.n_samples, rows):
             block = slice(start, start + rows)
-            parts.append(
-                function(
-                    P.rows(block),
-                    X[block] if self.needs_X else None,
-                    None if codes is None else codes[block],
-                )
+            part = function(
+                P.rows(block),
+                X[block] if self.needs_X else None,
+                None if codes is None else codes[block],
             )
-        return np.concatenate(parts)
+            if whole is None:
+                whole = np.empty((P.n_samples, part.shape[1]))
+            whole[block] = part
+        return whole
 
     def _check_parameters(self, P):
         """Refuse parameters that do not fit the predictions."""

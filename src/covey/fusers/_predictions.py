@@ -76,9 +76,7 @@ class Predictions:
                     "A two-dimensional array holds labels, but these are fractions; give "
                     "probabilities of shape (n_samples, n_members, n_classes)."
                 )
-            classes = np.unique(values) if classes is None else np.asarray(classes)
-            self._labels = encode_labels(values.ravel(), classes, "The predictions hold")
-            self._labels = self._labels.reshape(values.shape)
+            classes, self._labels = _encoded(values, classes)
             self._values = None
         else:
             classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
@@ -116,6 +114,11 @@ class Predictions:
     def n_classes(self):
         """How many classes there are."""
         return len(self.classes)
+
+    @property
+    def row_size(self):
+        """How many numbers are held for a sample."""
+        return self.n_members if self._values is None else self.n_members * self._values.shape[2]
 
     @property
     def values(self):
@@ -199,6 +202,32 @@ class Predictions:
             f"{self.names[member]!r} {problem}; give probabilities, or say kind='score' and use "
             "a rule for scores ('borda', 'majority')."
         )
+
+
+def _encoded(labels, classes):
+    """The classes of a table of labels, and the labels as positions in them."""
+    if classes is None:
+        highest = _highest_of_range(labels)
+        if highest is not None:
+            return np.arange(highest + 1), labels
+        classes = np.unique(labels)
+    classes = np.asarray(classes)
+    codes = encode_labels(labels.ravel(), classes, "The predictions hold")
+    return classes, codes.reshape(labels.shape)
+
+
+def _highest_of_range(labels):
+    """The highest label, if the labels are whole numbers and all from 0 to it occur.
+
+    Sorting millions of labels to find their classes takes longer than counting their votes.
+    The first few usually show all classes that there are.
+    """
+    if labels.dtype.kind not in "iu" or not labels.size:
+        return None
+    # Read as unsigned, a negative label is a huge one: one pass tells both ends.
+    highest = int(labels.view(f"u{labels.dtype.itemsize}").max())
+    first = np.unique(labels[: 1 + 4096 // labels.shape[1]])
+    return highest if len(first) == highest + 1 and first[0] == 0 else None
 
 
 def _checked_names(names, n_members):

@@ -18,10 +18,7 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.fusers import make_fuser
-from covey.members._fused import FusedClassifier
-
-# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
-_ROWS_PER_BLOCK = 1 << 14
+from covey.members._fused import ROWS_PER_BLOCK, FusedClassifier
 
 
 class GrownClassifier(CallbackSupportMixin, FusedClassifier):
@@ -225,10 +222,10 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         return X
 
     def _by_blocks(self, function, X):
-        starts = range(0, X.shape[0], _ROWS_PER_BLOCK)
+        starts = range(0, X.shape[0], ROWS_PER_BLOCK)
         if len(starts) == 1:
             return function(X)
-        blocks = (X[start : start + _ROWS_PER_BLOCK] for start in starts)
+        blocks = (X[start : start + ROWS_PER_BLOCK] for start in starts)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(function)(block) for block in blocks
         )

@@ -9,6 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from covey._validation import check_sample_weight
 from covey.fusers import Oracle, make_fuser
 
+# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
+ROWS_PER_BLOCK = 1 << 14
+
 
 class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A classifier whose decision is fused from members.

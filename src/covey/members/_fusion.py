@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from covey._validation import check_sample_weight
 from covey.fusers import make_fuser
-from covey.members._fused import FusedClassifier
+from covey.members._fused import ROWS_PER_BLOCK, FusedClassifier
 from covey.members._outputs import common_kind, gather, member_output
 
 
@@ -316,6 +316,15 @@ class FusionClassifier(FusedClassifier):
     def _check_rows(self, X):
         check_is_fitted(self, "fuser_")
         return as_table(X)
+
+    def _by_blocks(self, function, X):
+        """In blocks of rows: what the members say of all of them may not fit into memory."""
+        n_rows = X.shape[0]
+        if n_rows <= ROWS_PER_BLOCK:
+            return function(X)
+        starts = range(0, n_rows, ROWS_PER_BLOCK)
+        blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
+        return np.concatenate([function(block) for block in blocks])
 
     def _predictions(self, X):
         outputs = [
