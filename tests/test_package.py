@@ -47,12 +47,16 @@ def test_version_is_stated_once():
     assert project["version"] == covey.__version__
 
 
-def test_readme_example_runs(capsys):
+def test_readme_examples_run(capsys):
     readme = (ROOT / "README.md").read_text()
-    example = readme.split("```python\n")[1].split("```")[0]
-    exec(compile(example, "README.md", "exec"), {})
+    examples = [part.split("```")[0] for part in readme.split("```python\n")[1:]]
+    names = {}
+    exec(compile(examples[0], "README.md", "exec"), names)
     accuracy, oracle = map(float, capsys.readouterr().out.split()[:2])
     assert oracle >= accuracy > 0.9
+    for example in examples[1:]:
+        exec(compile(example, "README.md", "exec"), names)
+    assert names["probabilities"].shape == (45, 3)
 
 
 def test_demo_prints_its_tables(monkeypatch, capsys):
