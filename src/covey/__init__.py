@@ -26,6 +26,7 @@ _HOMES = {
     "Borda": "covey.fusers",
     "DynamicSelection": "covey.fusers",
     "Fuser": "covey.fusers",
+    "Gate": "covey.fusers",
     "KOfN": "covey.fusers",
     "KnoraEliminate": "covey.fusers",
     "KnoraUnion": "covey.fusers",

@@ -466,7 +466,7 @@ def test_paper_is_what_its_docstring_states():
         "n_estimators": 20,
         "flip_probability": 0.01,
         "learning_rate": "constant",
-        "tol": -0.003,
+        "tol": -0.002,
         "n_iter_no_change": None,
         "max_iter": 200,
         "init_scale": 0.5,
@@ -474,7 +474,7 @@ def test_paper_is_what_its_docstring_states():
         "fusion": "product",
     }
     assert {name: getattr(model, name) for name in stated} == stated
-    for number in ("-0.003", "200", "0.5", "1.5 C", "up to 20"):
+    for number in ("-0.002", "200", "0.5", "1.5 C", "up to 20"):
         assert number in SubsetEnsembleClassifier.paper.__doc__
     assert SubsetEnsembleClassifier.paper(tol=0.1, n_jobs=2).tol == 0.1
 

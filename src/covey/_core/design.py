@@ -43,10 +43,9 @@ class Design:
         # What the runs' arrays must be made of: its namespace, dtype and device.
         self.like: Array = columns.data if self._sparse else columns
         self.xp = namespace_of(self.like)
-        if self._sparse:
-            self.n_rows, self.n_features = columns.shape
-        else:
-            self.n_features, self.n_rows = columns.shape
+        n_features, n_rows = reversed(columns.shape) if self._sparse else columns.shape
+        self.n_rows: int = n_rows
+        self.n_features: int = n_features
 
     def _of_runs(self, array: Array, runs: Array) -> Array:
         return array if array.shape[0] == 1 else array[runs, :]

@@ -24,6 +24,7 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._fuse import fuse
+from covey.fusers._gate import Gate
 from covey.fusers._predictions import Predictions, align_classes, as_predictions
 from covey.fusers._registry import FUSERS, make_fuser
 from covey.fusers._votes import And, KOfN, Majority, Or
@@ -40,6 +41,7 @@ __all__ = [
     "Borda",
     "DynamicSelection",
     "Fuser",
+    "Gate",
     "KOfN",
     "KnoraEliminate",
     "KnoraUnion",

@@ -24,6 +24,7 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
 )
+from covey.fusers._gate import Gate
 from covey.fusers._votes import And, KOfN, Majority, Or
 
 FUSERS = {
@@ -31,6 +32,7 @@ FUSERS = {
     "borda": Borda,
     "des_knn": DESKNN,
     "des_p": DESP,
+    "gate": Gate,
     "k_of_n": KOfN,
     "knop": KNOP,
     "knora_e": KnoraEliminate,

@@ -29,8 +29,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     ``_check_parameters``, ``_grow``, ``_keep_first`` and ``_predictions``.
 
     ``fit`` is: validate; ``_grow`` members on all rows, or on the rows that are not held out
-    when something is learnt from held-out ones; choose how many to keep; fit the fuser;
-    ``_refine``; store.
+    when something is learnt from held-out ones; choose how many to keep; fit the fuser, or
+    ``_refine`` members and fuser together where ``_refines`` says so.
     """
 
     @abstractmethod
@@ -55,8 +55,13 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     def _keep_first(self, n_members):
         """Store the first members that were grown as fitted attributes."""
 
-    def _refine(self, X, codes, sample_weight):
-        """Change members and fuser together after both are fitted; by default not at all."""
+    def _refines(self, fuser):
+        """Whether members and fuser are fitted together, by ``_refine``."""
+        return False
+
+    def _refine(self, X, codes, sample_weight, fuser):
+        """Fit members and fuser together, from the members that were grown."""
+        raise NotImplementedError
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -106,12 +111,14 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         if self.select_size is not None:
             rows = held_out if self.select_size == "validation" else grown
             self._select_size(X[rows], codes[rows], weight[rows], fuser)
-        # A fixed rule learns nothing, but still checks that it suits these members.
-        rows = held_out if fuser.learns else slice(1)
-        known = X[rows]
-        fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
+        if self._refines(fuser):
+            self._refine(X, codes, weight, fuser)
+        else:
+            # A fixed rule learns nothing, but still checks that it suits these members.
+            rows = held_out if fuser.learns else slice(1)
+            known = X[rows]
+            fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
         self.fuser_ = fuser
-        self._refine(X, codes, weight)
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
         )
@@ -185,7 +192,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     def _held_out(self, codes, weight, fuser):
         """The rows kept from the members: a share of each class, by each row's own draw."""
         held_out = np.zeros(len(codes), dtype=bool)
-        if not (fuser.learns or self.select_size == "validation"):
+        learns = fuser.learns and not self._refines(fuser)
+        if not (learns or self.select_size == "validation"):
             return held_out
         draws = UniformRows(self._seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, len(codes))[:, 0]
         for code in range(len(self.classes_)):

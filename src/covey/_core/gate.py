@@ -1,0 +1,262 @@
+"""A learned importance i_k(x), and its refinement together with the members.
+
+Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
+``g(x) = softmax(phi(x) V + v)`` over members. Two ways to pool them:
+
+    linear    p(c | x) = sum_k g_k(x) p_k(c | x)                    a mixture
+    log       p(c | x) ~ prod_k p_k(c | x) ** g_k(x)                eq. (10) with i_k(x)
+
+Both are fitted by the weighted mean log-likelihood less ``alpha / 2`` times the sum of squares
+of all coefficients (intercepts are free), for a stack of runs over one design matrix. Arrays
+are classes first: logits ``(K, C, R, n)``, gates ``(K, R, n)``, rows sorted by class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.arrays import Array, namespace_of
+from covey._core.design import Design
+from covey._core.lbfgs import Minimum, minimise
+from covey._core.softmax_linear import Blocks
+
+Pool = Literal["linear", "log"]
+IntArray = npt.NDArray[np.int64]
+
+
+def softmax_first(logits: Array) -> Array:
+    """Softmax over the first axis, in place."""
+    xp = namespace_of(logits)
+    logits -= xp.max(logits, axis=0)
+    xp.exp(logits, out=logits)
+    logits /= xp.sum(logits, axis=0)
+    return logits
+
+
+def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
+    """What the gated members say together, as (C, R, n).
+
+    Parameters
+    ----------
+    member_logits : array of shape (K, C, R, n)
+        Logits or log-probabilities.
+    gates : array of shape (K, R, n)
+    pool : {"linear", "log"}
+    """
+    xp = namespace_of(gates)
+    if pool == "log":
+        return softmax_first(xp.sum(gates[:, None] * member_logits, axis=0))
+    total = xp.zeros_like(member_logits[0])
+    for gate, logits in zip(gates, member_logits, strict=True):
+        total += gate * softmax_first(xp.asarray(logits, copy=True))
+    return total
+
+
+@dataclass
+class GatedLikelihood:
+    """The penalised negative log-likelihood of gated members, for a stack of runs.
+
+    Parameters
+    ----------
+    members : Design or None
+        What the members see. None: they are frozen, and ``frozen`` holds their logits.
+    gate : list of Design
+        What the gate sees: one block of columns after another.
+    blocks : Blocks
+        The rows of each class.
+    weight : array of shape (R, n)
+        Row weights; a row outside a run's fold weighs 0.
+    alpha : array of shape (R,)
+    pool : {"linear", "log"}
+    n_members : int
+    support : array of shape (R, K, D) or None
+        The members' subsets, as ones and zeros; None: all features.
+    frozen : array of shape (K, C, R or 1, n) or None
+    """
+
+    members: Design | None
+    gate: list[Design]
+    blocks: Blocks
+    weight: Array
+    alpha: Array
+    pool: Pool
+    n_members: int
+    support: Array | None = None
+    frozen: Array | None = None
+
+    def __post_init__(self) -> None:
+        self._xp = self.gate[0].xp
+        self._n_rows = self.gate[0].n_rows
+        self._total = self._xp.sum(self.weight, axis=1)
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.blocks)
+
+    @property
+    def n_gate_columns(self) -> int:
+        """How many columns the gate sees."""
+        return int(sum(block.n_features for block in self.gate))
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers a run has: members, their intercepts, the gate, its intercepts."""
+        gate = self.n_members * (self.n_gate_columns + 1)
+        if self.members is None:
+            return gate
+        return gate + self.n_members * self.n_classes * (self.members.n_features + 1)
+
+    def unpack(self, x: Array) -> tuple[Array | None, Array | None, Array, Array]:
+        """The parts of ``x`` (R, N): theta (R, K, C, D), b (R, K, C), V (R, K, P), v (R, K)."""
+        xp = self._xp
+        n_runs, k, c = x.shape[0], self.n_members, self.n_classes
+        theta = intercept = None
+        at = 0
+        if self.members is not None:
+            d = self.members.n_features
+            theta = xp.reshape(x[:, : k * c * d], (n_runs, k, c, d))
+            intercept = xp.reshape(x[:, k * c * d : k * c * (d + 1)], (n_runs, k, c))
+            at = k * c * (d + 1)
+        p = self.n_gate_columns
+        gate = xp.reshape(x[:, at : at + k * p], (n_runs, k, p))
+        return theta, intercept, gate, x[:, at + k * p :]
+
+    def pack(
+        self, theta: Array | None, intercept: Array | None, gate: Array, gate_intercept: Array
+    ) -> Array:
+        """The inverse of ``unpack``."""
+        xp = self._xp
+        n_runs = gate.shape[0]
+        parts = [gate, gate_intercept]
+        if theta is not None:
+            parts = [theta, intercept, *parts]
+        return xp.concat([xp.reshape(part, (n_runs, -1)) for part in parts], axis=1)
+
+    def _member_logits(self, theta: Array, intercept: Array, runs: IntArray) -> Array:
+        """(K, C, R, n) from (R, K, C, D)."""
+        xp = self._xp
+        n_runs, k, c, d = theta.shape
+        stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
+        flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
+        out = xp.empty((k * c, n_runs, self._n_rows), dtype=theta.dtype)
+        assert self.members is not None
+        return xp.reshape(
+            self.members.logits(stacked, flat, runs, out), (k, c, n_runs, self._n_rows)
+        )
+
+    def gates(self, gate: Array, gate_intercept: Array, runs: IntArray) -> Array:
+        """G of shape (K, R, n)."""
+        xp = self._xp
+        n_runs, k, _ = gate.shape
+        total = None
+        at = 0
+        for block in self.gate:
+            part = xp.permute_dims(gate[:, :, at : at + block.n_features], (1, 0, 2))
+            at += block.n_features
+            bias = gate_intercept.T if total is None else xp.zeros_like(gate_intercept.T)
+            out = xp.empty((k, n_runs, self._n_rows), dtype=gate.dtype)
+            block.logits(part, bias, runs, out)
+            total = out if total is None else total + out
+        return softmax_first(total)
+
+    def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
+        """Values (R,) and gradients (R, N) of the runs named."""
+        xp = self._xp
+        theta, intercept, gate, gate_intercept = self.unpack(x)
+        weight = self.weight[runs, :] / self._total[runs, None]
+        alpha = self.alpha[runs]
+        if theta is not None:
+            if self.support is not None:
+                theta = theta * self.support[runs][:, :, None, :]
+            logits = self._member_logits(theta, intercept, runs)
+        else:
+            assert self.frozen is not None
+            logits = self.frozen
+        gates = self.gates(gate, gate_intercept, runs)
+        if self.pool == "linear":
+            value, by_logits, by_gates = self._linear(logits, gates, weight)
+        else:
+            value, by_logits, by_gates = self._log(logits, gates, weight)
+
+        gate_slopes = []
+        gate_total = None
+        for block in self.gate:
+            slope, gate_total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
+            gate_slopes.append(slope)
+        slope_gate = xp.permute_dims(xp.concat(gate_slopes, axis=2), (1, 0, 2))
+        value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
+        by_v = -slope_gate + alpha[:, None, None] * gate
+        assert gate_total is not None
+        by_v0 = -gate_total.T
+        if theta is None:
+            return value, self.pack(None, None, by_v, by_v0)
+        assert self.members is not None
+        k, c, n_runs, n_rows = by_logits.shape
+        slope, total = self.members.gradient(xp.reshape(by_logits, (k * c, n_runs, n_rows)), runs)
+        slope = xp.permute_dims(
+            xp.reshape(slope, (k, c, n_runs, self.members.n_features)), (2, 0, 1, 3)
+        )
+        by_theta = -slope + alpha[:, None, None, None] * theta
+        if self.support is not None:
+            by_theta = by_theta * self.support[runs][:, :, None, :]
+        by_b = -xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1))
+        value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(1, 2, 3))
+        return value, self.pack(by_theta, by_b, by_v, by_v0)
+
+    def _linear(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """Log sum_k g_k p_k(y), and its slopes by the members' and the gate's logits."""
+        xp = self._xp
+        k, _, _, n_rows = logits.shape
+        n_runs = gates.shape[1]
+        highest = xp.max(logits, axis=1)
+        p = xp.exp(logits - highest[:, None])
+        p /= xp.sum(p, axis=1)[:, None]
+        true = xp.empty((k, n_runs, n_rows), dtype=gates.dtype)
+        for label, rows in enumerate(self.blocks):
+            true[:, :, rows] = p[:, label, :, rows]
+        # Tiny, not zero: a row that every member rules out still has a direction to go.
+        responsibility = gates * (true + np.finfo(np.float64).tiny)
+        likelihood = xp.sum(responsibility, axis=0)
+        responsibility /= likelihood
+        value = xp.sum(weight * xp.log(likelihood), axis=1)
+        by_gates = weight * (responsibility - gates)
+        if self.members is None:
+            return value, p, by_gates
+        responsibility *= weight
+        p *= -responsibility[:, None]
+        for label, rows in enumerate(self.blocks):
+            p[:, label, :, rows] += responsibility[:, :, rows]
+        return value, p, by_gates
+
+    def _log(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """Log softmax_y(sum_k g_k L_k), and its slopes by the members' and the gate's logits."""
+        xp = self._xp
+        fused = xp.sum(gates[:, None] * logits, axis=0)
+        fused -= xp.max(fused, axis=0)
+        n_runs, n_rows = gates.shape[1:]
+        log_true = xp.empty((n_runs, n_rows), dtype=gates.dtype)
+        for label, rows in enumerate(self.blocks):
+            log_true[:, rows] = fused[label, :, rows]
+        xp.exp(fused, out=fused)
+        normaliser = xp.sum(fused, axis=0)
+        value = xp.sum(weight * (log_true - xp.log(normaliser)), axis=1)
+        fused *= -weight / normaliser
+        for label, rows in enumerate(self.blocks):
+            fused[label, :, rows] += weight[:, rows]
+        pull = xp.sum(logits * fused, axis=1)  # (K, R, n)
+        by_gates = gates * (pull - xp.sum(gates * pull, axis=0))
+        if self.members is None:
+            return value, logits, by_gates
+        return value, gates[:, None] * fused, by_gates
+
+
+def fit_gates(
+    likelihood: GatedLikelihood, start: Array, *, max_iter: int, tol: float = 1e-5
+) -> Minimum:
+    """Fit all runs of the stack by L-BFGS from the given start."""
+    return minimise(likelihood, start, max_iter=max_iter, tol=tol)

@@ -1,0 +1,214 @@
+"""L-BFGS for a stack of independent problems, advanced together.
+
+scipy's minimiser runs one problem at a time. Folds, penalties and restarts over one design
+matrix are many small problems that share their matrix products; here one call of the objective
+serves all of them. Each run has its own history, step length and end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.arrays import Array, namespace_of, to_host
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Sufficient decrease (Armijo), and the most halvings before a run gives up.
+_DECREASE = 1e-4
+_MAX_HALVINGS = 25
+_ROUNDING = 1e-15
+
+#: ``objective(x, runs)`` gives the values (r,) and gradients (r, N) of the runs named.
+Objective = Callable[[Array, IntArray], tuple[Array, Array]]
+
+
+@dataclass
+class Minimum:
+    """Where each run ended.
+
+    Attributes
+    ----------
+    x : array of shape (R, N)
+    value : array of shape (R,)
+    n_iter : ndarray of shape (R,)
+    converged : ndarray of shape (R,), bool
+        Whether the gradient became small, rather than the iterations many.
+    """
+
+    x: Array
+    value: Array
+    n_iter: IntArray
+    converged: BoolArray
+
+
+@dataclass
+class _Stack:
+    """The runs still under way; ``r`` of them, each with up to ``m`` remembered pairs."""
+
+    runs: IntArray  # (r,)
+    x: Array  # (r, N)
+    value: Array  # (r,)
+    gradient: Array  # (r, N)
+    steps: list[Array]  # of (r, N): differences of x, the latest last
+    turns: list[Array]  # of (r, N): differences of the gradient
+    inner: list[Array]  # of (r,): their products; 0 where a pair is not used
+
+    def keep(self, which: IntArray) -> None:
+        """Only some of the runs."""
+        self.runs = self.runs[which]
+        self.x, self.value, self.gradient = (
+            self.x[which, :],
+            self.value[which],
+            self.gradient[which, :],
+        )
+        self.steps = [step[which, :] for step in self.steps]
+        self.turns = [turn[which, :] for turn in self.turns]
+        self.inner = [product[which] for product in self.inner]
+
+
+def minimise(
+    objective: Objective,
+    start: Array,
+    *,
+    max_iter: int = 200,
+    tol: float = 1e-5,
+    memory: int = 10,
+) -> Minimum:
+    """Minimise a stack of smooth functions.
+
+    Parameters
+    ----------
+    objective : callable
+        ``objective(x, runs) -> (value, gradient)`` for the runs named, which are some of
+        0 ... R-1, with ``x`` of shape (len(runs), N).
+    start : array of shape (R, N)
+    max_iter : int
+        The most iterations of a run.
+    tol : float
+        A run has converged when no entry of its gradient exceeds it.
+    memory : int
+        How many pairs of differences approximate the curvature.
+    """
+    xp = namespace_of(start)
+    n_runs = start.shape[0]
+    runs = np.arange(n_runs)
+    value, gradient = objective(start, runs)
+    stack = _Stack(runs, start, value, gradient, [], [], [])
+    result = Minimum(
+        xp.asarray(start, copy=True),
+        xp.asarray(value, copy=True),
+        np.zeros(n_runs, dtype=np.int64),
+        np.zeros(n_runs, dtype=bool),
+    )
+    for _ in range(max_iter):
+        flat = to_host(xp.max(xp.abs(stack.gradient), axis=1)) <= tol
+        result.converged[stack.runs[flat]] = True
+        if flat.any():
+            stack.keep(np.flatnonzero(~flat))
+        if not len(stack.runs):
+            break
+        moved = _advance(objective, stack, memory)
+        result.n_iter[stack.runs] += 1
+        result.x[stack.runs, :] = stack.x
+        result.value[stack.runs] = stack.value
+        if not moved.all():
+            # No step lowers the value any more: rounding is all that is left.
+            stack.keep(np.flatnonzero(moved))
+        if not len(stack.runs):
+            break
+    return result
+
+
+def _direction(stack: _Stack) -> Array:
+    """The two-loop recursion, for all runs at once."""
+    xp = namespace_of(stack.x)
+    direction = -stack.gradient
+    used = [
+        (step, turn, product)
+        for step, turn, product in zip(stack.steps, stack.turns, stack.inner, strict=True)
+    ]
+    shares = []
+    for step, turn, product in reversed(used):
+        safe = xp.where(product > 0, product, xp.ones_like(product))
+        share = xp.where(
+            product > 0, xp.sum(step * direction, axis=1) / safe, xp.zeros_like(product)
+        )
+        direction = direction - share[:, None] * turn
+        shares.append(share)
+    if used:
+        _, turn, product = used[-1]
+        squared = xp.sum(turn * turn, axis=1)
+        scale = xp.where(
+            product > 0,
+            product / xp.where(squared > 0, squared, xp.ones_like(squared)),
+            xp.ones_like(product),
+        )
+        direction = direction * scale[:, None]
+    for (step, turn, product), share in zip(used, reversed(shares), strict=True):
+        safe = xp.where(product > 0, product, xp.ones_like(product))
+        back = xp.where(
+            product > 0, xp.sum(turn * direction, axis=1) / safe, xp.zeros_like(product)
+        )
+        direction = direction + (share - back)[:, None] * step
+    return direction
+
+
+def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
+    """One iteration of every run; says which of them moved."""
+    xp = namespace_of(stack.x)
+    direction = _direction(stack)
+    slope = xp.sum(direction * stack.gradient, axis=1)
+    # A direction that does not descend is replaced by the steepest one.
+    uphill = slope >= 0
+    direction = xp.where(uphill[:, None], -stack.gradient, direction)
+    slope = xp.where(uphill, -xp.sum(stack.gradient * stack.gradient, axis=1), slope)
+    length = xp.ones_like(slope)
+    if not stack.steps:
+        length = xp.minimum(length, 1.0 / xp.sum(xp.abs(stack.gradient), axis=1))
+
+    x, value, gradient = (
+        xp.asarray(stack.x, copy=True),
+        xp.asarray(stack.value, copy=True),
+        xp.asarray(stack.gradient, copy=True),
+    )
+    trying = np.arange(len(stack.runs))
+    for _ in range(_MAX_HALVINGS):
+        candidate = stack.x[trying, :] + length[trying, None] * direction[trying, :]
+        new_value, new_gradient = objective(candidate, stack.runs[trying])
+        before = stack.value[trying]
+        # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
+        bound = before + _DECREASE * length[trying] * slope[trying] + _ROUNDING * xp.abs(before)
+        accepted = to_host(new_value <= bound)
+        done = trying[accepted]
+        x[done, :] = candidate[np.flatnonzero(accepted), :]
+        value[done] = new_value[np.flatnonzero(accepted)]
+        gradient[done, :] = new_gradient[np.flatnonzero(accepted), :]
+        trying = trying[~accepted]
+        if not len(trying):
+            break
+        # The minimum of the parabola through what is known, but not too far from here.
+        rejected = np.flatnonzero(~accepted)
+        now = length[trying]
+        rise = new_value[rejected] - stack.value[trying] - now * slope[trying]
+        proposal = -slope[trying] * now * now / (2.0 * xp.where(rise > 0, rise, 1.0))
+        finite = xp.isfinite(new_value[rejected]) & (rise > 0)
+        length[trying] = xp.where(finite, xp.clip(proposal, 0.1 * now, 0.5 * now), 0.1 * now)
+    moved = np.ones(len(stack.runs), dtype=bool)
+    moved[trying] = False
+
+    step, turn = x - stack.x, gradient - stack.gradient
+    product = xp.sum(step * turn, axis=1)
+    # Only pairs of positive curvature keep the approximation positive definite.
+    curved = product > 1e-10 * xp.sum(turn * turn, axis=1)
+    stack.steps.append(step)
+    stack.turns.append(turn)
+    stack.inner.append(xp.where(curved, product, xp.zeros_like(product)))
+    if len(stack.steps) > memory:
+        del stack.steps[0], stack.turns[0], stack.inner[0]
+    stack.x, stack.value, stack.gradient = x, value, gradient
+    return moved

@@ -1,0 +1,179 @@
+"""A gate: fusion whose importances are a learned function of the sample."""
+
+import numpy as np
+
+from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.gate import GatedLikelihood, fit_gates, pooled
+from covey._core.softmax_linear import class_blocks, log_softmax
+from covey._validation import check_choice, check_number
+from covey.fusers._base import Fuser
+
+
+class GateFeatures:
+    """What a gate sees of a sample: its standardised features, and their squares if wanted.
+
+    Dense features are standardised and then squared. Sparse ones are squared as they are, to
+    stay sparse; with the linear part beside them both span the same functions.
+
+    Parameters
+    ----------
+    quadratic : bool
+    X : ndarray or CSC matrix of shape (n, D)
+    weight : ndarray of shape (n,)
+    """
+
+    def __init__(self, quadratic, X, weight):
+        self.quadratic = quadratic
+        if hasattr(X, "tocsr"):
+            X = X.tocsc()
+            self.mean, self.scale = self._usable(*sparse_moments(X, weight))
+            if quadratic:
+                self.square_mean, self.square_scale = self._usable(
+                    *sparse_moments(self._squares(X), weight)
+                )
+        else:
+            self.mean, self.scale = self._usable(*dense_moments(X.T, weight))
+
+    @staticmethod
+    def _usable(mean, deviation):
+        # A constant column says nothing: infinitely wide, it is zero everywhere.
+        return mean, np.where(deviation > 0, deviation, np.inf)
+
+    def _squares(self, X):
+        scaled = X.multiply(1.0 / self.scale).tocsc()
+        scaled.data **= 2
+        return scaled
+
+    def designs(self, X):
+        """The blocks of columns that the gate is fitted on."""
+        if hasattr(X, "tocsr"):
+            X = X.tocsc()
+            blocks = [Design(X, self.mean[None], self.scale[None])]
+            if self.quadratic:
+                blocks.append(
+                    Design(self._squares(X), self.square_mean[None], self.square_scale[None])
+                )
+            return blocks
+        columns = np.ascontiguousarray(((X - self.mean) / self.scale).T)
+        blocks = [Design(columns)]
+        if self.quadratic:
+            blocks.append(Design(columns**2 - 1.0))
+        return blocks
+
+    def logits(self, X, coef, intercept):
+        """Gate logits (K, n) of new rows, for coefficients (K, P) and intercepts (K,)."""
+        one = np.zeros(1, dtype=int)
+        total = np.zeros((len(coef), X.shape[0])) + intercept[:, None]
+        at = 0
+        for block in self.designs(X):
+            part = coef[:, None, at : at + block.n_features]
+            out = np.empty((len(coef), 1, X.shape[0]))
+            total += block.logits(part, np.zeros((len(coef), 1)), one, out)[:, 0]
+            at += block.n_features
+        return total
+
+
+class Gate(Fuser):
+    r"""Members weighted by a learned function of the sample.
+
+    .. math:: g_k(x) = \mathrm{softmax}_k(\phi(x) V + v)
+
+    is the importance :math:`i_k(x)` of eq. (10). Where equal weights keep a flock of linear
+    members linear, a gate lets each decide where it is good, and so bends the boundary.
+
+    As the ``fusion`` of a `SubsetEnsembleClassifier` the gate and the members are refined
+    *together*, from the members that Algorithm 1 grew, each on its own subset; that is what
+    makes the difference. As a fuser of frozen members (`FusionClassifier`) only the gate is
+    learnt, from held-out predictions.
+
+    Parameters
+    ----------
+    pool : {"linear", "log"}, default="linear"
+        "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": the weighted product
+        :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised.
+    features : {"linear", "quadratic"}, default="linear"
+        What the gate sees: the standardised features, or also their squares.
+    alpha : float, default=0.001
+        Weight of the squared coefficients, against the mean log-likelihood of a row.
+    max_iter : int, default=200
+        The most iterations of the optimiser.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_members, n_gate_features)
+        V, for standardised features (and their squares).
+    intercept_ : ndarray of shape (n_members,)
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(200, random_state=0)
+    >>> equal = covey.SubsetEnsembleClassifier(4, random_state=0).fit(X, y)
+    >>> gated = covey.SubsetEnsembleClassifier(4, fusion=covey.Gate(), random_state=0).fit(X, y)
+    >>> bool(gated.score(X, y) > equal.score(X, y) + 0.02)
+    True
+    """
+
+    learns = True
+    needs_X = True
+    kinds = ("probability",)
+
+    def __init__(self, pool="linear", features="linear", alpha=1e-3, max_iter=200):
+        self.pool = pool
+        self.features = features
+        self.alpha = alpha
+        self.max_iter = max_iter
+
+    def _check_parameters(self, P=None):
+        check_choice(self.pool, "pool", ("linear", "log"))
+        check_choice(self.features, "features", ("linear", "quadratic"))
+        check_number(self.alpha, "alpha", low=0)
+        check_number(self.max_iter, "max_iter", low=1, whole=True)
+
+    def _fit(self, P, codes, X, sample_weight):
+        order = np.argsort(codes, kind="stable")
+        self._see(X, sample_weight)
+        logs = np.ascontiguousarray(P.log()[order].transpose(1, 2, 0))[:, :, None, :]
+        likelihood = GatedLikelihood(
+            None,
+            self._sees.designs(X[order]),
+            class_blocks(np.bincount(codes, minlength=P.n_classes)),
+            sample_weight[order][None, :],
+            np.array([float(self.alpha)]),
+            self.pool,
+            P.n_members,
+            frozen=logs,
+        )
+        start = np.zeros((1, likelihood.n_parameters))
+        found = fit_gates(likelihood, start, max_iter=self.max_iter)
+        _, _, coef, intercept = likelihood.unpack(found.x)
+        self._learn(coef[0], intercept[0], int(found.n_iter[0]), P.n_members, P.classes)
+
+    def _see(self, X, sample_weight):
+        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
+
+    def _learn(self, coef, intercept, n_iter, n_members, classes):
+        """Take over a gate that was fitted here, or together with its members."""
+        self.coef_ = coef
+        self.intercept_ = intercept
+        self.n_iter_ = n_iter
+        self.n_members_ = n_members
+        self.classes_ = classes
+
+    def _gates(self, P, X):
+        """G of shape (K, n); members that have not spoken get none."""
+        logits = self._sees.logits(X, self.coef_, self.intercept_)
+        if P.available is not None:
+            silent = ~P.available.T
+            # Where nobody has spoken, the gate stands as it is.
+            silent &= ~silent.all(axis=0)
+            logits = np.where(silent, -np.inf, logits)
+        return np.exp(log_softmax(logits))
+
+    def _importance(self, P, X, codes):
+        return self._gates(P, X).T
+
+    def _fuse(self, P, X, codes):
+        logs = P.log().transpose(1, 2, 0)[:, :, None, :]
+        return pooled(logs, self._gates(P, X)[:, None, :], self.pool)[:, 0].T
