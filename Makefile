@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture bench-fusion clean
+.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -26,6 +26,11 @@ test-oldest: $(OLDEST)/.test
 
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
+
+# All tables, or twelve of them with QUICK=1; goes on where it was interrupted.
+bench-accuracy: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick)
+	$(BIN)/python benchmarks/accuracy/report.py --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
 
 # DESlib needs a scikit-learn of its own.
 bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
@@ -47,6 +52,10 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,docs]"
+	touch $@
+
+$(VENV)/.bench: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
 
 $(OLDEST)/.test: pyproject.toml tests/oldest.txt

@@ -1,0 +1,149 @@
+"""The rivals, each as a careful user would run it: scaled, and tuned where that is normal.
+
+One small adapter each: a function of the seed that gives an unfitted classifier.
+"""
+
+from functools import partial
+
+from scipy.stats import loguniform, randint
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from covey import Gate, SubsetEnsembleClassifier
+
+
+def scaled(estimator):
+    return make_pipeline(StandardScaler(), estimator)
+
+
+def covey_product(seed):
+    return SubsetEnsembleClassifier(8, random_state=seed)
+
+
+def covey_gate(seed):
+    return SubsetEnsembleClassifier(8, fusion=Gate(), random_state=seed)
+
+
+def logistic(seed):
+    return scaled(LogisticRegressionCV(Cs=10, cv=5, max_iter=2000, scoring="neg_log_loss"))
+
+
+def l1_logistic(seed):
+    model = LogisticRegressionCV(
+        Cs=8,
+        cv=3,
+        l1_ratios=(1.0,),
+        solver="saga",
+        max_iter=300,
+        tol=1e-3,
+        scoring="neg_log_loss",
+        random_state=seed,
+    )
+    return scaled(model)
+
+
+def rbf_svc(seed):
+    grid = {"svc__C": [0.1, 1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
+    return GridSearchCV(scaled(SVC()), grid, cv=3)
+
+
+def calibrated_svc(seed):
+    """The tuned SVC with probabilities, for log-loss and Brier score."""
+    return CalibratedClassifierCV(rbf_svc(seed), cv=3, ensemble=False)
+
+
+def mlp(seed):
+    grid = {"mlpclassifier__alpha": [1e-4, 1e-2, 1]}
+    model = MLPClassifier((100,), early_stopping=True, max_iter=500, random_state=seed)
+    return GridSearchCV(scaled(model), grid, cv=3, scoring="neg_log_loss")
+
+
+def forest(seed):
+    return RandomForestClassifier(300, random_state=seed)
+
+
+def extra_trees(seed):
+    return ExtraTreesClassifier(300, random_state=seed)
+
+
+def lightgbm(seed):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=seed, verbosity=-1, n_jobs=1)
+
+
+def tuned_lightgbm(seed):
+    space = {
+        "learning_rate": loguniform(0.01, 0.3),
+        "n_estimators": randint(50, 400),
+        "num_leaves": randint(4, 64),
+        "min_child_samples": randint(2, 40),
+        "reg_lambda": loguniform(1e-3, 10),
+    }
+    return RandomizedSearchCV(
+        lightgbm(seed), space, n_iter=15, cv=3, scoring="neg_log_loss", random_state=seed
+    )
+
+
+def catboost(seed):
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(
+        random_seed=seed, verbose=False, allow_writing_files=False, thread_count=1
+    )
+
+
+def explainable_boosting(seed):
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    return ExplainableBoostingClassifier(random_state=seed, n_jobs=1)
+
+
+def subspace_logistic(seed):
+    return scaled(
+        BaggingClassifier(
+            LogisticRegression(max_iter=1000), 20, max_features=0.5, random_state=seed
+        )
+    )
+
+
+def stacking(seed):
+    members = [
+        ("logistic", scaled(LogisticRegression(max_iter=2000))),
+        ("forest", forest(seed)),
+        ("svc", scaled(CalibratedClassifierCV(SVC(C=10), ensemble=False))),
+    ]
+    return StackingClassifier(members, LogisticRegression(max_iter=2000), cv=3)
+
+
+RIVALS = {
+    "covey product": covey_product,
+    "covey gate": covey_gate,
+    "logistic regression CV": logistic,
+    "L1 logistic regression CV": l1_logistic,
+    "RBF SVC, tuned": calibrated_svc,
+    "MLP, tuned": mlp,
+    "random forest": forest,
+    "extra trees": extra_trees,
+    "LightGBM": lightgbm,
+    "LightGBM, tuned": tuned_lightgbm,
+    "CatBoost": catboost,
+    "explainable boosting": explainable_boosting,
+    "logistic on random subspaces": subspace_logistic,
+    "stacking (logistic, forest, SVC)": stacking,
+}
+
+
+def make(name, seed):
+    return partial(RIVALS[name], seed)()
