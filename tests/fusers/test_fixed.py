@@ -58,6 +58,7 @@ def test_rows_sum_to_one_and_member_order_does_not_matter(rule, P):
     assert_allclose(fused.sum(axis=1), 1)
     order = np.random.default_rng(0).permutation(P.shape[1])
     assert_allclose(rule.fuse(P[:, order]), fused, atol=1e-12)
+    assert_array_equal(rule.fuse(P[:, order]).argmax(axis=1), fused.argmax(axis=1))
     assert_allclose(rule.importance(P[:, order]), rule.importance(P)[:, order], atol=1e-9)
 
 
@@ -129,6 +130,77 @@ def test_order_rules_are_numpys_statistics(P):
     kept = trimmed.sum(axis=1) > 0
     assert_allclose(TrimmedMean(0.2).fuse(P)[kept], normalised(trimmed[kept]), atol=1e-12)
     assert_allclose(Max().fuse(P), normalised(P.max(axis=1)), atol=1e-12)
+
+
+def test_rounding_breaks_no_tie():
+    P = np.array([[[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]]])
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        for rule in UNWEIGHTED:
+            assert rule.fuse(P[:, order]).argmax() == 0
+
+
+def test_half_precision_and_vetoes_give_no_nan():
+    vetoes = np.array([[[1, 0], [0, 1]]], dtype=np.float32)
+    for rule in UNWEIGHTED:
+        assert_allclose(rule.fuse(vetoes), 0.5)
+
+
+def test_a_row_of_which_nobody_speaks_is_undecided_and_the_oracle_wrong():
+    P = np.array([[[np.nan] * 3] * 2, [[0.1, 0.7, 0.2]] * 2])
+    for rule in (*UNWEIGHTED, *POSITIVE):
+        assert_allclose(rule.fuse(P)[0], 1 / 3)
+        assert_allclose(rule.importance(P)[0], 0.5)
+    for label in range(3):
+        assert Oracle().fuse(P, y=[label, 1])[0].argmax() != label
+
+
+def test_and_with_a_silent_member_asks_the_others():
+    P = np.array([[[0.2, 0.8], [np.nan, np.nan], [0.4, 0.6]]])
+    assert_allclose(And().fuse(P), [[0.4, 0.6]])
+    assert_allclose(KOfN(3).fuse(P), [[1.0, 0.0]])  # three votes are not to be had
+
+
+def test_k_of_n_counts_the_votes_of_raw_scores():
+    scores = Predictions(np.array([[[9.0, 5.0], [-3.0, -2.0], [0.1, 0.2]]]), kind="score")
+    assert KOfN(2).fuse(scores).argmax() == 1
+    assert KOfN(3).fuse(scores).argmax() == 0
+
+
+def test_learnt_fusers_heed_sample_weight():
+    y = np.array([0, 1, 0, 1])
+    one, other = np.eye(2)[[0, 1, 1, 0]], np.eye(2)[[1, 0, 0, 1]]
+    P = np.stack([one, other], axis=1)
+    weight = [1, 1, 5, 5]
+    assert SingleBest().fit(P, y, sample_weight=weight).best_ == 1
+    assert SingleBest().fit(P, y, sample_weight=weight[::-1]).best_ == 0
+    assert_allclose(Mean("accuracy").fit(P, y, sample_weight=weight).weights_, [1 / 6, 5 / 6])
+
+
+def test_log_odds_are_measured_against_chance():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 2000)
+    guess = np.eye(4)[rng.integers(0, 4, 2000)]
+    half = np.eye(4)[np.where(rng.random(2000) < 0.5, y, (y + 1) % 4)]
+    weights = Majority("log_odds").fit(np.stack([guess, half], axis=1), y).weights_
+    assert weights[1] > 0.9  # half right of four classes is far better than chance
+
+
+def test_single_best_that_is_silent_has_a_stand_in():
+    y = [0, 1]
+    P = np.stack([np.eye(2)[y], np.full((2, 2), 0.5)], axis=1)
+    best = SingleBest().fit(P, y)
+    P[0, 0] = np.nan
+    assert_allclose(best.fuse(P)[0], [0.5, 0.5])
+    assert_allclose(best.importance(P), [[0, 1], [1, 0]])
+
+
+def test_a_fitted_fuser_aligns_the_classes_or_refuses_them():
+    known = np.array([["cat", "dog"], ["dog", "dog"], ["dog", "cat"], ["cat", "cat"]])
+    X = np.arange(4.0)[:, None]
+    fuser = covey.LCA(1).fit(known, ["cat", "dog", "dog", "cat"], X)
+    assert_allclose(fuser.fuse([["dog"], ["dog"]], X[:1]), [[0.0, 1.0]])
+    with pytest.raises(ValueError, match="speak of the label 'eel'"):
+        fuser.fuse([["dog"], ["eel"]], X[:1])
 
 
 def test_by_hand():
@@ -240,6 +312,7 @@ def test_importance_names_those_who_agree():
         (lambda P: KOfN(4).fuse(P), "k=4 asks for more votes than there are: 3"),
         (lambda P: KOfN(4, weights=[1, 1, 1]).fuse(P), "k=4 asks for more votes"),
         (lambda P: KOfN(1, "maybe").fuse(P), "positive_class names the label 'maybe'"),
+        (lambda P: Or().fuse([["a"], ["a"]]), "speak of one class alone"),
         (lambda P: Mean([1, 2]).fuse(P), "one number for each of the 3 members"),
         (lambda P: Mean([0, 0, 0]).fuse(P), "not all zero"),
         (lambda P: Mean([1, -1, 1]).fuse(P), "not negative"),

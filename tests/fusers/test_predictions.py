@@ -28,12 +28,42 @@ def test_labels_are_encoded_in_the_order_of_the_classes():
         (lambda: Predictions(np.zeros((2, 3, 4)), names=["a"]), "1 names are given"),
         (lambda: Predictions(np.zeros((2, 3, 4)), kind="guess"), "kind must be one of"),
         (lambda: Predictions(np.zeros((2, 3, 2))).encode([0]), "one label for each of the 2"),
+        (lambda: Predictions(np.ones((2, 3, 2)) / 2, available=[True]), "available must say of"),
+        (lambda: Predictions(np.full((1, 1, 2), np.nan), available=[[True]]), "has NaN among"),
+        (
+            lambda: make_fuser("mean").fuse(Predictions([[[3.0, -1.0]]])),
+            "'member 1' gives 3 as a probability",
+        ),
         (lambda: Predictions(np.zeros((1, 3, 2))).encode([5]), "label .*5.*none of the classes"),
     ],
 )
 def test_bad_predictions_get_one_sentence(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_silent_members_say_nothing_whatever_stands_there():
+    values = np.array([[[0.9, 0.1], [0.8, 0.2], [np.nan, np.nan]]])
+    available = [[True, True, False]]
+    for rule in ("mean", "product", "median", "majority"):
+        np.testing.assert_allclose(
+            make_fuser(rule).fuse(Predictions(values, available=available)),
+            make_fuser(rule).fuse(Predictions(values[:, :2])),
+        )
+
+
+def test_missing_labels_are_silent_members():
+    expected = [[True, False], [True, True]]
+    assert_array_equal(Predictions([[0.0, np.nan], [1.0, 0.0]]).available, expected)
+    words = np.array([["a", None], ["b", "a"]], dtype=object)
+    assert_array_equal(Predictions(words).available, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64])
+def test_whole_numbers_of_any_kind_are_labels(dtype):
+    labels = np.array([[0, 2], [1, 1]], dtype=dtype)
+    assert_array_equal(make_fuser("majority").fuse(labels), [[0.5, 0, 0.5], [0, 1, 0]])
+    assert_array_equal(Predictions(labels + dtype(5)).classes, [5, 6, 7])
 
 
 def test_a_fuser_is_made_by_name_or_copied():

@@ -9,11 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.model_selection import (
+    FixedThresholdClassifier,
     GridSearchCV,
     GroupKFold,
     TimeSeriesSplit,
@@ -24,7 +26,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
@@ -220,6 +222,135 @@ def test_members_are_reached_by_name(wine):
     assert search.best_score_ > 0.8
 
 
+def test_votes_are_what_members_decide():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    pool = [
+        (f"at {threshold}", FixedThresholdClassifier(LogisticRegression(), threshold=threshold))
+        for threshold in (0.01, 0.5, 0.99)
+    ]
+    fused = FusionClassifier(pool, "majority").fit(X, y)
+    assert_array_equal(fused.predict(X), VotingClassifier(pool).fit(X, y).predict(X))
+    one = FusionClassifier(pool[:1], "majority").fit(X, y)
+    assert_array_equal(one.predict(X), one.estimators_[0].predict(X))
+    assert 0 < one.member_probabilities(X)[0, 0, 0] < 1  # probabilities all the same
+
+
+def test_one_versus_one_scores_are_no_ranking():
+    X, y = load_iris(return_X_y=True)
+    pool = [("pairs", SVC(decision_function_shape="ovo")), ("ridge", RidgeClassifier())]
+    assert FusionClassifier(pool, "majority").fit(X, y).score(X, y) > 0.9
+    with pytest.raises(ValueError, match="'pairs' has 3 classes, but the columns of its decision"):
+        FusionClassifier(pool, "borda").fit(X, y)
+
+
+def test_columns_are_checked_by_name():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    pool = [
+        make_pipeline(make_column_transformer((StandardScaler(), [name])), GaussianNB())
+        for name in X.columns
+    ]
+    fused = FusionClassifier(pool, "ola").fit(X, y)
+    with pytest.raises(ValueError, match="feature names"):
+        fused.predict(X[X.columns[::-1]])
+    with pytest.raises(ValueError, match="feature names"):
+        fused.predict(X.assign(more=1.0))
+
+
+def test_blocks_of_rows_change_nothing(wine, monkeypatch):
+    X, X_test, y, _ = wine
+    for rule in ("mean", "knora_e"):
+        fused = FusionClassifier(members(), rule).fit(X, y)
+        whole = fused.predict_proba(X_test), fused.explain_fusion(X_test)
+        with monkeypatch.context() as patch:
+            patch.setattr("covey.members._fusion.ROWS_PER_BLOCK", 7)
+            assert_allclose(fused.predict_proba(X_test), whole[0], atol=1e-12)
+            assert_allclose(fused.explain_fusion(X_test), whole[1], atol=1e-12)
+
+
+def test_fuser_gets_the_rows_weights_and_predictions_of_incomplete_splits(wine):
+    X, _, y, _ = wine
+    X, y = X.to_numpy(), y.to_numpy()
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    folds = [(np.arange(60, len(y)), np.arange(40, 10, -1)), (np.arange(60), np.arange(70, 100))]
+    seen = {}
+
+    class Watching(covey.KnoraUnion):
+        def _fit(self, P, codes, X, sample_weight):
+            seen.update(P=P, codes=codes, X=X, weight=sample_weight)
+            super()._fit(P, codes, X, sample_weight)
+
+    pool = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
+    with pytest.warns(UserWarning, match="under The given cv"):
+        FusionClassifier(pool, Watching(), cv=folds).fit(X, y, sample_weight=weight)
+    rows = np.r_[11:41, 70:100]
+    assert_array_equal(seen["X"], X[rows])
+    assert_array_equal(seen["codes"], y[rows])
+    assert_array_equal(seen["weight"], weight[rows])
+    for train, test in folds:
+        tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+        tree.fit(X[train], y[train], sample_weight=weight[train])
+        assert_array_equal(
+            seen["P"].values[np.isin(rows, test), 0], tree.predict_proba(X[np.sort(test)])
+        )
+
+
+def test_a_class_that_only_a_fitted_member_knows(wine):
+    X, X_test, y, y_test = wine
+    fitted = GaussianNB().fit(X, y)
+    two = y_test.to_numpy() < 2
+    for member, prefit in ((fitted, True), (FrozenEstimator(fitted), False)):
+        fused = FusionClassifier([member], "mean", prefit=prefit).fit(X_test[two], y_test[two])
+        assert list(fused.classes_) == [0, 1, 2]
+        assert_allclose(fused.predict_proba(X), fitted.predict_proba(X), atol=1e-12)
+    weighted = FusionClassifier([FrozenEstimator(fitted)]).fit(X, y, sample_weight=np.ones(len(y)))
+    assert weighted.score(X, y) == fitted.score(X, y)
+
+
+def test_unseen_classes_score_lowest():
+    X, y = load_iris(return_X_y=True)
+    some = y > 0
+    shifted = RidgeClassifier().fit(X[some], y[some])  # scores around zero, class 0 unseen
+    fused = FusionClassifier([shifted], "borda", prefit=True).fit(X, y)
+    assert_array_equal(fused.predict(X), shifted.predict(X))
+
+
+def test_models_from_elsewhere_are_members(wine):
+    X, _, y, _ = wine
+
+    class Foreign:
+        classes_ = np.array([0, 1, 2])
+
+        def predict_proba(self, X):
+            return np.tile([0.2, 0.5, 0.3], (len(X), 1))
+
+        def predict(self, X):
+            return np.full(len(X), 1)
+
+    fused = FusionClassifier([("foreign", Foreign())], prefit=True).fit(X, y)
+    assert_array_equal(fused.predict(X), 1)
+
+    class Nameless(Foreign):
+        classes_ = None
+
+    with pytest.raises(ValueError, match="'nameless' has no classes_"):
+        FusionClassifier([("nameless", Nameless())], prefit=True).fit(X, y)
+
+    class Short(Foreign):
+        def predict_proba(self, X):
+            return super().predict_proba(X)[:-1]
+
+    with pytest.raises(ValueError, match="'short' says 132 things of 133 samples"):
+        FusionClassifier([("short", Short())], prefit=True).fit(X, y)
+
+    class Off(Foreign):
+        def predict_proba(self, X):
+            return super().predict_proba(X) - 0.5
+
+    with pytest.raises(ValueError, match="'off' gives -0.3 as a probability"):
+        FusionClassifier([("off", Off())], prefit=True).fit(X, y)
+
+
 def test_n_jobs_changes_nothing(wine):
     X, X_test, y, _ = wine
     one, two = (
@@ -242,6 +373,8 @@ def test_bad_input_gets_one_sentence(wine):
         ([("bayes", GaussianNB()), ("bayes", GaussianNB())], "'bayes' is repeated"),
         ([("scaler", StandardScaler())], "The member 'scaler' is not a classifier"),
         ([GaussianNB], "is not a classifier"),
+        ([("fuser", GaussianNB())], "name 'fuser' must not contain '__', nor be a parameter"),
+        ([("a__b", GaussianNB())], "name 'a__b' must not contain"),
     ):
         with pytest.raises(ValueError, match=message):
             FusionClassifier(estimators).fit(X, y)
@@ -261,6 +394,10 @@ def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
         flock.fuser_.fuse(flock.member_probabilities(X)),
         atol=1e-9,
     )
+    with pytest.raises(ValueError, match="KOfN has k for all members"):
+        flock.staged_score(X, y, fusion=covey.KOfN(2))
+    with pytest.raises(ValueError, match="Product has weights for all members"):
+        flock.staged_score(X, y)
     dynamic = SubsetEnsembleClassifier(3, fusion="ola", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="OLA has learnt to fuse all members"):
         dynamic.staged_score(X, y)

@@ -22,6 +22,16 @@ def normalised(mass: FloatArray, fallback: FloatArray) -> FloatArray:
     return np.where(total > 0, mass / np.where(total > 0, total, 1.0), fallback)
 
 
+def settled(fused: FloatArray) -> FloatArray:
+    """Probabilities whose ties are exact.
+
+    Sums depend on their order in the last bits. What is within 1e-13 of a row's largest
+    probability is made equal to it, so that the order of members never decides.
+    """
+    highest = fused.max(axis=1, keepdims=True)
+    return np.where(fused >= highest - 1e-13, highest, fused)
+
+
 def uniform(n_samples: int, n_classes: int) -> FloatArray:
     """The same probability for every class."""
     return np.full((n_samples, n_classes), 1.0 / n_classes)
@@ -83,7 +93,7 @@ def k_of_n(
         return fused
     support = (weight * (labels == positive)).sum(axis=1)
     accepted = support >= threshold - 1e-9 * max(1.0, abs(threshold))
-    p_positive = np.where(accepted, np.maximum(statistic, np.nextafter(0.5, 1.0)), 0.0)
+    p_positive = np.where(accepted, np.maximum(statistic, 0.5 + 1e-9), 0.0)
     others = np.einsum("nkc,nk->nc", values, weight)
     others[:, positive] = 0.0
     even = np.full((n_samples, n_classes), 1.0 / (n_classes - 1))

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.rules import share_among
+from covey._core.rules import settled, share_among
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import as_predictions
 
@@ -80,11 +80,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         fused : ndarray of shape (n_samples, n_classes)
             Rows sum to one.
         """
-        return self._by_blocks(self._fuse, P, X, y)
+        return self._by_blocks(self._fuse_settled, P, X, y, "classes")
 
     def fuse_log(self, P, X=None, y=None):
         """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
-        return self._by_blocks(self._fuse_log, P, X, y)
+        return self._by_blocks(self._fuse_log, P, X, y, "logarithms")
 
     def importance(self, P, X=None, y=None):
         """Who decided: the ``i_k(x)`` of eq. (10).
@@ -102,7 +102,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         importance : ndarray of shape (n_samples, n_members)
             Non-negative, rows sum to one.
         """
-        return self._by_blocks(self._importance, P, X, y)
+        return self._by_blocks(self._importance, P, X, y, "members")
 
     # -- what the rest stands on -------------------------------------------------------------
 
@@ -135,7 +135,10 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 f"column: {error}"
             ) from None
 
-    def _by_blocks(self, function, P, X, y):
+    def _fuse_settled(self, P, X, codes):
+        return settled(self._fuse(P, X, codes))
+
+    def _by_blocks(self, function, P, X, y, over):
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
@@ -145,10 +148,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                     f"{type(self).__name__} has learnt to fuse {self.n_members_} members, "
                     f"got {P.n_members}."
                 )
+            P = P.aligned(self.classes_)
         codes = None if y is None else P.encode(y)
         rows = max(1, self._block_size // P.row_size)
         if P.n_samples <= rows:
-            return function(P, X, codes)
+            return self._fill_silent(function(P, X, codes), P, over)
         whole = None
         for start in range(0, P.n_samples, rows):
             block = slice(start, start + rows)
@@ -160,7 +164,16 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             if whole is None:
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
-        return whole
+        return self._fill_silent(whole, P, over)
+
+    def _fill_silent(self, fused, P, over):
+        """Where nobody has spoken, nothing is known: all classes and all members alike."""
+        if P.available is None or self.needs_y:
+            return fused
+        silent = ~P.available.any(axis=1)
+        even = 1.0 / fused.shape[1]
+        fused[silent] = np.log(even) if over == "logarithms" else even
+        return fused
 
     def _check_parameters(self, P):
         """Refuse parameters that do not fit the predictions."""
@@ -191,5 +204,5 @@ def spoken_weight(P, weights=None):
 
 def agreeing_importance(P, fused, weight):
     """Importance shared among the members whose own decision is the fused one."""
-    agrees = P.labels == fused.argmax(axis=1)[:, None]
+    agrees = P.labels == settled(fused).argmax(axis=1)[:, None]
     return share_among(agrees, weight)

@@ -56,6 +56,8 @@ class DynamicSelection(Fuser):
     ----------
     right_ : ndarray of shape (n_known, n_members), bool
         Which members were right on which of the samples given to ``fit``.
+    spoken_ : ndarray of shape (n_known, n_members), bool, or None
+        Where members have spoken of them; None is everywhere. A member is judged by those.
     truth_ : ndarray of shape (n_known,)
         Their classes, as positions in ``classes_``.
     """
@@ -110,6 +112,7 @@ class DynamicSelection(Fuser):
             P, codes = P.rows(used), codes[used]
         right = P.labels == codes[:, None]
         self.right_ = right if P.available is None else right & P.available
+        self.spoken_ = P.available
         self.truth_ = codes
         self._n_near = min(self.n_neighbors, len(codes))
         if self.needs_X:
@@ -119,14 +122,19 @@ class DynamicSelection(Fuser):
     def _region(self, P, X):
         return self._index.kneighbors(self._scaler.transform(X), return_distance=False)
 
-    def _importance(self, P, X, codes):
+    def _selected(self, P, X):
+        """The weights that ``select`` gives; all that have spoken alike, where it gives none."""
         competence = self.competence(P, self._region(P, X))
         if P.available is not None:
             competence = np.where(P.available, competence, -np.inf)
         weight = self.select(competence)
         if P.available is not None:
             weight = np.where(P.available, weight, 0.0)
-        return normalised(weight, normalised(spoken_weight(P), uniform(*weight.shape)))
+        return np.where(weight.any(axis=1, keepdims=True), weight, spoken_weight(P))
+
+    def _importance(self, P, X, codes):
+        weight = self._selected(P, X)
+        return normalised(weight, uniform(*weight.shape))
 
     def _fuse(self, P, X, codes):
         return weighted_mean(P.values, self._importance(P, X, codes))
@@ -168,7 +176,8 @@ class _PicksSeveral(DynamicSelection):
         torn = np.flatnonzero((P.labels != P.labels[:, :1]).any(axis=1))
         if len(torn):
             P = P.rows(torn)
-            weight = self._importance(P, X[torn] if self.needs_X else None, None)
+            # Whole votes: fractions of them would break ties by rounding.
+            weight = self._selected(P, X[torn] if self.needs_X else None)
             fused[torn] = vote_shares(P.labels, weight, P.n_classes)
         return fused
 
@@ -189,7 +198,7 @@ class OLA(_PicksOne):
 
     def competence(self, P, region):
         """The share of neighbours on which each member is right."""
-        return local_accuracy(self.right_, region)
+        return local_accuracy(self.right_, region, self.spoken_)
 
 
 class LCA(_PicksOne):
@@ -211,7 +220,7 @@ class LCA(_PicksOne):
 
     def competence(self, P, region):
         """Accuracy on neighbours of the predicted class; 0 without such neighbours."""
-        return local_class_accuracy(self.right_, self.truth_, region, P.labels)
+        return local_class_accuracy(self.right_, self.truth_, region, P.labels, self.spoken_)
 
 
 class KnoraEliminate(_PicksSeveral):
@@ -234,7 +243,7 @@ class KnoraEliminate(_PicksSeveral):
 
     def competence(self, P, region):
         """How many neighbours each member gets right before its first error."""
-        return oracle_reach(self.right_, region)
+        return oracle_reach(self.right_, region, self.spoken_)
 
     def select(self, competence):
         """All members that reach farthest."""
@@ -331,7 +340,7 @@ class DESP(_PicksSeveral):
 
     def competence(self, P, region):
         """Accuracy among the neighbours, less that of chance, 1/C."""
-        return local_accuracy(self.right_, region) - 1.0 / P.n_classes
+        return local_accuracy(self.right_, region, self.spoken_) - 1.0 / P.n_classes
 
     def select(self, competence):
         """All members above chance."""
@@ -379,9 +388,11 @@ class DESKNN(_PicksSeveral):
         """Accuracy among the neighbours; zero for members not both accurate and diverse."""
         n_accurate = max(1, int(P.n_members * self.accurate_share))
         n_diverse = min(n_accurate, int(np.ceil(P.n_members * self.diverse_share)))
-        accuracy = local_accuracy(self.right_, region)
+        accuracy = local_accuracy(self.right_, region, self.spoken_)
         accurate = keep_highest(accuracy, n_accurate)
-        diversity = np.where(accurate, -double_faults(self.right_, region), -np.inf)
+        # Few common failures first; of equally diverse members, the more accurate.
+        faults = double_faults(self.right_, region, self.spoken_)
+        diversity = np.where(accurate, accuracy - 1e6 * faults, -np.inf)
         # Accuracies may be zero and still selected: rate from one upwards.
         return keep_highest(diversity, n_diverse) * (1.0 + accuracy)
 
@@ -436,6 +447,10 @@ class MetaDES(_OutputProfiles, _PicksSeveral):
     def _fit(self, P, codes, X, sample_weight):
         super()._fit(P, codes, X, sample_weight)
         used = np.flatnonzero(sample_weight > 0)
+        if len(used) < 2:
+            raise ValueError(
+                "MetaDES judges samples by others and needs two or more to learn from."
+            )
         P, codes = P.rows(used), codes[used]
         self._fit_profiles(P, self.n_profiles)
         self._true_probability = np.take_along_axis(P.values, codes[:, None, None], axis=2)[..., 0]
@@ -450,10 +465,11 @@ class MetaDES(_OutputProfiles, _PicksSeveral):
             self.meta_classifier_ = make_pipeline(Levels(), MultinomialNB())
         else:
             self.meta_classifier_ = clone(self.meta_classifier)
-        right = self.right_.ravel()
+        said = slice(None) if P.available is None else P.available.ravel()
+        right = self.right_.ravel()[said]
         self._all_alike = right.all() or not right.any()
         if not self._all_alike:
-            self.meta_classifier_.fit(self._evidence(P, near, alike), right)
+            self.meta_classifier_.fit(self._evidence(P, near, alike)[said], right)
 
     def _evidence(self, P, near, alike):
         """One row for each sample and member, one column for each piece of evidence."""

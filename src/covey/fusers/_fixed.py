@@ -275,7 +275,12 @@ class Oracle(Fuser):
 
     def _fuse(self, P, X, codes):
         chosen = self._importance(P, X, codes).argmax(axis=1)
-        return P.values[np.arange(P.n_samples), chosen]
+        fused = P.values[np.arange(P.n_samples), chosen]
+        if P.available is not None:
+            # Where nobody has spoken, nobody is right: a wrong class.
+            silent = np.flatnonzero(~P.available.any(axis=1))
+            fused[silent] = np.eye(P.n_classes)[(codes[silent] + 1) % P.n_classes]
+        return normalised(fused, uniform(P.n_samples, P.n_classes))
 
     def _importance(self, P, X, codes):
         right = self.right(P, codes)

@@ -93,7 +93,7 @@ class Gate(Fuser):
         :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised.
     features : {"linear", "quadratic"}, default="linear"
         What the gate sees: the standardised features, or also their squares.
-    alpha : float, default=0.001
+    alpha : float, default=0.003
         Weight of the squared coefficients, against the mean log-likelihood of a row.
     max_iter : int, default=200
         The most iterations of the optimiser.
@@ -119,7 +119,7 @@ class Gate(Fuser):
     needs_X = True
     kinds = ("probability",)
 
-    def __init__(self, pool="linear", features="linear", alpha=1e-3, max_iter=200):
+    def __init__(self, pool="linear", features="linear", alpha=3e-3, max_iter=200):
         self.pool = pool
         self.features = features
         self.alpha = alpha

@@ -69,46 +69,76 @@ class Predictions:
         if self.n_members == 0:
             raise ValueError("Predictions hold no member; give at least one.")
         self.names = _checked_names(names, self.n_members)
-        self._labels = None
+        self.available = self._checked_available(available)
+        self._values = self._labels = None
         if values.ndim == 2:
-            if values.dtype.kind == "f" and (values != np.round(values)).any():
+            values = self._notice_absent_labels(values)
+            self.classes, self._labels = _encoded(values, classes)
+        else:
+            self._values = self._notice_absent(values.astype(np.float64, copy=False))
+            self.classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
+            if kind != "value" and len(self.classes) != values.shape[2]:
+                raise ValueError(
+                    f"Predictions have {values.shape[2]} columns a member, "
+                    f"but {len(self.classes)} classes are named."
+                )
+        self.log_values = log_values
+        self.seen = seen
+        # Members of our own need no check of their probabilities.
+        self._checked = log_values is not None
+
+    def _checked_available(self, available):
+        if available is None:
+            return None
+        available = np.asarray(available, dtype=bool)
+        if available.shape != (self.n_samples, self.n_members):
+            raise ValueError(
+                f"available must say of each of the {self.n_samples} samples and {self.n_members} "
+                f"members whether it has spoken, got an array of shape {available.shape}."
+            )
+        return available
+
+    def _notice_absent_labels(self, labels):
+        """Mark missing labels as absent; any other label stands in their place."""
+        if labels.dtype.kind == "f":
+            missing = np.isnan(labels)
+            if (labels[~missing] != np.round(labels[~missing])).any():
                 raise ValueError(
                     "A two-dimensional array holds labels, but these are fractions; give "
                     "probabilities of shape (n_samples, n_members, n_classes)."
                 )
-            classes, self._labels = _encoded(values, classes)
-            self._values = None
+        elif labels.dtype.kind == "O":
+            missing = np.array([[x is None or x != x for x in row] for row in labels])
         else:
-            classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
-            if kind != "value" and len(classes) != values.shape[2]:
-                raise ValueError(
-                    f"Predictions have {values.shape[2]} columns a member, "
-                    f"but {len(classes)} classes are named."
-                )
-            self._values = values
-        self.classes = classes
-        self.log_values = log_values
-        self.seen = seen
-        self.available = available
-        if available is None and self._values is not None:
-            self._notice_absent()
+            return labels
+        if self.available is not None:
+            missing &= self.available
+        if not missing.any():
+            return labels
+        if missing.all():
+            raise ValueError("All labels are missing; no member has spoken.")
+        self.available = ~missing if self.available is None else self.available & ~missing
+        return np.where(missing, labels[~missing][0], labels)
 
-    def _notice_absent(self):
+    def _notice_absent(self, values):
         """Mark as absent what is NaN throughout; refuse what is NaN in part."""
-        if self._values.dtype.kind != "f" or not np.isnan(self._values.sum()):
-            return
-        missing = np.isnan(self._values)
+        if self.available is not None:
+            # What a silent member would have said must not matter.
+            values = np.where(self.available[:, :, None], values, 1.0 / values.shape[2])
+        if not np.isnan(values.sum()):
+            return values
+        missing = np.isnan(values)
         absent = missing.all(axis=2)
         partly = missing.any(axis=2) & ~absent
-        if partly.any():
-            sample, member = np.argwhere(partly)[0]
+        if partly.any() or (self.available is not None and absent.any()):
+            sample, member = np.argwhere(partly if partly.any() else absent)[0]
             raise ValueError(
                 f"{self.names[member]!r} has NaN among its values for sample {sample}; give all "
                 "of them, or NaN for all where the member has not spoken."
             )
         if absent.any():
             self.available = ~absent
-            self._values = np.where(absent[:, :, None], 1.0 / self._values.shape[2], self._values)
+        return np.where(absent[:, :, None], 1.0 / values.shape[2], values)
 
     @property
     def n_classes(self):
@@ -152,6 +182,7 @@ class Predictions:
     def _part(self, cut, names, seen):
         part = object.__new__(Predictions)
         part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
+        part._checked = self._checked
         for name in ("_values", "_labels", "log_values", "available"):
             whole = getattr(self, name)
             setattr(part, name, None if whole is None else whole[cut])
@@ -173,6 +204,24 @@ class Predictions:
         seen = None if self.seen is None else self.seen[members]
         return self._part((slice(None), members), names, seen)
 
+    def aligned(self, classes):
+        """The same predictions over other classes, of which these must be some."""
+        if np.array_equal(self.classes, classes):
+            return self
+        positions = encode_labels(self.classes, classes, "The predictions speak of")
+        if self._values is None:
+            codes = positions[self._labels]
+            return Predictions(
+                classes[codes], classes, self.names, self.kind, available=self.available
+            )
+        values = np.zeros((self.n_samples, self.n_members, len(classes)))
+        values[:, :, positions] = self._values
+        seen = np.zeros((self.n_members, len(classes)), dtype=bool)
+        seen[:, positions] = True if self.seen is None else self.seen
+        return Predictions(
+            values, classes, self.names, self.kind, available=self.available, seen=seen
+        )
+
     def encode(self, y, unknown="error"):
         """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored."""
         y = np.asarray(y)
@@ -185,8 +234,9 @@ class Predictions:
 
     def check_probabilities(self):
         """Refuse values that are no probabilities, by the name of the member at fault."""
-        if self.kind != "probability":
+        if self.kind != "probability" or self._checked:
             return
+        self._checked = True
         bad = (self.values < -1e-9) | (self.values > 1 + 1e-9)
         if bad.any():
             sample, member, _ = np.argwhere(bad)[0]
@@ -209,7 +259,7 @@ def _encoded(labels, classes):
     if classes is None:
         highest = _highest_of_range(labels)
         if highest is not None:
-            return np.arange(highest + 1), labels
+            return np.arange(highest + 1), labels.astype(np.intp, copy=False)
         classes = np.unique(labels)
     classes = np.asarray(classes)
     codes = encode_labels(labels.ravel(), classes, "The predictions hold")
@@ -269,7 +319,7 @@ def encode_labels(labels, classes, who, unknown="error"):
     return codes
 
 
-def align_classes(values, member_classes, classes, fill=0.0):
+def align_classes(values, member_classes, classes, fill=0.0, who="A member predicts"):
     """One member's columns, in the order of the ensemble's classes.
 
     Parameters
@@ -279,6 +329,8 @@ def align_classes(values, member_classes, classes, fill=0.0):
         Every class of the member must be one of the ensemble's.
     fill : float
         What a class that the member never saw gets.
+    who : str
+        Begins the sentence if the member knows a class that the ensemble does not.
 
     Returns
     -------
@@ -287,7 +339,7 @@ def align_classes(values, member_classes, classes, fill=0.0):
     """
     if np.array_equal(member_classes, classes):
         return values, np.ones(len(classes), dtype=bool)
-    positions = encode_labels(np.asarray(member_classes), classes, "A member predicts")
+    positions = encode_labels(np.asarray(member_classes), classes, who)
     aligned = np.full((len(values), len(classes)), fill, dtype=np.float64)
     aligned[:, positions] = values
     seen = np.zeros(len(classes), dtype=bool)
@@ -309,6 +361,10 @@ def as_predictions(P, *, classes=None, names=None, kind=None):
         As for `Predictions`.
     """
     if isinstance(P, Predictions):
+        for name, value in (("classes", classes), ("names", names), ("kind", kind)):
+            if value is not None:
+                raise ValueError(f"{name} is part of the Predictions given; set it there.")
+        P.check_probabilities()
         return P
     if hasattr(P, "columns"):
         names = list(P.columns) if names is None else names

@@ -27,7 +27,8 @@ class Majority(WeightedFuser):
     array([[0.25, 0.75]])
     """
 
-    kinds = ("probability", "score", "label")
+    # What members decide counts, not what their probabilities would.
+    kinds = ("label", "probability", "score")
 
     def _fuse(self, P, X, codes):
         equal = self.weights is None and P.available is None
@@ -80,6 +81,11 @@ class KOfN(WeightedFuser):
                 "k is in their unit."
             )
         super()._check_parameters(P)
+        if P.n_classes < 2:
+            raise ValueError(
+                f"{type(self).__name__} accepts or rejects a class, but the predictions speak of "
+                "one class alone; name all of them with classes=."
+            )
         self._positive(P)
         self._check_k(P)
 

@@ -131,7 +131,8 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             import pandas as pd
         except ImportError:
             raise ImportError("as_frame=True makes a data frame and needs pandas.") from None
-        return pd.DataFrame(importance, index=getattr(X, "index", None), columns=self._names())
+        index = X.index if hasattr(X, "iloc") else None
+        return pd.DataFrame(importance, index=index, columns=self._names())
 
     def _names(self):
         """The members' names."""
@@ -201,6 +202,12 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self._stages(P, P.encode(y, unknown="ignore"), X, weight, fuser)
 
     def _stages(self, P, codes, X, weight, fuser):
+        for name in ("weights", "k"):
+            if name in fuser.get_params() and getattr(fuser, name) is not None:
+                raise ValueError(
+                    f"{type(fuser).__name__} has {name} for all members and cannot fuse the first "
+                    "few; use a rule without."
+                )
         if fuser.needs_y:
             right = np.logical_or.accumulate(Oracle().right(P, codes), axis=1)
         else:

@@ -4,8 +4,10 @@ import warnings
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,6 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
     column_or_1d,
     has_fit_parameter,
+    validate_data,
 )
 
 from covey._validation import check_sample_weight
@@ -24,7 +27,13 @@ from covey.members._outputs import common_kind, gather, member_output
 
 def as_table(X):
     """What members are given: arrays, sparse matrices and frames as they are."""
-    return X if hasattr(X, "shape") else np.asarray(X)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
+            "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
+        )
+    return X
 
 
 def take_rows(X, rows):
@@ -35,19 +44,37 @@ def take_rows(X, rows):
 
 
 def _fit_member(member, name, X, y, sample_weight):
-    if sample_weight is None:
+    if sample_weight is None or isinstance(member, FrozenEstimator):
         return member.fit(X, y)
     if has_fit_parameter(member, "sample_weight"):
         return member.fit(X, y, sample_weight=sample_weight)
-    if isinstance(member, Pipeline) and has_fit_parameter(member[-1], "sample_weight"):
-        step = member.steps[-1][0]
-        return member.fit(X, y, **{f"{step}__sample_weight": sample_weight})
+    if isinstance(member, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            return member.fit(X, y, sample_weight=sample_weight)
+        if has_fit_parameter(member[-1], "sample_weight"):
+            step = member.steps[-1][0]
+            return member.fit(X, y, **{f"{step}__sample_weight": sample_weight})
     raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
 
 
-def _fit_on_rows(member, name, X, y, sample_weight, rows):
+def _fit_on_rows(member, name, X, y, sample_weight, rows, fold):
     weight = None if sample_weight is None else sample_weight[rows]
-    return _fit_member(clone(member), name, take_rows(X, rows), y[rows], weight)
+    try:
+        return _fit_member(clone(member), name, take_rows(X, rows), y[rows], weight)
+    except ValueError as error:
+        raise ValueError(
+            f"The member {name!r} cannot be fitted on the rows of fold {fold}: {error}"
+        ) from error
+
+
+def _classifies(member):
+    """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
+    if isinstance(member, type) or not hasattr(member, "predict"):
+        return False
+    try:
+        return is_classifier(member)
+    except (AttributeError, TypeError):
+        return True
 
 
 class FusionClassifier(FusedClassifier):
@@ -129,8 +156,13 @@ class FusionClassifier(FusedClassifier):
                 while name in taken:
                     name = f"{type(entry).__name__.lower()}-{number}"
                     number += 1
-            if not hasattr(member, "fit") or isinstance(member, type) or not is_classifier(member):
+            if not _classifies(member):
                 raise ValueError(f"The member {name!r} is not a classifier: {member!r}.")
+            if "__" in name or name in self._get_param_names():
+                raise ValueError(
+                    f"The member name {name!r} must not contain '__', nor be a parameter of "
+                    f"{type(self).__name__}."
+                )
             pairs.append((name, member))
         names = [name for name, _ in pairs]
         repeated = {name for name in names if names.count(name) > 1}
@@ -204,13 +236,17 @@ class FusionClassifier(FusedClassifier):
         X, y = as_table(X), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)
+        validate_data(self, X, skip_check_array=True)
         weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
         names = [name for name, _ in pairs]
         if self.prefit:
             members = [self._check_fitted(name, member) for name, member in pairs]
             self.classes_ = self._joint_classes(names, members, y)
         else:
-            self.classes_ = np.unique(y)
+            frozen = [(n, m) for n, m in pairs if isinstance(m, FrozenEstimator)]
+            self.classes_ = (
+                self._joint_classes(*zip(*frozen, strict=True), y) if frozen else np.unique(y)
+            )
             if len(self.classes_) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs samples of at least 2 classes in y, got "
@@ -221,7 +257,6 @@ class FusionClassifier(FusedClassifier):
             )
         self.estimators_ = members
         self.named_estimators_ = dict(zip(names, members, strict=True))
-        self._remember_columns(X)
         self.kind_ = common_kind(members, names, fuser)
         if self.prefit or not fuser.learns:
             P, rows = self._predictions(X), np.arange(len(y))
@@ -243,12 +278,15 @@ class FusionClassifier(FusedClassifier):
             raise NotFittedError(
                 f"The member {name!r} is not fitted; fit it, or use prefit=False."
             ) from None
+        except (AttributeError, TypeError):
+            pass  # no estimator of scikit-learn's kind: it will predict, or say why not
         return member
 
     def _joint_classes(self, names, members, y):
         """All classes of fitted members and of y; a member that shares none is at fault."""
         labels = np.unique(y)
-        known = [np.asarray(getattr(member, "classes_", labels)) for member in members]
+        given = [getattr(member, "classes_", None) for member in members]
+        known = [labels if classes is None else np.asarray(classes) for classes in given]
         for name, classes in zip(names, known, strict=True):
             shared = classes.dtype.kind in "OUS" or labels.dtype.kind not in "OUS"
             if not (shared and np.isin(classes, labels).any()):
@@ -258,17 +296,6 @@ class FusionClassifier(FusedClassifier):
                 )
         return np.unique(np.concatenate([labels, *known]))
 
-    def _remember_columns(self, X):
-        """What scikit-learn's checks of columns at prediction go by."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-        shape = getattr(X, "shape", None)
-        if shape is not None and len(shape) == 2:
-            self.n_features_in_ = shape[1]
-        columns = getattr(X, "columns", None)
-        if columns is not None and all(isinstance(column, str) for column in columns):
-            self.feature_names_in_ = np.asarray(list(columns), dtype=object)
-
     def _out_of_fold(self, pairs, X, y, weight, groups):
         """What members grown without a row say of it, and for which rows there is such."""
         names = [name for name, _ in pairs]
@@ -276,10 +303,10 @@ class FusionClassifier(FusedClassifier):
         try:
             folds = list(splitter.split(X, y, groups))
         except ValueError as error:
-            raise ValueError(f"cv={self.cv!r} cannot split these rows: {error}") from None
+            raise ValueError(f"{self._cv_name()} cannot split these rows: {error}") from None
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_on_rows)(member, name, X, y, weight, train)
-            for train, _ in folds
+            delayed(_fit_on_rows)(member, name, X, y, weight, train, number)
+            for number, (train, _) in enumerate(folds, start=1)
             for name, member in pairs
         )
         blocks, rows = [], []
@@ -298,15 +325,19 @@ class FusionClassifier(FusedClassifier):
         # A row in several test folds counts by its first one.
         rows, first = np.unique(rows, return_index=True)
         if len(rows) == 0:
-            raise ValueError(f"cv={self.cv!r} yields no out-of-fold row to learn from.")
+            raise ValueError(f"{self._cv_name()} yields no out-of-fold row to learn from.")
         if len(rows) < len(y):
             warnings.warn(
                 f"{len(y) - len(rows)} of {len(y)} rows have no out-of-fold prediction under "
-                f"cv={self.cv!r}; the fuser learns from the other {len(rows)}.",
+                f"{self._cv_name()}; the fuser learns from the other {len(rows)}.",
                 UserWarning,
                 stacklevel=3,
             )
         return P.rows(first), rows
+
+    def _cv_name(self):
+        known = isinstance(self.cv, int) or hasattr(self.cv, "split")
+        return f"cv={self.cv!r}" if known else "The given cv"
 
     # -- predict -----------------------------------------------------------------------------
 
@@ -315,7 +346,25 @@ class FusionClassifier(FusedClassifier):
 
     def _check_rows(self, X):
         check_is_fitted(self, "fuser_")
-        return as_table(X)
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def member_probabilities(self, X):
+        """What each member says: probabilities if all members have them, else votes or scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_members, n_classes)
+        """
+        X = self._check_rows(X)
+        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
+        kind = "probability" if every else self.kind_
+        return self._by_blocks(lambda rows: self._predictions(rows, kind).values, X)
 
     def _by_blocks(self, function, X):
         """In blocks of rows: what the members say of all of them may not fit into memory."""
@@ -326,12 +375,13 @@ class FusionClassifier(FusedClassifier):
         blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
         return np.concatenate([function(block) for block in blocks])
 
-    def _predictions(self, X):
+    def _predictions(self, X, kind=None):
+        kind = self.kind_ if kind is None else kind
         outputs = [
-            member_output(member, X, self.classes_, self.kind_, name)
+            member_output(member, X, self.classes_, kind, name)
             for name, member in self.named_estimators_.items()
         ]
-        return gather(outputs, self.classes_, self._names(), self.kind_)
+        return gather(outputs, self.classes_, self._names(), kind)
 
     def __sklearn_tags__(self):
         from sklearn.utils import get_tags

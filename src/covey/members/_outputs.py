@@ -9,27 +9,25 @@ from covey.fusers._predictions import encode_labels
 _METHODS = {
     "probability": ("predict_proba",),
     "score": ("predict_proba", "decision_function"),
-    "label": ("predict_proba", "decision_function", "predict"),
+    "label": ("predict",),
 }
 
 
 def common_kind(members, names, fuser):
-    """The most telling kind that all members can give and the fuser takes."""
-    for kind, methods in _METHODS.items():
+    """The first kind that the fuser takes and all members can give."""
+    for kind in fuser.kinds:
         mute = [
             name
             for name, member in zip(names, members, strict=True)
-            if not any(hasattr(member, method) for method in methods)
+            if not any(hasattr(member, method) for method in _METHODS.get(kind, ()))
         ]
-        if kind in fuser.kinds and not mute:
+        if not mute:
             return kind
-        if kind == "probability":
-            without_probabilities = mute
-    needed = " or ".join(kind for kind in fuser.kinds if kind in _METHODS)
+    needed = " or ".join(fuser.kinds)
     raise ValueError(
         f"{type(fuser).__name__} fuses predictions of kind {needed}, but the member "
-        f"{without_probabilities[0]!r} has no predict_proba; calibrate it, or use a rule for "
-        "votes or ranks ('majority', 'borda')."
+        f"{mute[0]!r} has no {_METHODS[kind][-1]}; calibrate it, or use a rule for votes or ranks "
+        "('majority', 'borda')."
     )
 
 
@@ -43,20 +41,39 @@ def member_output(member, X, classes, kind, name):
     """
     method = next(method for method in _METHODS[kind] if hasattr(member, method))
     output = np.asarray(getattr(member, method)(X))
+    if len(output) != X.shape[0]:
+        raise ValueError(
+            f"The member {name!r} says {len(output)} things of {X.shape[0]} samples; its {method} "
+            "must give one row a sample."
+        )
     if method == "predict":
-        return encode_labels(output, classes, f"The member {name!r} predicts"), np.ones(
-            len(classes), dtype=bool
+        every = np.ones(len(classes), dtype=bool)
+        return encode_labels(output, classes, f"The member {name!r} predicts"), every
+    known = getattr(member, "classes_", None)
+    if known is None:
+        raise ValueError(
+            f"The member {name!r} has no classes_, so the columns of its {method} have no names; "
+            "use a rule for votes ('majority')."
         )
     if output.ndim == 1:  # a decision function of two classes
         output = np.stack([-output, output], axis=1)
-    if output.shape[1] != len(member.classes_):
+    if output.shape[1] != len(known) or (
+        method == "decision_function" and _compares_pairs(member, X, output)
+    ):
         raise ValueError(
-            f"The member {name!r} has {len(member.classes_)} classes, but its {method} gives "
-            f"{output.shape[1]} columns; use a rule for votes, or one column a class."
+            f"The member {name!r} has {len(known)} classes, but the columns of its {method} are "
+            "not one a class; use decision_function_shape='ovr', or a rule for votes ('majority')."
         )
     fill = 0.0 if kind == "probability" else -np.inf
-    values, seen = align_classes(output, member.classes_, classes, fill)
-    return (values.argmax(axis=1) if kind == "label" else values), seen
+    return align_classes(output, known, classes, fill, f"The member {name!r} predicts")
+
+
+def _compares_pairs(member, X, scores):
+    """Whether the highest score is not what the member decides: its columns are pairs."""
+    if scores.shape[1] < 3 or not hasattr(member, "predict"):
+        return False
+    decided = np.asarray(member.classes_)[scores.argmax(axis=1)] == np.asarray(member.predict(X))
+    return decided.mean() < 0.95
 
 
 def gather(outputs, classes, names, kind, available=None):
@@ -65,7 +82,7 @@ def gather(outputs, classes, names, kind, available=None):
     seen = np.stack([seen for _, seen in outputs])
     if kind == "label":
         return Predictions(classes[values], classes, names, kind, available=available)
-    return Predictions(
+    P = Predictions(
         values,
         classes,
         names,
@@ -73,3 +90,5 @@ def gather(outputs, classes, names, kind, available=None):
         available=available,
         seen=None if seen.all() else seen,
     )
+    P.check_probabilities()
+    return P
