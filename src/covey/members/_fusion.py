@@ -71,10 +71,7 @@ def _classifies(member):
     """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
     if isinstance(member, type) or not hasattr(member, "predict"):
         return False
-    try:
-        return is_classifier(member)
-    except (AttributeError, TypeError):
-        return True
+    return is_classifier(member) if hasattr(member, "__sklearn_tags__") else True
 
 
 class FusionClassifier(FusedClassifier):
