@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion clean
+.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion bench-gap clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -31,6 +31,10 @@ picture: $(VENV)/.docs
 bench-accuracy: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/accuracy/report.py --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
+
+# How far a gate goes from equal weights towards the oracle.
+bench-gap: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/gap.py $(if $(QUICK),--quick)
 
 # DESlib needs a scikit-learn of its own.
 bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
