@@ -58,7 +58,8 @@ def main():
         print(
             f"{setting}: {len(names)} tables x {arguments.splits} splits, mean accuracy "
             f"equal weights {equal.mean():.4f}, gate {gate.mean():.4f}, "
-            f"oracle {oracle.mean():.4f}; the gate goes {ratio:.3f} of the way (95 % interval {low:.3f} to {high:.3f})"
+            f"oracle {oracle.mean():.4f}; the gate goes {ratio:.3f} of the way "
+            f"(95 % interval {low:.3f} to {high:.3f})"
         )
 
 

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from covey._core.ascent import Ascent, DivergedError
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.softmax_linear import class_blocks
-from covey._core.trainer import Ascent, DivergedError, StackTrainer
+from covey._core.trainer import StackTrainer
 
 from .literal import algorithm_1
 

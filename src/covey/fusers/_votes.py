@@ -30,6 +30,9 @@ class Majority(WeightedFuser):
     # What members decide counts, not what their probabilities would.
     kinds = ("label", "probability", "score")
 
+    def _is_exact(self):
+        return self.weights is None  # whole votes
+
     def _fuse(self, P, X, codes):
         equal = self.weights is None and P.available is None
         return vote_shares(P.labels, None if equal else self._vote_weight(P), P.n_classes)

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.gate import GatedLikelihood, fit_gates
 from covey._core.softmax_linear import class_blocks, log_softmax
-from covey._core.trainer import Ascent, DivergedError, History, StackTrainer
+from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
