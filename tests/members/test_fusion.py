@@ -282,7 +282,7 @@ def test_fuser_gets_the_rows_weights_and_predictions_of_incomplete_splits(wine):
 
     pool = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
     with pytest.warns(UserWarning, match="under The given cv"):
-        FusionClassifier(pool, Watching(), cv=folds).fit(X, y, sample_weight=weight)
+        FusionClassifier(pool, Watching(voting="soft"), cv=folds).fit(X, y, sample_weight=weight)
     rows = np.r_[11:41, 70:100]
     assert_array_equal(seen["X"], X[rows])
     assert_array_equal(seen["codes"], y[rows])

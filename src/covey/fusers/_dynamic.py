@@ -164,6 +164,11 @@ class _PicksSeveral(DynamicSelection):
         super().__init__(n_neighbors)
         self.voting = voting
 
+    @property
+    def kinds(self):
+        """Votes, or probabilities: what the selected members are asked for first."""
+        return ("probability", "label") if self.voting == "soft" else ("label", "probability")
+
     def _check_parameters(self, P):
         super()._check_parameters(P)
         check_choice(self.voting, "voting", ("hard", "soft"))
