@@ -164,3 +164,13 @@ def test_meta_des_is_as_accurate_as_deslibs(case):
     theirs = (LABELS[f"{name}-meta_des"] == y_test).mean()
     print(f"{name} meta_des: {ours:.4f}, DESlib {theirs:.4f}")
     assert abs(ours - theirs) <= 0.01
+
+
+@pytest.mark.parametrize("method", ["ola", "lca", "single_best"])
+def test_no_fuser_that_picks_a_member_beats_the_oracle(case, method):
+    _, known, y, X, P, X_test, y_test = case
+    fuser = make_fuser(method).fit(known, y, X)
+    picked = fuser.fuse(P, X_test).argmax(axis=1) == y_test
+    oracle = make_fuser("oracle").fuse(P, y=y_test).argmax(axis=1) == y_test
+    assert not (picked & ~oracle).any()
+    assert oracle.mean() >= picked.mean()
