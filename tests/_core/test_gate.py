@@ -5,7 +5,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from covey._core.design import Design
-from covey._core.gate import GatedLikelihood, fit_gates, pooled
+from covey._core.gate import GatedLikelihood, pooled
+from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 
 
@@ -78,7 +79,7 @@ def test_packing_is_undone_by_unpacking():
 @pytest.mark.parametrize("pool", ["linear", "log"])
 def test_stack_reaches_scipys_optimum_run_by_run(pool):
     likelihood, x, *_ = problem(pool, k=2, n=40)
-    found = fit_gates(likelihood, x, max_iter=2000, tol=1e-7)
+    found = minimise(likelihood, x, max_iter=2000, tol=1e-7)
     for run in range(len(x)):
 
         def one(flat, run=run):

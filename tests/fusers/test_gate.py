@@ -78,6 +78,13 @@ def test_weights_are_repetitions():
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
+def test_without_intercept_members_stay_without():
+    X, y = load_iris(return_X_y=True)
+    model = gated().set_params(fit_intercept=False).fit(X, y)
+    assert not model.intercept_.any()
+    assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
+
+
 def test_an_infinite_penalty_is_the_mean_of_priors():
     X, y = load_iris(return_X_y=True)
     model = gated(alpha=1e6).fit(X[20:], y[20:])

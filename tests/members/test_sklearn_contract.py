@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FusionClassifier, SubsetEnsembleClassifier
+from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey.fusers import make_fuser
 
 _SPLITS_ROWS = (
@@ -19,7 +19,8 @@ MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 def expected_failures(estimator):
     splits = getattr(estimator, "select_size", None) == "validation"
     fusion = getattr(estimator, "fusion", None) or getattr(estimator, "fuser", None)
-    if splits or make_fuser(fusion).learns:
+    refined = isinstance(fusion, Gate) and isinstance(estimator, SubsetEnsembleClassifier)
+    if splits or (make_fuser(fusion).learns and not refined):
         return {
             "check_sample_weight_equivalence_on_dense_data": _SPLITS_ROWS,
             "check_sample_weight_equivalence_on_sparse_data": _SPLITS_ROWS,
@@ -38,7 +39,10 @@ def expected_failures(estimator):
         SubsetEnsembleClassifier.paper(n_estimators=4),
         SubsetEnsembleClassifier(n_estimators=4, fusion="majority"),
         SubsetEnsembleClassifier(n_estimators=4, fusion="knora_e"),
+        # Few iterations: hundreds of them let rounding grow from 1e-16 to 1e-7.
+        SubsetEnsembleClassifier(n_estimators=4, fusion=Gate(max_iter=20)),
         FusionClassifier(MEMBERS),
+        FusionClassifier(MEMBERS, "gate", cv=3),
         FusionClassifier(MEMBERS, "meta_des", cv=3),
         FusionClassifier(
             [("logistic", LogisticRegression()), ("ridge", RidgeClassifier())], "borda"

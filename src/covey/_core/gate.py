@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from covey._core.arrays import Array, namespace_of
 from covey._core.design import Design
-from covey._core.lbfgs import Minimum, minimise
 from covey._core.softmax_linear import Blocks
 
 Pool = Literal["linear", "log"]
@@ -76,6 +75,8 @@ class GatedLikelihood:
     support : array of shape (R, K, D) or None
         The members' subsets, as ones and zeros; None: all features.
     frozen : array of shape (K, C, R or 1, n) or None
+    fit_intercept : bool
+        Whether the members' intercepts move.
     """
 
     members: Design | None
@@ -87,6 +88,7 @@ class GatedLikelihood:
     n_members: int
     support: Array | None = None
     frozen: Array | None = None
+    fit_intercept: bool = True
 
     def __post_init__(self) -> None:
         self._xp = self.gate[0].xp
@@ -205,6 +207,8 @@ class GatedLikelihood:
         if self.support is not None:
             by_theta = by_theta * self.support[runs][:, :, None, :]
         by_b = -xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1))
+        if not self.fit_intercept:
+            by_b = xp.zeros_like(by_b)
         value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_b, by_v, by_v0)
 
@@ -253,10 +257,3 @@ class GatedLikelihood:
         if self.members is None:
             return value, logits, by_gates
         return value, gates[:, None] * fused, by_gates
-
-
-def fit_gates(
-    likelihood: GatedLikelihood, start: Array, *, max_iter: int, tol: float = 1e-5
-) -> Minimum:
-    """Fit all runs of the stack by L-BFGS from the given start."""
-    return minimise(likelihood, start, max_iter=max_iter, tol=tol)

@@ -128,10 +128,7 @@ def _direction(stack: _Stack) -> Array:
     """The two-loop recursion, for all runs at once."""
     xp = namespace_of(stack.x)
     direction = -stack.gradient
-    used = [
-        (step, turn, product)
-        for step, turn, product in zip(stack.steps, stack.turns, stack.inner, strict=True)
-    ]
+    used = list(zip(stack.steps, stack.turns, stack.inner, strict=True))
     shares = []
     for step, turn, product in reversed(used):
         safe = xp.where(product > 0, product, xp.ones_like(product))

@@ -37,13 +37,6 @@ def log_softmax(logits: Array) -> Array:
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=0))
 
 
-def softmax(logits: Array) -> Array:
-    """``p(c | x)`` of eq. (5), over the first axis; safe for logits of any size."""
-    xp = namespace_of(logits)
-    exponentials = xp.exp(logits - xp.max(logits, axis=0))
-    return exponentials / xp.sum(exponentials, axis=0)
-
-
 def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
     """What ``values`` (C, R, n) say of each row's own class, as (R, n)."""
     for label, rows in enumerate(blocks):

@@ -44,9 +44,6 @@ class Mean(WeightedFuser):
     def _fuse(self, P, X, codes):
         return weighted_mean(P.values, self._weight(P))
 
-    def _importance(self, P, X, codes):
-        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
-
 
 class Product(WeightedFuser):
     r"""The product of the members' probabilities with their importances, eq. (10).
@@ -87,9 +84,6 @@ class Product(WeightedFuser):
 
     def _fuse(self, P, X, codes):
         return np.exp(self._fuse_log(P, X, codes))
-
-    def _importance(self, P, X, codes):
-        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
 
 
 class _OrderRule(Fuser):

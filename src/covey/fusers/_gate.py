@@ -3,7 +3,8 @@
 import numpy as np
 
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gate import GatedLikelihood, fit_gates, pooled
+from covey._core.gate import GatedLikelihood, pooled
+from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks, log_softmax
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser
@@ -133,33 +134,76 @@ class Gate(Fuser):
 
     def _fit(self, P, codes, X, sample_weight):
         order = np.argsort(codes, kind="stable")
-        self._see(X, sample_weight)
         logs = np.ascontiguousarray(P.log()[order].transpose(1, 2, 0))[:, :, None, :]
-        likelihood = GatedLikelihood(
-            None,
+        likelihood = self._likelihood(
+            None, X, codes, sample_weight, P.n_members, P.n_classes, frozen=logs
+        )
+        self._climb(likelihood, np.zeros((1, likelihood.n_parameters)))
+
+    def refine(self, members, theta, intercept, support, X, codes, sample_weight, classes, **how):
+        """Fit the gate together with linear members, instead of ``fit``.
+
+        Parameters
+        ----------
+        members : Design
+            What the members see, its rows sorted by class.
+        theta : ndarray of shape (K, C, D)
+            Where they start.
+        intercept : ndarray of shape (K, C)
+        support : ndarray of shape (K, D), bool
+            Their subsets, which they keep.
+        X : ndarray or sparse matrix of shape (n, D)
+            What the gate sees, in the order of ``codes``.
+        codes, sample_weight : ndarrays of shape (n,)
+        classes : ndarray of shape (C,)
+        **how
+            ``fit_intercept``: whether the intercepts move.
+
+        Returns
+        -------
+        theta, intercept : ndarrays
+            Where the members ended.
+        """
+        self._check_parameters()
+        likelihood = self._likelihood(
+            members,
+            X,
+            codes,
+            sample_weight,
+            len(theta),
+            len(classes),
+            support=support[None].astype(float),
+            **how,
+        )
+        nothing = np.zeros((1, len(theta), likelihood.n_gate_columns))
+        start = likelihood.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
+        theta, intercept = self._climb(likelihood, start)
+        self.n_members_ = len(theta[0])
+        self.classes_ = classes
+        return theta[0] * support[:, None, :], intercept[0]
+
+    def _likelihood(self, members, X, codes, sample_weight, n_members, n_classes, **parts):
+        """What is climbed; its rows are sorted by class, those of X need not be."""
+        order = np.argsort(codes, kind="stable")
+        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
+        return GatedLikelihood(
+            members,
             self._sees.designs(X[order]),
-            class_blocks(np.bincount(codes, minlength=P.n_classes)),
+            class_blocks(np.bincount(codes, minlength=n_classes)),
             sample_weight[order][None, :],
             np.array([float(self.alpha)]),
             self.pool,
-            P.n_members,
-            frozen=logs,
+            n_members,
+            **parts,
         )
-        start = np.zeros((1, likelihood.n_parameters))
-        found = fit_gates(likelihood, start, max_iter=self.max_iter)
-        _, _, coef, intercept = likelihood.unpack(found.x)
-        self._learn(coef[0], intercept[0], int(found.n_iter[0]), P.n_members, P.classes)
 
-    def _see(self, X, sample_weight):
-        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
-
-    def _learn(self, coef, intercept, n_iter, n_members, classes):
-        """Take over a gate that was fitted here, or together with its members."""
-        self.coef_ = coef
-        self.intercept_ = intercept
-        self.n_iter_ = n_iter
-        self.n_members_ = n_members
-        self.classes_ = classes
+    def _climb(self, likelihood, start):
+        """Keep the gate that is found; give back the members, if they moved too."""
+        found = minimise(likelihood, start, max_iter=self.max_iter)
+        theta, intercept, coef, gate_intercept = likelihood.unpack(found.x)
+        self.coef_, self.intercept_ = coef[0], gate_intercept[0]
+        self.n_iter_ = int(found.n_iter[0])
+        return theta, intercept
 
     def _gates(self, P, X):
         """G of shape (K, n); members that have not spoken get none."""

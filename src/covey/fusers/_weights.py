@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from covey._core.rules import normalised, uniform
 from covey.fusers._base import Fuser, spoken_weight
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
@@ -75,6 +76,9 @@ class WeightedFuser(Fuser):
 
     def _weight(self, P):
         return spoken_weight(P, self.member_weights(P.n_members))
+
+    def _importance(self, P, X, codes):
+        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
 
     def _vote_weight(self, P):
         """Weights as given, not divided by their sum: whole numbers of votes stay whole.

@@ -32,6 +32,10 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Apply a function to all rows at once; a subclass may do it in blocks."""
         return function(X)
 
+    def _said(self, X):
+        """What ``member_probabilities`` shows of validated rows."""
+        return self._predictions(X).values
+
     def _fused(self, X):
         return self.fuser_.fuse(self._predictions(X), X)
 
@@ -95,7 +99,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
 
     def member_probabilities(self, X):
-        """What each member says.
+        """What each member says: probabilities, or votes or scores where some have none.
 
         Parameters
         ----------
@@ -105,7 +109,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         probabilities : ndarray of shape (n_samples, n_members, n_classes)
         """
-        return self._by_blocks(lambda rows: self._predictions(rows).values, self._check_rows(X))
+        return self._by_blocks(self._said, self._check_rows(X))
 
     def explain_fusion(self, X, *, as_frame=False):
         """Who decided: the importance of each member for each row.

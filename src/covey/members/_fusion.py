@@ -347,21 +347,10 @@ class FusionClassifier(FusedClassifier):
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
-    def member_probabilities(self, X):
-        """What each member says: probabilities if all members have them, else votes or scores.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_members, n_classes)
-        """
-        X = self._check_rows(X)
+    def _said(self, X):
+        """Probabilities if all members have them, whatever the fuser asks for."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        kind = "probability" if every else self.kind_
-        return self._by_blocks(lambda rows: self._predictions(rows, kind).values, X)
+        return self._predictions(X, "probability" if every else self.kind_).values
 
     def _by_blocks(self, function, X):
         """In blocks of rows: what the members say of all of them may not fit into memory."""

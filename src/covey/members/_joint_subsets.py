@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gate import GatedLikelihood, fit_gates
 from covey._core.softmax_linear import class_blocks, log_softmax
 from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
@@ -484,34 +483,20 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 "warm_start adds members beside those at hand, but a gate changes them all; "
                 "use warm_start=False with fusion='gate'."
             )
-        fuser._check_parameters()
         order = np.argsort(codes, kind="stable")
-        weight = sample_weight[order]
-        fuser._see(X, weight[np.argsort(order, kind="stable")])
-        support = np.stack([member.support for member in self._grown])
-        likelihood = GatedLikelihood(
-            self._standardised_design(X, order, weight),
-            fuser._sees.designs(X[order]),
-            class_blocks(np.bincount(codes, minlength=len(self.classes_))),
-            weight[None, :],
-            np.array([float(fuser.alpha)]),
-            fuser.pool,
-            len(self._grown),
-            support[None].astype(float),
+        theta, intercept = fuser.refine(
+            self._standardised_design(X, order, sample_weight[order]),
+            np.stack([member.theta for member in self._grown]),
+            np.stack([member.intercept for member in self._grown]),
+            np.stack([member.support for member in self._grown]),
+            X,
+            codes,
+            sample_weight,
+            self.classes_,
+            fit_intercept=bool(self.fit_intercept),
         )
-        theta = np.stack([member.theta for member in self._grown])
-        intercept = np.stack([member.intercept for member in self._grown])
-        nothing = np.zeros((1, len(self._grown), likelihood.n_gate_columns))
-        start = likelihood.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
-        found = fit_gates(likelihood, start, max_iter=fuser.max_iter)
-        theta, intercept, coef, gate_intercept = likelihood.unpack(found.x)
-        for member, refined, moved in zip(
-            self._grown, theta[0] * support[:, None, :], intercept[0], strict=True
-        ):
+        for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
-        fuser._learn(
-            coef[0], gate_intercept[0], int(found.n_iter[0]), len(self._grown), self.classes_
-        )
         self._keep_first(len(self._grown))
 
     # -- fuse ------------------------------------------------------------------------------

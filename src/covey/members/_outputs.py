@@ -76,19 +76,12 @@ def _compares_pairs(member, X, scores):
     return decided.mean() < 0.95
 
 
-def gather(outputs, classes, names, kind, available=None):
+def gather(outputs, classes, names, kind):
     """The members' outputs as `Predictions`."""
     values = np.stack([values for values, _ in outputs], axis=1)
     seen = np.stack([seen for _, seen in outputs])
     if kind == "label":
-        return Predictions(classes[values], classes, names, kind, available=available)
-    P = Predictions(
-        values,
-        classes,
-        names,
-        kind,
-        available=available,
-        seen=None if seen.all() else seen,
-    )
+        return Predictions(classes[values], classes, names, kind)
+    P = Predictions(values, classes, names, kind, seen=None if seen.all() else seen)
     P.check_probabilities()
     return P

@@ -52,13 +52,10 @@ def check_fused_classifier(classifier):
 class _Case:
     """Samples, what members say of them, and a fuser that has learnt from others."""
 
-    def __init__(self, fuser, *, n_classes=3, n_members=5, seed=0, known=None):
-        rng = np.random.default_rng(seed)
-        self.known = self._draw(rng, 80, n_members, n_classes)
-        self.P, self.y, self.X = self._draw(rng, 40, n_members, n_classes)
-        self.fuser = clone(fuser)
-        P, y, X = self.known
-        self.fuser.fit(P if known is None else known(P), y, X)
+    def __init__(self, fuser, *, n_classes=3):
+        rng = np.random.default_rng(0)
+        self.fuser = clone(fuser).fit(*self._draw(rng, 80, 5, n_classes))
+        self.P, self.y, self.X = self._draw(rng, 40, 5, n_classes)
 
     @staticmethod
     def _draw(rng, n_samples, n_members, n_classes):
