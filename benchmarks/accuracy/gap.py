@@ -12,7 +12,7 @@ import numpy as np
 import problems
 from joblib import Parallel, delayed
 
-from covey import SubsetEnsembleClassifier
+from covey import Gate, SubsetEnsembleClassifier
 
 SETTINGS = {
     "defaults": SubsetEnsembleClassifier,
@@ -28,8 +28,8 @@ def one(name, number, setting):
     make = SETTINGS[setting]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        equal = make(8, random_state=number).fit(X, y)
-        gated = make(8, random_state=number, fusion="gate").fit(X, y)
+        equal = make(8, random_state=number, fusion="product").fit(X, y)
+        gated = make(8, random_state=number, fusion=Gate()).fit(X, y)
     return (
         equal.score(X_test, y_test),
         equal.oracle_score(X_test, y_test),

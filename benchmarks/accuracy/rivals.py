@@ -6,6 +6,7 @@ One small adapter each: a function of the seed that gives an unfitted classifier
 from functools import partial
 
 from scipy.stats import loguniform, randint
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -20,19 +21,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from covey import Gate, SubsetEnsembleClassifier
+from covey import SubsetEnsembleClassifier
 
 
 def scaled(estimator):
     return make_pipeline(StandardScaler(), estimator)
 
 
+def covey_default(seed):
+    return SubsetEnsembleClassifier(random_state=seed)
+
+
+def covey_fast(seed):
+    return SubsetEnsembleClassifier(effort="fast", random_state=seed)
+
+
 def covey_product(seed):
-    return SubsetEnsembleClassifier(8, random_state=seed)
-
-
-def covey_gate(seed):
-    return SubsetEnsembleClassifier(8, fusion=Gate(), random_state=seed)
+    return SubsetEnsembleClassifier(8, fusion="product", random_state=seed)
 
 
 def logistic(seed):
@@ -53,19 +58,35 @@ def l1_logistic(seed):
     return scaled(model)
 
 
+class TunedSVC(ClassifierMixin, BaseEstimator):
+    """An RBF SVC tuned by a grid; probabilities from the best one, calibrated on three folds.
+
+    The grid is searched once and not in every fold of the calibration, and decisions are the
+    SVC's own: faster, and at least as accurate, as one grid search inside a calibration.
+    """
+
+    def fit(self, X, y):
+        grid = {"svc__C": [0.1, 1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
+        self.search_ = GridSearchCV(scaled(SVC()), grid, cv=3).fit(X, y)
+        best = clone(self.search_.best_estimator_)
+        self.calibrated_ = CalibratedClassifierCV(best, cv=3, ensemble=False).fit(X, y)
+        self.classes_ = self.search_.classes_
+        return self
+
+    def predict(self, X):
+        return self.search_.predict(X)
+
+    def predict_proba(self, X):
+        return self.calibrated_.predict_proba(X)
+
+
 def rbf_svc(seed):
-    grid = {"svc__C": [0.1, 1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
-    return GridSearchCV(scaled(SVC()), grid, cv=3)
-
-
-def calibrated_svc(seed):
-    """The tuned SVC with probabilities, for log-loss and Brier score."""
-    return CalibratedClassifierCV(rbf_svc(seed), cv=3, ensemble=False)
+    return TunedSVC()
 
 
 def mlp(seed):
     grid = {"mlpclassifier__alpha": [1e-4, 1e-2, 1]}
-    model = MLPClassifier((100,), early_stopping=True, max_iter=500, random_state=seed)
+    model = MLPClassifier((100,), max_iter=500, random_state=seed)
     return GridSearchCV(scaled(model), grid, cv=3, scoring="neg_log_loss")
 
 
@@ -128,11 +149,12 @@ def stacking(seed):
 
 
 RIVALS = {
-    "covey product": covey_product,
-    "covey gate": covey_gate,
+    "covey": covey_default,
+    "covey, fast": covey_fast,
+    "covey, equal weights": covey_product,
     "logistic regression CV": logistic,
     "L1 logistic regression CV": l1_logistic,
-    "RBF SVC, tuned": calibrated_svc,
+    "RBF SVC, tuned": rbf_svc,
     "MLP, tuned": mlp,
     "random forest": forest,
     "extra trees": extra_trees,

@@ -44,13 +44,16 @@ def one(problem, rival, number):
             started = time.perf_counter()
             probabilities = np.asarray(model.predict_proba(X_test), dtype=float)
             row["predict_seconds"] = time.perf_counter() - started
+            decisions = np.asarray(model.predict(X_test)).ravel()
         except Exception as error:
             row["error"] = f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
             return row
     probabilities /= probabilities.sum(axis=1, keepdims=True)
-    row["accuracy"] = (probabilities.argmax(axis=1) == y_test).mean()
+    row["accuracy"] = (decisions == y_test).mean()
     # One certain error must not decide a mean.
-    row["log_loss"] = log_loss(y_test, np.clip(probabilities, 1e-6, 1), labels=np.unique(y))
+    cautious = np.clip(probabilities, 1e-6, 1)
+    cautious /= cautious.sum(axis=1, keepdims=True)
+    row["log_loss"] = log_loss(y_test, cautious, labels=np.unique(y))
     truth = np.eye(probabilities.shape[1])[y_test]
     row["brier"] = ((probabilities - truth) ** 2).sum(axis=1).mean()
     return row

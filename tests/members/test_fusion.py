@@ -88,7 +88,9 @@ def test_prefit_members_are_used_as_they_are(wine):
 
 def test_flock_members_can_be_fused(wine):
     X_train, X_test, y_train, y_test = wine
-    flock = SubsetEnsembleClassifier(n_estimators=3, random_state=0).fit(X_train, y_train)
+    flock = SubsetEnsembleClassifier(n_estimators=3, fusion="product", random_state=0).fit(
+        X_train, y_train
+    )
     fused = FusionClassifier(flock.estimators_, "product", prefit=True).fit(X_test, y_test)
     assert_allclose(fused.predict_proba(X_test), flock.predict_proba(X_test), atol=1e-12)
 

@@ -39,7 +39,13 @@ def noisy():
 
 def flock(**parameters):
     return SubsetEnsembleClassifier(
-        **{"n_estimators": 4, "flip_probability": 0.1, "random_state": 0, **parameters}
+        **{
+            "n_estimators": 4,
+            "flip_probability": 0.1,
+            "fusion": "product",
+            "random_state": 0,
+            **parameters,
+        }
     )
 
 
@@ -58,7 +64,7 @@ def test_one_long_trained_member_without_flips_is_logistic_regression(n_classes)
         200, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.3, random_state=1
     )
     model = SubsetEnsembleClassifier(
-        1, flip_probability=0, tol=-np.inf, max_iter=20_000, random_state=0
+        1, flip_probability=0, tol=-np.inf, max_iter=20_000, fusion="product", random_state=0
     ).fit(X, y)
     Z = StandardScaler().fit_transform(X)
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(Z, y)
@@ -126,7 +132,7 @@ def test_blas_threads_change_no_subset(tmp_path):
         "from sklearn.datasets import make_classification\n"
         "from covey import SubsetEnsembleClassifier\n"
         "X, y = make_classification(3000, 60, n_informative=20, n_classes=4, random_state=0)\n"
-        "m = SubsetEnsembleClassifier(3, max_iter=60, random_state=0).fit(X, y)\n"
+        "m = SubsetEnsembleClassifier(3, fusion='product', random_state=0).fit(X, y)\n"
         "np.savez(sys.argv[1], support=m.support_, coef=m.coef_)\n"
     )
     results = []
@@ -168,7 +174,7 @@ def test_sparse_is_never_densified():
     rows, columns = rng.integers(0, 200, 2000), rng.integers(0, 1_000_000, 2000)
     X = sparse.csr_array((rng.random(2000), (rows, columns)), shape=(200, 1_000_000))
     y = np.arange(200) % 2
-    model = SubsetEnsembleClassifier(2, max_iter=3, random_state=0)
+    model = SubsetEnsembleClassifier(2, max_iter=3, fusion="product", random_state=0)
     tracemalloc.start()
     model.fit(X, y).predict(X)
     peak = tracemalloc.get_traced_memory()[1]

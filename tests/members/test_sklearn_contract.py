@@ -19,7 +19,9 @@ MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 def expected_failures(estimator):
     splits = getattr(estimator, "select_size", None) == "validation"
     fusion = getattr(estimator, "fusion", None) or getattr(estimator, "fuser", None)
-    refined = isinstance(fusion, Gate) and isinstance(estimator, SubsetEnsembleClassifier)
+    refined = isinstance(estimator, SubsetEnsembleClassifier) and (
+        isinstance(fusion, Gate) or estimator.effort == "fast"
+    )
     if splits or (make_fuser(fusion).learns and not refined):
         return {
             "check_sample_weight_equivalence_on_dense_data": _SPLITS_ROWS,
@@ -31,10 +33,16 @@ def expected_failures(estimator):
 @parametrize_with_checks(
     [
         SubsetEnsembleClassifier(),
+        SubsetEnsembleClassifier(effort="fast"),
+        SubsetEnsembleClassifier(fusion="product"),
         SubsetEnsembleClassifier(
-            n_estimators=4, flip_probability=0.2, acceptance="metropolis", select_size="train"
+            n_estimators=4,
+            flip_probability=0.2,
+            acceptance="metropolis",
+            fusion="product",
+            select_size="train",
         ),
-        SubsetEnsembleClassifier(n_estimators=4, select_size="validation"),
+        SubsetEnsembleClassifier(n_estimators=4, fusion="product", select_size="validation"),
         SubsetEnsembleClassifier.paper(n_estimators=4, select_size=None),
         SubsetEnsembleClassifier.paper(n_estimators=4),
         SubsetEnsembleClassifier(n_estimators=4, fusion="majority"),

@@ -37,7 +37,8 @@ def test_fuser_keeps_the_contract(fuser, check):
 @pytest.mark.parametrize(
     "classifier",
     [
-        SubsetEnsembleClassifier(n_estimators=4, random_state=0),
+        SubsetEnsembleClassifier(n_estimators=2, random_state=0),
+        SubsetEnsembleClassifier(n_estimators=4, fusion="product", random_state=0),
         *(
             SubsetEnsembleClassifier(n_estimators=4, fusion=rule, random_state=0)
             for rule in FUSERS

@@ -47,6 +47,16 @@ class Design:
         self.n_rows: int = n_rows
         self.n_features: int = n_features
 
+    def in_single_precision(self) -> Design:
+        """A copy of half the size, for work whose result is compared and not kept."""
+        xp = self.xp
+
+        def single(array: Array | None) -> Array | None:
+            return None if array is None else xp.astype(array, xp.float32)
+
+        columns = self._columns.astype(np.float32) if self._sparse else single(self._columns)
+        return Design(columns, single(self._center), single(self._scale))
+
     def _of_runs(self, array: Array, runs: Array) -> Array:
         return array if array.shape[0] == 1 else array[runs, :]
 

@@ -166,19 +166,34 @@ class GatedLikelihood:
             total = out if total is None else total + out
         return softmax_first(total)
 
+    def true_probability(self, x: Array) -> Array:
+        """What each run (its parameters a row of ``x``) gives to the true class, as (R, n)."""
+        runs = np.arange(x.shape[0])
+        _, _, gate, gate_intercept = self.unpack(x)
+        _, logits = self._members(x, runs)
+        together = pooled(logits, self.gates(gate, gate_intercept, runs), self.pool)
+        true = self._xp.empty(together.shape[1:], dtype=together.dtype)
+        for label, rows in enumerate(self.blocks):
+            true[:, rows] = together[label, :, rows]
+        return true
+
+    def _members(self, x: Array, runs: IntArray) -> tuple[Array | None, Array]:
+        """The members' theta within their subsets, and their logits (K, C, R, n)."""
+        theta, intercept, _, _ = self.unpack(x)
+        if theta is None:
+            assert self.frozen is not None
+            return None, self.frozen
+        if self.support is not None:
+            theta = theta * self.support[runs][:, :, None, :]
+        return theta, self._member_logits(theta, intercept, runs)
+
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp = self._xp
-        theta, intercept, gate, gate_intercept = self.unpack(x)
+        _, _, gate, gate_intercept = self.unpack(x)
         weight = self.weight[runs, :] / self._total[runs, None]
         alpha = self.alpha[runs]
-        if theta is not None:
-            if self.support is not None:
-                theta = theta * self.support[runs][:, :, None, :]
-            logits = self._member_logits(theta, intercept, runs)
-        else:
-            assert self.frozen is not None
-            logits = self.frozen
+        theta, logits = self._members(x, runs)
         gates = self.gates(gate, gate_intercept, runs)
         if self.pool == "linear":
             value, by_logits, by_gates = self._linear(logits, gates, weight)
@@ -224,7 +239,7 @@ class GatedLikelihood:
         for label, rows in enumerate(self.blocks):
             true[:, :, rows] = p[:, label, :, rows]
         # Tiny, not zero: a row that every member rules out still has a direction to go.
-        responsibility = gates * (true + np.finfo(np.float64).tiny)
+        responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
         likelihood = xp.sum(responsibility, axis=0)
         responsibility /= likelihood
         value = xp.sum(weight * xp.log(likelihood), axis=1)

@@ -21,7 +21,8 @@ BoolArray = npt.NDArray[np.bool_]
 # Sufficient decrease (Armijo), and the most halvings before a run gives up.
 _DECREASE = 1e-4
 _MAX_HALVINGS = 25
-_ROUNDING = 1e-15
+# How far rounding moves a value, in units of its last place.
+_ROUNDING = 4.0
 
 #: ``objective(x, runs)`` gives the values (r,) and gradients (r, N) of the runs named.
 Objective = Callable[[Array, IntArray], tuple[Array, Array]]
@@ -173,13 +174,14 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
         xp.asarray(stack.value, copy=True),
         xp.asarray(stack.gradient, copy=True),
     )
+    rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
     trying = np.arange(len(stack.runs))
     for _ in range(_MAX_HALVINGS):
         candidate = stack.x[trying, :] + length[trying, None] * direction[trying, :]
         new_value, new_gradient = objective(candidate, stack.runs[trying])
         before = stack.value[trying]
         # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
-        bound = before + _DECREASE * length[trying] * slope[trying] + _ROUNDING * xp.abs(before)
+        bound = before + _DECREASE * length[trying] * slope[trying] + rounding * xp.abs(before)
         accepted = to_host(new_value <= bound)
         done = trying[accepted]
         x[done, :] = candidate[np.flatnonzero(accepted), :]

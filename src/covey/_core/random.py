@@ -27,6 +27,7 @@ class Purpose(IntEnum):
     ACCEPT = 2
     HOLD_OUT = 3
     POWER_ITERATION = 4
+    FOLD = 5
 
 
 def _philox(seed: int, purpose: Purpose, run: int, member: int) -> np.random.Philox:

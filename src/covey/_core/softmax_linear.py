@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from covey._core.arrays import Array, Workspace, namespace_of
 
 Blocks = tuple[slice, ...]
@@ -90,3 +92,23 @@ def objective_and_residual(
     for label, rows in enumerate(blocks):
         residual[label, :, rows] += weight[:, rows]
     return objective, residual
+
+
+def linear_logits(X: Any, coef: Any, intercept: Any) -> Any:
+    """Logits of linear models on dense or sparse rows, classes first.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    coef : ndarray of shape (..., D)
+    intercept : ndarray of shape (...)
+
+    Returns
+    -------
+    logits : ndarray of shape (..., n)
+    """
+    flat = coef.reshape(-1, coef.shape[-1])
+    product = (X @ flat.T).T if hasattr(X, "tocsr") else flat @ X.T
+    logits = np.ascontiguousarray(product).reshape(*coef.shape[:-1], X.shape[0])
+    logits += intercept[..., None]
+    return logits

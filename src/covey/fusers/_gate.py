@@ -3,9 +3,9 @@
 import numpy as np
 
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gate import GatedLikelihood, pooled
+from covey._core.gate import GatedLikelihood, pooled, softmax_first
 from covey._core.lbfgs import minimise
-from covey._core.softmax_linear import class_blocks, log_softmax
+from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser
 
@@ -82,10 +82,10 @@ class Gate(Fuser):
     is the importance :math:`i_k(x)` of eq. (10). Where equal weights keep a flock of linear
     members linear, a gate lets each decide where it is good, and so bends the boundary.
 
-    As the ``fusion`` of a `SubsetEnsembleClassifier` the gate and the members are refined
+    As the ``fusion`` of a `SubsetEnsembleClassifier` this gate and the members are refined
     *together*, from the members that Algorithm 1 grew, each on its own subset; that is what
-    makes the difference. As a fuser of frozen members (`FusionClassifier`) only the gate is
-    learnt, from held-out predictions.
+    makes the difference. (The name ``"gate"`` there searches for several gates.) As a fuser of
+    frozen members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Gate(Fuser):
     --------
     >>> import covey
     >>> X, y = covey.make_quarter_circle(200, random_state=0)
-    >>> equal = covey.SubsetEnsembleClassifier(4, random_state=0).fit(X, y)
+    >>> equal = covey.SubsetEnsembleClassifier(4, fusion="product", random_state=0).fit(X, y)
     >>> gated = covey.SubsetEnsembleClassifier(4, fusion=covey.Gate(), random_state=0).fit(X, y)
     >>> bool(gated.score(X, y) > equal.score(X, y) + 0.02)
     True
@@ -221,3 +221,85 @@ class Gate(Fuser):
     def _fuse(self, P, X, codes):
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
         return pooled(logs, self._gates(P, X)[:, None, :], self.pool)[:, 0].T
+
+
+class GatedGroups(Fuser):
+    """Groups of members, each fused by a gate of its own, averaged with fixed weights.
+
+    What a `SubsetEnsembleClassifier` finds by searching. It is learnt together with the
+    members and cannot be fitted to other ones.
+
+    Parameters
+    ----------
+    basis : Basis
+        The columns that all gates see.
+    coef : ndarray of shape (n_members, n_columns)
+    intercept : ndarray of shape (n_members,)
+    sizes : sequence of int
+        How many members each group has, one group after the other.
+    pools : sequence of {"linear", "log"}
+        How each group is fused.
+    weights : ndarray of shape (n_groups,)
+        Sum to one.
+    classes : ndarray of shape (n_classes,)
+    """
+
+    learns = True
+    needs_X = True
+    kinds = ("probability",)
+
+    def __init__(self, basis, coef, intercept, sizes, pools, weights, classes):
+        self.basis = basis
+        self.coef = coef
+        self.intercept = intercept
+        self.sizes = sizes
+        self.pools = pools
+        self.weights = weights
+        self.classes = classes
+
+    @property
+    def n_members_(self):
+        """How many members it fuses."""
+        return len(self.coef)
+
+    @property
+    def classes_(self):
+        """The classes they speak of."""
+        return self.classes
+
+    def fit(self, P, y=None, X=None, sample_weight=None):
+        """Refuse: the gates were learnt together with their members."""
+        raise ValueError(
+            "These gates were learnt together with their members, by a SubsetEnsembleClassifier; "
+            "to learn one for other members use Gate."
+        )
+
+    def _gated(self, X):
+        """The members of each group, and their gates (K_g, 1, n)."""
+        logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
+        ends = np.cumsum(self.sizes)
+        return [
+            (slice(end - size, end), softmax_first(logits[end - size : end])[:, None, :])
+            for size, end in zip(self.sizes, ends, strict=True)
+        ]
+
+    def mean_importance(self, X, weight):
+        """How much each member is asked, over rows of the given weights."""
+        return weight @ self._importance(None, X, None) / weight.sum()
+
+    def _importance(self, P, X, codes):
+        return np.concatenate(
+            [
+                share * gates[:, 0]
+                for share, (_, gates) in zip(self.weights, self._gated(X), strict=True)
+            ]
+        ).T
+
+    def _fuse(self, P, X, codes):
+        logs = P.log().transpose(1, 2, 0)[:, :, None, :]
+        return sum(
+            weight * pooled(logs[members], gates, pool)[:, 0]
+            for weight, pool, (members, gates) in zip(
+                self.weights, self.pools, self._gated(X), strict=True
+            )
+        ).T

@@ -66,7 +66,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     # -- fit -------------------------------------------------------------------------------
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the members and learn to fuse them.
 
         Parameters
@@ -76,6 +76,9 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             Labels.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; a weight of 2 is the row given twice.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, such as those of one speaker: where something is chosen
+            by cross-validation, no fold separates them.
 
         Returns
         -------
@@ -102,6 +105,16 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         context.call_on_fit_task_begin(
             estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
         )
+        found = self._search(X, codes, weight, groups, context)
+        self.fuser_ = (
+            self._grow_and_fuse(X, codes, weight, fuser, context) if found is None else found
+        )
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
+        )
+        return self
+
+    def _grow_and_fuse(self, X, codes, weight, fuser, context):
         held_out = self._held_out(codes, weight, fuser)
         grown = ~held_out
         if held_out.any():
@@ -118,11 +131,10 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             rows = held_out if fuser.learns else slice(1)
             known = X[rows]
             fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
-        self.fuser_ = fuser
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
-        )
-        return self
+        return fuser
+
+    def _search(self, X, codes, weight, groups, context):
+        """Find members and fuser together; None where they are grown and fused instead."""
 
     def _max_tasks(self):
         """How many parts of a fit callbacks are told of; None if that is not known."""

@@ -9,16 +9,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.ascent import Ascent, DivergedError, History
+from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.softmax_linear import class_blocks, log_softmax
+from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
 from covey.members._columns import flip_units
-from covey.members._linear import LinearMember, linear_logits
+from covey.members._folds import check_cv_parameter, make_folds
+from covey.members._linear import LinearMember
+from covey.members._search import EFFORTS, FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
+
+# A member with less weight than this is not said to have spoken.
+_LEAST_SAY = 0.01
 
 
 @dataclass
@@ -43,10 +49,29 @@ class SubsetEnsembleClassifier(GrownClassifier):
     of diverse classifiers on feature subsets". ``SubsetEnsembleClassifier.paper()`` is the
     algorithm as printed.
 
+    By default that is where a search begins (``fusion="gate"``). Equal weights keep a flock of
+    linear members linear, so groups of members are refined together with a gate, which says
+    for each sample whom to ask. Candidates differ in size, penalty, pool and in what members
+    and gate see: the features, ramps of them (which bend), products of two. Each is fitted on
+    the folds of ``cv``; greedy selection by the log-loss of the rows held out decides how much
+    each weighs, and those that weigh something are fitted again on all rows. What is left is
+    a handful of groups of a few linear members: `explain`, `estimators_` and `cv_results_`
+    show them.
+
     Parameters
     ----------
-    n_estimators : int, default=10
-        K, the number of members.
+    n_estimators : int, default=6
+        K, the number of members; in a search, of each gated group.
+    effort : {"fast", "balanced", "best"}, default="balanced"
+        How much to search, with ``fusion="gate"``. "fast": one gated group, no search. "best":
+        more and larger candidates, folds drawn twice, every candidate kept grown twice.
+    alpha : float or None, default=None
+        The L2 penalty of a search, against the mean log-likelihood of a row, for standardised
+        features. None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds
+        decide.
+    cv : int, splitter or iterable, default=5
+        The folds of a search: a number (stratified, and by group where ``fit`` is given
+        ``groups``), or whatever scikit-learn takes for ``cv``.
     flip_probability : float, default=0.01
         p_lambda: the probability that a feature is flipped into or out of the candidate subset
         at a step. With 0 every member uses all features.
@@ -63,7 +88,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         best so far by more than ``tol``; it keeps the best state that it saw. None is the rule
         as printed: it ends at the first step that gains less than ``tol``, which is not taken.
     max_iter : int, default=300
-        The most steps of a member.
+        The most steps of a member. A search takes 30 at most, and goes on with the gate.
     init_scale : float, default=0.1
         Standard deviation of the random start of the coefficients (of standardised features).
     acceptance : {"greedy", "metropolis"}, default="greedy"
@@ -85,10 +110,11 @@ class SubsetEnsembleClassifier(GrownClassifier):
     scale_features : bool, default=True
         Whether to standardise the features inside. ``coef_`` is in the units of X all the
         same. Sparse X is centred implicitly and never densified.
-    fusion : str or Fuser, default="product"
-        How members are fused: "product" (eq. (10) with equal importances), any other name or
-        object of `covey.fusers`, or "oracle", which can score but not predict. With "gate"
-        members and gate are refined together: see `Gate`. Any other fuser that learns does so
+    fusion : str or Fuser, default="gate"
+        How members are fused. "gate": a search for gated groups, see above. A `Gate` object:
+        that gate alone, refined together with the members of Algorithm 1. "product": eq. (10)
+        with equal importances. Or any other name or object of `covey.fusers`, or "oracle",
+        which can score but not predict. Any other fuser that learns does so
         from rows that are held out from the members (``validation_fraction``).
     select_size : {"train", "validation"} or None, default=None
         Keep as many members as fuse best on the training rows, or on a part of them that is
@@ -118,8 +144,10 @@ class SubsetEnsembleClassifier(GrownClassifier):
         Only where X has names.
     n_estimators_ : int
         How many members were kept.
-    coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
-        Coefficients in the units of X; zero outside a member's subset.
+    coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
+        Coefficients of what ``basis_`` makes of X, in its units; zero outside a member's
+        subset. The first ``n_features_in_`` columns are the features themselves, and there are
+        no others unless a search found use for them.
     intercept_ : ndarray of shape (n_estimators_, n_classes)
     support_ : ndarray of shape (n_estimators_, n_features), bool
         Lambda: the subset of each member. A constant column is in none (unless
@@ -127,12 +155,24 @@ class SubsetEnsembleClassifier(GrownClassifier):
     mean_, scale_ : ndarrays of shape (n_features,)
         What the features were standardised by; zeros and ones without ``scale_features``.
     n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of each member, the one that ended it included.
+        Steps of each member, the one that ended it included. (For a member that a search
+        fitted alone: iterations of the optimiser.)
     history_ : list of dict
         For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
-        ``accepted_flip`` at its start (entry 0) and after each step.
+        ``accepted_flip`` at its start (entry 0) and after each step. Empty for a member that a
+        search fitted alone.
+    basis_ : Basis
+        The columns that members see.
+    group_of_ : ndarray of shape (n_estimators_,)
+        The group of each member. Only after a search, like the next two.
+    group_weights_ : ndarray of shape (n_groups,)
+        What each group weighs; sums to one.
+    cv_results_ : dict of ndarrays
+        The candidates: ``basis``, ``n_members``, ``pool``, ``gate``, ``alpha``, their
+        ``log_loss`` on rows held out, and the ``weight`` they were given.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean size of the coefficients of scaled features over members and classes; sums to one.
+        How much each feature moves the members' logits: the mean size of coefficients of scaled
+        columns over classes and members (as much as each is asked); sums to one.
         scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
         ``importance_getter="feature_importances_"``.
     estimators_ : list of LinearMember
@@ -144,17 +184,20 @@ class SubsetEnsembleClassifier(GrownClassifier):
     >>> from sklearn.datasets import load_wine
     >>> from covey import SubsetEnsembleClassifier
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> flock = SubsetEnsembleClassifier(n_estimators=5, random_state=0).fit(X, y)
-    >>> flock.coef_.shape
-    (5, 3, 13)
-    >>> bool(flock.oracle_score(X, y) >= flock.score(X, y) > 0.98)
-    True
+    >>> flock = SubsetEnsembleClassifier(random_state=0).fit(X, y)
+    >>> flock.score(X, y)
+    1.0
+    >>> sorted(flock.explain(X.iloc[:1])[0])
+    ['members', 'prediction', 'probability']
     """
 
     def __init__(
         self,
-        n_estimators=10,
+        n_estimators=6,
         *,
+        effort="balanced",
+        alpha=None,
+        cv=5,
         flip_probability=0.01,
         learning_rate="auto",
         tol=0.0,
@@ -167,7 +210,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         always_keep=None,
         fit_intercept=True,
         scale_features=True,
-        fusion="product",
+        fusion="gate",
         select_size=None,
         validation_fraction=0.1,
         class_weight=None,
@@ -177,6 +220,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
         verbose=0,
     ):
         self.n_estimators = n_estimators
+        self.effort = effort
+        self.alpha = alpha
+        self.cv = cv
         self.flip_probability = flip_probability
         self.learning_rate = learning_rate
         self.tol = tol
@@ -271,7 +317,23 @@ class SubsetEnsembleClassifier(GrownClassifier):
         check_choice(self.acceptance, "acceptance", ("greedy", "metropolis"))
         if self.temperature is not None:
             check_number(self.temperature, "temperature", low=0, closed="neither")
+        check_choice(self.effort, "effort", EFFORTS)
+        if self.alpha is not None:
+            check_number(self.alpha, "alpha", low=0, closed="neither")
+        check_cv_parameter(self.cv)
         self._check_size_parameters()
+        if self.warm_start and self._is_gated():
+            raise ValueError(
+                "warm_start adds members beside those at hand, but a gate changes them all; "
+                "use warm_start=False, or a fusion other than a gate."
+            )
+
+    def _is_gated(self):
+        return isinstance(self.fusion, Gate) or self._searches()
+
+    def _searches(self):
+        """Whether gated groups are searched for; a `Gate` that is given is used as it is."""
+        return isinstance(self.fusion, str) and self.fusion == "gate"
 
     def _ascent(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
@@ -287,7 +349,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         )
 
     def _max_tasks(self):
-        return self.n_estimators - len(getattr(self, "_grown", []))
+        return None if self._searches() else self.n_estimators - len(getattr(self, "_grown", []))
 
     def _forget(self):
         self._grown = []
@@ -362,12 +424,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             seed=self._seed,
             runs=[0],
             flip_probability=np.array([float(self.flip_probability)]),
-            unit_of_feature=flip_units(
-                self.feature_groups,
-                self.always_keep,
-                ~self._usable,
-                getattr(self, "feature_names_in_", None),
-            ),
+            unit_of_feature=self._units(),
             usable=self._usable,
         )
         for member in self._grown:
@@ -396,6 +453,14 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 stacklevel=2,
             )
         self._keep_first(len(self._grown))
+
+    def _units(self):
+        return flip_units(
+            self.feature_groups,
+            self.always_keep,
+            ~self._usable,
+            getattr(self, "feature_names_in_", None),
+        )
 
     def _so_far(self):
         """What callbacks make a fitted flock of; none where the fusion is yet to be learnt."""
@@ -463,13 +528,96 @@ class SubsetEnsembleClassifier(GrownClassifier):
             "coef_": coef,
             "intercept_": intercept,
             "support_": np.stack([member.support for member in members]),
+            "basis_": Basis.plain(coef.shape[2]),
             "n_iter_": np.array([member.n_iter for member in members]),
             "history_": [vars(member.history).copy() for member in members],
+            "_column_mean": self.mean_,
+            "_column_scale": self.scale_,
+            "_member_shares": np.full(len(members), 1.0 / len(members)),
         }
 
     def _keep_first(self, n_members):
         for name, value in self._attributes(n_members).items():
             setattr(self, name, value)
+
+    # -- search ----------------------------------------------------------------------------
+
+    def _search(self, X, codes, weight, groups, context):
+        if not self._searches():
+            if groups is not None:
+                raise ValueError(
+                    "groups keeps rows together in the folds of a search, but there is none with "
+                    f"fusion={self.fusion!r}; use fusion='gate', or leave groups out."
+                )
+            return None
+        sparse = hasattr(X, "tocsr")
+        self._set_scale(
+            *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
+        )
+        search = FlockSearch(
+            X,
+            codes,
+            weight,
+            self.classes_,
+            mean=self.mean_,
+            scale=self.scale_,
+            usable=self._usable,
+            unit_of_feature=self._units(),
+            centred=bool(self.scale_features and self.fit_intercept),
+            scaled=bool(self.scale_features),
+            ascent=self._ascent(),
+            flip_probability=float(self.flip_probability),
+            seed=self._seed,
+        )
+        best = self.effort == "best"
+        folds = []
+        if self.effort != "fast":
+            folds = make_folds(
+                self.cv,
+                X,
+                codes,
+                weight,
+                self.classes_,
+                groups=groups,
+                seed=self._seed,
+                n_repeats=2 if best else 1,
+            )
+        started = time.perf_counter()
+
+        def on_family(family):
+            context.subcontext(task_name="candidates").call_on_fit_task_begin(
+                estimator=self
+            ).call_on_fit_task_end(
+                estimator=self, X=X, y=None, metadata={}, reconstruction_attributes=lambda: None
+            )
+            if self.verbose:
+                print(
+                    f"[{type(self).__name__}] {time.perf_counter() - started:.2f} s: "
+                    f"{len(family.alphas)} candidates of {family.n_members} members on "
+                    f"{family.basis}"
+                )
+
+        flock = search.run(
+            families(self.effort, int(self.n_estimators), self.alpha, search.bases, weight.sum()),
+            folds,
+            n_restarts=2 if best else 1,
+            fit_intercept=bool(self.fit_intercept),
+            on_family=on_family,
+        )
+        self.n_estimators_ = len(flock.coef)
+        self.coef_, self.intercept_, self.support_ = flock.coef, flock.intercept, flock.support
+        self.basis_ = flock.basis
+        self._column_mean, self._column_scale = flock.column_mean, flock.column_scale
+        self._member_shares = flock.shares
+        self.n_iter_ = flock.n_iter
+        self.history_ = [{} if past is None else vars(past).copy() for past in flock.history]
+        self.group_of_ = np.repeat(np.arange(len(flock.fuser.sizes)), flock.fuser.sizes)
+        self.group_weights_ = flock.fuser.weights
+        self.cv_results_ = {
+            name: np.array([candidate[name] for candidate in flock.candidates])
+            for name in flock.candidates[0]
+        }
+        return flock.fuser
 
     # -- refine ----------------------------------------------------------------------------
 
@@ -478,11 +626,6 @@ class SubsetEnsembleClassifier(GrownClassifier):
 
     def _refine(self, X, codes, sample_weight, fuser):
         """Fit gate and members together, each member on the subset that it was grown on."""
-        if self.warm_start:
-            raise ValueError(
-                "warm_start adds members beside those at hand, but a gate changes them all; "
-                "use warm_start=False with fusion='gate'."
-            )
         order = np.argsort(codes, kind="stable")
         theta, intercept = fuser.refine(
             self._standardised_design(X, order, sample_weight[order]),
@@ -504,7 +647,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
     def _predictions(self, X):
         # Classes first: (C, K, n).
         logs = log_softmax(
-            linear_logits(X, self.coef_.transpose(1, 0, 2), self.intercept_.T)
+            linear_logits(self.basis_.rows(X), self.coef_.transpose(1, 0, 2), self.intercept_.T)
         ).transpose(2, 1, 0)
         return Predictions(np.exp(logs), self.classes_, log_values=logs)
 
@@ -547,8 +690,73 @@ class SubsetEnsembleClassifier(GrownClassifier):
 
     def _member(self, coef, intercept, support):
         return LinearMember(
-            coef, intercept, self.classes_, support, getattr(self, "feature_names_in_", None)
+            coef,
+            intercept,
+            self.classes_,
+            support,
+            getattr(self, "feature_names_in_", None),
+            None if self.basis_.is_plain else self.basis_,
         )
+
+    def explain(self, X, *, top=3):
+        """Who decided each row, with what weight, and which features pushed them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        top : int, default=3
+            How many features to name for each member.
+
+        Returns
+        -------
+        records : list of dict
+            One for each row: ``prediction``, its ``probability``, and ``members``, those that
+            were asked, the most important first. Each of these has its ``member`` number (from
+            1), its ``weight``, its own ``prediction`` and ``probability``, and ``because``: the
+            columns that moved its log-odds towards its prediction the most, each as (name,
+            push), compared with an average row. (Empty: it says the same of an average row.)
+        """
+        check_number(top, "top", low=1, whole=True)
+        X = self._check_rows(X)
+        said = self._by_blocks(self._said, X)
+        importance = self._by_blocks(
+            lambda rows: self.fuser_.importance(self._predictions(rows), rows), X
+        )
+        fused = self._by_blocks(self._fused, X)
+        columns = self.basis_.rows(X.toarray() if hasattr(X, "toarray") else X)
+        names = self._member(self.coef_[0], self.intercept_[0], None).column_names()
+        contrast = self.coef_ - self.coef_.mean(axis=1, keepdims=True)
+        labels = self.classes_.tolist()
+        records = []
+        for row, probability in enumerate(fused):
+            asked = np.argsort(-importance[row], kind="stable")
+            members = []
+            for member in asked[importance[row, asked] > _LEAST_SAY]:
+                code = int(said[row, member].argmax())
+                push = contrast[member, code] * (columns[row] - self._column_mean)
+                pushed = np.argsort(-push, kind="stable")[:top]
+                members.append(
+                    {
+                        "member": int(member) + 1,
+                        "weight": float(importance[row, member]),
+                        "prediction": labels[code],
+                        "probability": float(said[row, member, code]),
+                        "because": [
+                            (names[place], float(push[place]))
+                            for place in pushed
+                            if push[place] > 0
+                        ],
+                    }
+                )
+            code = int(probability.argmax())
+            records.append(
+                {
+                    "prediction": labels[code],
+                    "probability": float(probability[code]),
+                    "members": members,
+                }
+            )
+        return records
 
     @property
     def estimators_(self):
@@ -561,9 +769,11 @@ class SubsetEnsembleClassifier(GrownClassifier):
 
     @property
     def feature_importances_(self):
-        """Mean size of the coefficients of scaled features over members and classes."""
+        """How much each feature moves the members' logits; sums to one."""
         check_is_fitted(self, "fuser_")
         # Softmax ignores what all classes share.
-        contrast = (self.coef_ - self.coef_.mean(axis=1, keepdims=True)) * self.scale_
-        size = np.abs(contrast).mean(axis=(0, 1))
+        contrast = self.coef_ - self.coef_.mean(axis=1, keepdims=True)
+        size = self.basis_.on_features(
+            self._member_shares @ np.abs(contrast * self._column_scale).mean(axis=1)
+        )
         return size / size.sum() if size.any() else size

@@ -4,27 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from covey._core.softmax_linear import log_softmax
-
-
-def linear_logits(X, coef, intercept):
-    """Logits of linear models on dense or sparse rows, classes first.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, D)
-    coef : ndarray of shape (..., D)
-    intercept : ndarray of shape (...)
-
-    Returns
-    -------
-    logits : ndarray of shape (..., n)
-    """
-    flat = coef.reshape(-1, coef.shape[-1])
-    product = (X @ flat.T).T if hasattr(X, "tocsr") else flat @ X.T
-    logits = np.ascontiguousarray(product).reshape(*coef.shape[:-1], X.shape[0])
-    logits += intercept[..., None]
-    return logits
+from covey._core.softmax_linear import linear_logits, log_softmax
 
 
 class LinearMember(ClassifierMixin, BaseEstimator):
@@ -35,14 +15,16 @@ class LinearMember(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    coef : array of shape (n_classes, n_features)
-        Zero on features that the member does not look at. With two classes one row may stand
-        for both, as in scikit-learn: that of the second class, the first one's being zero.
+    coef : array of shape (n_classes, n_features), or (n_classes, n_columns) with a basis
+        Zero on what the member does not look at. With two classes one row may stand for both,
+        as in scikit-learn: that of the second class, the first one's being zero.
     intercept : array of shape (n_classes,)
     classes : array of shape (n_classes,)
     support : array of shape (n_features,), bool, optional
         The features that the member looks at; all by default.
     feature_names : array of shape (n_features,), optional
+    basis : Basis, optional
+        The columns that the coefficients belong to: features, ramps of them, and products.
 
     Attributes
     ----------
@@ -57,12 +39,13 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    def __init__(self, coef, intercept, classes, support=None, feature_names=None):
+    def __init__(self, coef, intercept, classes, support=None, feature_names=None, basis=None):
         self.coef = coef
         self.intercept = intercept
         self.classes = classes
         self.support = support
         self.feature_names = feature_names
+        self.basis = basis
 
     @property
     def coef_(self):
@@ -101,7 +84,7 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     @property
     def n_features_in_(self):
         """How many columns X must have."""
-        return self.coef_.shape[1]
+        return self.coef_.shape[1] if self.basis is None else self.basis.n_features
 
     @property
     def feature_names_in_(self):
@@ -131,7 +114,69 @@ class LinearMember(ClassifierMixin, BaseEstimator):
         X = validate_data(
             self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
         )
-        return linear_logits(X, self.coef_, self.intercept_)
+        rows = X if self.basis is None else self.basis.rows(X)
+        return linear_logits(rows, self.coef_, self.intercept_)
+
+    def column_names(self):
+        """What each coefficient multiplies, in words."""
+        names = self.feature_names
+        if names is None:
+            names = [f"x{position}" for position in range(self.n_features_in_)]
+        return [str(name) for name in names] if self.basis is None else self.basis.names(names)
+
+    def formula(self, digits=3, top=None):
+        """The member as text: one line a class, or one of log-odds for two classes.
+
+        ``ramp(x, a, b)`` is 0 up to a, 1 from b on, and rises evenly between.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant ones.
+        top : int, optional
+            How many terms to show; those with the largest coefficients.
+
+        Returns
+        -------
+        formula : str
+
+        Examples
+        --------
+        >>> import covey
+        >>> print(covey.LinearMember([[0.5, 0, -2]], [1.0], ["no", "yes"]).formula())
+        log-odds of 'yes' = 1 + 0.5 x0 - 2 x2
+        """
+        # Softmax ignores what all classes share; two classes differ by one line.
+        if len(self.classes_) == 2:
+            lines = [
+                ("log-odds of", 1, self.coef_[1] - self.coef_[0], np.diff(self.intercept_)[0])
+            ]
+        else:
+            coef = self.coef_ - self.coef_.mean(axis=0)
+            intercept = self.intercept_ - self.intercept_.mean()
+            lines = [
+                ("score of", code, *parts)
+                for code, parts in enumerate(zip(coef, intercept, strict=True))
+            ]
+        names = self.column_names()
+        text = []
+        for what, code, coef, intercept in lines:
+            places = np.flatnonzero(coef)
+            left_out = 0
+            if top is not None and len(places) > top:
+                left_out = len(places) - top
+                places = np.sort(places[np.argsort(-np.abs(coef[places]), kind="stable")[:top]])
+            terms = "".join(
+                f" {'-' if coef[place] < 0 else '+'} {abs(coef[place]):.{digits}g} {names[place]}"
+                for place in places
+            )
+            more = f" + {left_out} smaller terms" if left_out else ""
+            label = self.classes_[code : code + 1].tolist()[0]
+            text.append(f"{what} {label!r} = {intercept:.{digits}g}{terms}{more}")
+        return "\n".join(text)
+
+    def __str__(self):
+        return self.formula()
 
     def decision_function(self, X):
         """Logits of shape (n_samples, n_classes); for two classes their difference."""

@@ -1,0 +1,117 @@
+"""How rows are split into folds for what is chosen by cross-validation."""
+
+import warnings
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
+
+from covey._core.random import Purpose, UniformRows
+from covey._validation import check_number
+
+
+def check_cv_parameter(cv):
+    """Refuse what is neither a number of folds, a splitter nor a list of splits."""
+    if isinstance(cv, str):
+        raise ValueError(f"cv must be an int, a splitter or a list of splits, got {cv!r}.")
+    if cv is None or hasattr(cv, "split") or np.iterable(cv):
+        return
+    check_number(cv, "cv", low=2, whole=True)
+
+
+def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
+    """Folds as pairs of rows to fit on and rows held out.
+
+    A number of folds is stratified by rows' own draws. Where a class has a single row, that row
+    is in every fold's training part and held out by none, and a warning says so.
+
+    Parameters
+    ----------
+    cv : int, splitter, iterable or None
+        As scikit-learn's; None is 5.
+    X, codes, weight, classes
+        As the ensemble's.
+    groups : array of shape (n,) or None
+        Rows of one group are held out together.
+    seed : int
+    n_repeats : int
+        How often a number of folds is drawn.
+
+    Returns
+    -------
+    folds : list of (ndarray, ndarray)
+    """
+    cv = 5 if cv is None else cv
+    whole_number = isinstance(cv, int | np.integer)
+    if groups is not None and len(groups) != len(codes):
+        raise ValueError(f"groups has {len(groups)} entries, but X has {len(codes)} rows.")
+    if whole_number and groups is None:
+        return _drawn_folds(int(cv), codes, weight, classes, seed, n_repeats)
+    if whole_number:
+        n_groups = len(np.unique(groups))
+        if n_groups < 2:
+            raise ValueError("groups holds a single group, so no fold can hold one out.")
+        splitter = StratifiedGroupKFold(
+            min(int(cv), n_groups), shuffle=True, random_state=seed % (2**32)
+        )
+    else:
+        splitter = check_cv(cv, codes, classifier=True)
+    with warnings.catch_warnings():
+        # What a small class means is checked below.
+        warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+        folds = [
+            (np.asarray(train), np.asarray(test))
+            for train, test in splitter.split(X, classes[codes], groups)
+        ]
+    present = np.unique(codes[weight > 0])
+    for number, (train, test) in enumerate(folds, start=1):
+        absent = np.setdiff1d(present, codes[train][weight[train] > 0])
+        if len(absent):
+            cause = "groups" if groups is not None else "cv"
+            raise ValueError(
+                f"{cause} leaves fold {number} of {len(folds)} without class "
+                f"{classes[absent[0]]!r} to train on; use fewer folds, or "
+                f"{'groups that share it' if groups is not None else 'a stratified splitter'}."
+            )
+        if not weight[test].any():
+            raise ValueError(f"Fold {number} of cv holds out no row that has a weight above 0.")
+    if not folds:
+        raise ValueError("cv holds no fold at all.")
+    return folds
+
+
+def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
+    used = weight > 0
+    counts = np.bincount(codes[used], minlength=len(classes))
+    if counts.max() < 2:
+        raise ValueError(
+            "No class has two rows, so none can be held out to choose between candidates; use "
+            "effort='fast', or more rows."
+        )
+    alone = np.flatnonzero(counts == 1)
+    if len(alone):
+        listed = ", ".join(repr(classes[code]) for code in alone[:5].tolist())
+        warnings.warn(
+            f"Class {listed} has one row, which no fold can hold out: it is trained on in every "
+            "fold, and how well it is told apart is not known.",
+            UserWarning,
+            stacklevel=4,
+        )
+    # Folds beyond the largest class would hold nothing out.
+    n_folds = min(n_folds, int(counts.max()))
+    folds = []
+    for repeat in range(n_repeats):
+        draws = UniformRows(seed, Purpose.FOLD, 0, repeat, 1).read(0, len(codes))[:, 0]
+        fold = np.full(len(codes), -1)
+        dealt = 0
+        for code in np.flatnonzero(counts > 1):
+            rows = np.flatnonzero((codes == code) & used)
+            rows = rows[np.argsort(draws[rows], kind="stable")]
+            # Dealt like cards, each class going on where the one before ended.
+            fold[rows] = (dealt + np.arange(len(rows))) % n_folds
+            dealt += len(rows)
+        folds += [
+            (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
+            for number in range(n_folds)
+            if (fold == number).any()
+        ]
+    return folds

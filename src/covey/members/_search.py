@@ -1,0 +1,356 @@
+"""Searching for a flock: which gated groups, on which basis, with which penalty."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from covey._core.basis import Basis
+from covey._core.design import Design, dense_moments
+from covey._core.search import CrossFit, Family
+from covey._core.selection import greedy_selection
+from covey._core.softmax_linear import class_blocks
+from covey._core.trainer import StackTrainer
+from covey.fusers._gate import GatedGroups
+
+EFFORTS = ("fast", "balanced", "best")
+
+# Ramps of a feature. Beyond so many columns ramps cost more than they bring.
+_N_RAMPS = 6
+_MOST_RAMP_COLUMNS = 1_000
+# Products of every two of so many features are 210.
+_MOST_FEATURES_TO_MULTIPLY = 20
+
+# Penalties of a member alone and of gated ones; against the mean log-likelihood of a row, and
+# for up to so many rows. Where there are more, each coefficient is better known.
+_ALONE = (1e-3, 1e-2, 1e-1)
+_GATED = (3e-4, 3e-3, 3e-2)
+_FEW_ROWS = 500
+
+# More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
+_MAX_ITER = 50
+# Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
+_MAX_STEPS = 30
+# A member that is asked less than this, over all training rows, is not missed.
+_LEAST_IMPORTANCE = 0.005
+
+
+def families(effort, n_members, alpha, bases, n_rows):
+    """The candidates of an effort, as far as the data allows them.
+
+    Parameters
+    ----------
+    effort : {"fast", "balanced", "best"}
+    n_members : int
+        Members of a gated group.
+    alpha : float or None
+        The only penalty; None: several.
+    bases : collection of str
+        What members can see.
+    n_rows : float
+        How many rows there are, or their weights' sum.
+    """
+    richest = "ramps" if "ramps" in bases else "features"
+    if alpha is None:
+        less = min(1.0, (_FEW_ROWS / n_rows) ** 0.8)
+        alone = tuple(less * penalty for penalty in _ALONE)
+        low, middle, high = (less * penalty for penalty in _GATED)
+    else:
+        alone, low, middle, high = (alpha,), alpha, alpha, alpha
+    if effort == "fast":
+        return [Family(richest, n_members, (high,), gate=richest)]
+
+    def gated(basis, gate, *alphas, times=1, pool="linear"):
+        return Family(basis, times * n_members, tuple(dict.fromkeys(alphas)), pool, gate)
+
+    wanted = [Family(basis, 1, alone) for basis in ("features", "ramps", "products")]
+    if n_members > 1:
+        wanted += [
+            gated("features", richest, low, middle, high),
+            gated("ramps", "features", low, middle),
+            gated("ramps", "ramps", middle, high),
+            gated("products", "features", middle, high),
+        ]
+    if effort == "best" and n_members > 1:
+        wanted += [
+            gated("features", richest, middle, high, times=3),
+            gated("features", "features", middle, high, times=3, pool="log"),
+            gated("ramps", "features", middle, high, times=3),
+            gated("products", richest, middle, high),
+        ]
+    return [family for family in wanted if family.basis in bases]
+
+
+@dataclass
+class Flock:
+    """What a search found, in the units of X; members one group after the other."""
+
+    basis: Basis
+    coef: np.ndarray  # (K, C, P)
+    intercept: np.ndarray  # (K, C)
+    support: np.ndarray  # (K, D), bool
+    column_mean: np.ndarray  # (P,)
+    column_scale: np.ndarray  # (P,), how much each column varies
+    shares: np.ndarray  # (K,), how much each member is asked; sums to one
+    fuser: GatedGroups
+    n_iter: np.ndarray  # (K,)
+    history: list  # of History or None, one a member
+    candidates: list  # of dict
+
+
+class FlockSearch:
+    """One search, over one table.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    codes, weight : ndarrays of shape (n,)
+    classes : ndarray of shape (C,)
+    mean, scale : ndarrays of shape (D,)
+        What features are standardised by.
+    usable : ndarray of shape (D,), bool
+    unit_of_feature : ndarray of shape (D,)
+        Which features flip together; -1: never.
+    centred : bool
+        Whether columns are centred, and scaled only if ``scaled``.
+    scaled : bool
+    ascent : Ascent
+    flip_probability : float
+    seed : int
+    """
+
+    def __init__(
+        self,
+        X,
+        codes,
+        weight,
+        classes,
+        *,
+        mean,
+        scale,
+        usable,
+        unit_of_feature,
+        centred,
+        scaled,
+        ascent,
+        flip_probability,
+        seed,
+    ):
+        self._order = np.argsort(codes, kind="stable")
+        self._sparse = hasattr(X, "tocsr")
+        self._X = X[self._order]
+        self._codes = codes[self._order]
+        self._weight = weight[self._order]
+        self._classes = classes
+        self._mean, self._scale, self._usable = mean, scale, usable
+        self._unit_of_feature = unit_of_feature
+        self._centred, self._scaled = centred, scaled
+        self._ascent = replace(ascent, max_iter=min(ascent.max_iter, _MAX_STEPS))
+        self._flip_probability = flip_probability
+        self._seed = seed
+        self._bases, self._moments, self._designs = {}, {}, {}
+        self._add_bases()
+
+    @property
+    def bases(self):
+        """The names of what members can see."""
+        return tuple(self._bases)
+
+    def _add_bases(self):
+        n_features = self._X.shape[1]
+        if self._sparse:
+            # Neither ramps nor products of centred features are sparse.
+            columns = self._X.tocsc()
+            columns.sum_duplicates()
+            self._bases["features"] = Basis.plain(n_features)
+            self._moments["features"] = self._mean, self._scale, self._usable
+            self._designs["features"] = Design(columns, self._mean[None], self._scale[None])
+            return
+        columns = np.ascontiguousarray(self._X.T)
+        self._add("features", Basis.plain(n_features), columns)
+        ramps = Basis.ramps(columns, self._weight, _N_RAMPS)
+        if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
+            self._add("ramps", ramps, columns)
+        if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY:
+            self._add("products", Basis.products(columns, self._mean), columns)
+
+    def _add(self, name, basis, columns):
+        expanded = basis.expand(columns)
+        mean, deviation = dense_moments(expanded, self._weight)
+        usable = self._usable[basis.feature] & (deviation > 0)
+        usable[: basis.n_features] = self._usable
+        paired = basis.partner >= 0
+        usable[paired] &= self._usable[basis.partner[paired]]
+        mean = mean if self._centred else np.zeros_like(mean)
+        scale = np.where(deviation > 0, deviation, 1.0) if self._scaled else np.ones(len(mean))
+        self._bases[name], self._moments[name] = basis, (mean, scale, usable)
+        standardised = (expanded - mean[:, None]) / scale[:, None]
+        standardised[~usable] = 0.0
+        self._designs[name] = Design(standardised)
+
+    def _units(self, basis):
+        """Which columns flip together: ramps with their feature, a product alone."""
+        units = self._unit_of_feature[basis.feature]
+        paired = np.flatnonzero(basis.partner >= 0)
+        units[paired] = units.max() + 1 + np.arange(len(paired))
+        return units
+
+    def _trainer(self, name, weight):
+        basis = self._bases[name]
+        usable = self._moments[name][2]
+        return StackTrainer(
+            self._designs[name],
+            self._blocks(),
+            weight,
+            self._ascent,
+            seed=self._seed,
+            runs=list(range(len(weight))),
+            flip_probability=np.full(len(weight), self._flip_probability),
+            unit_of_feature=np.where(usable, self._units(basis), -1),
+            usable=usable,
+        )
+
+    def _blocks(self):
+        return class_blocks(np.bincount(self._codes, minlength=len(self._classes)))
+
+    def run(self, families, folds, *, n_restarts, fit_intercept, on_family):
+        """Cross-fit the families, select, fit what is selected on all rows.
+
+        Parameters
+        ----------
+        families : list of Family
+        folds : list of (ndarray, ndarray)
+            In the order of the rows of X. Without any there must be one candidate.
+        n_restarts : int
+        fit_intercept : bool
+        on_family : callable
+            Called before each family; says whether to go on.
+
+        Returns
+        -------
+        flock : Flock
+        """
+        place = np.empty(len(self._order), dtype=int)
+        place[self._order] = np.arange(len(self._order))
+        parts = [(place[train], place[test]) for train, test in folds]
+        fits = CrossFit(
+            self._designs,
+            self._blocks(),
+            self._weight,
+            parts,
+            n_restarts=n_restarts,
+            trainer=self._trainer,
+            max_iter=_MAX_ITER,
+            fit_intercept=fit_intercept,
+        )
+        candidates, true = [], []
+        for family in families:
+            candidates += [(family, alpha) for alpha in family.alphas]
+            if parts:
+                on_family(family)
+                true.append(fits.held_out(family))
+        if parts:
+            rows = np.concatenate([test for _, test in parts])
+            library, weight = np.concatenate(true), self._weight[rows]
+            shares = greedy_selection(library, weight)
+            losses = -np.log(np.maximum(library, 1e-6)) @ weight / weight.sum()
+        else:
+            shares, losses = np.ones(1), np.full(1, np.nan)
+        groups = []
+        for (family, alpha), share in zip(candidates, shares, strict=True):
+            if share > 0:
+                for group in fits.fitted(family, alpha):
+                    groups.append((share / n_restarts, group))
+        # The heaviest first: whoever reads stops early.
+        groups.sort(key=lambda pair: -pair[0])
+        table = [
+            {
+                "basis": family.basis,
+                "n_members": family.n_members,
+                "pool": family.pool,
+                "gate": family.gate,
+                "alpha": alpha,
+                "log_loss": float(loss),
+                "weight": float(share),
+            }
+            for (family, alpha), share, loss in zip(candidates, shares, losses, strict=True)
+        ]
+        return self._assembled(groups, table)
+
+    def _assembled(self, groups, table):
+        """The groups as one flock on one basis, without what does not matter."""
+        basis, at = Basis.plain(self._X.shape[1]), {"features": 0}
+        for _, group in groups:
+            for name in (group.family.basis, group.family.gate):
+                if name not in at:
+                    at[name] = basis.n_columns
+                    basis = basis.union(self._bases[name])
+
+        def on_union(values, name):
+            """Values (..., n_columns) of one basis, on the columns of all."""
+            wide = np.zeros((*values.shape[:-1], basis.n_columns), dtype=values.dtype)
+            n_features = basis.n_features
+            special = values.shape[-1] - n_features
+            wide[..., :n_features] = values[..., :n_features]
+            wide[..., at[name] : at[name] + special] = values[..., n_features:]
+            return wide
+
+        coef, intercept, columns, gate, gate_intercept, n_iter, history = ([] for _ in range(7))
+        for _, group in groups:
+            name, gate_name = group.family.basis, group.family.gate
+            mean, scale, usable = self._moments[name]
+            natural = group.theta / scale
+            coef.append(on_union(natural, name))
+            intercept.append(group.intercept - natural @ mean)
+            columns.append(on_union(group.support & usable, name))
+            mean, scale, _ = self._moments[gate_name]
+            natural = group.gate / scale
+            gate.append(on_union(natural, gate_name))
+            gate_intercept.append(group.gate_intercept - natural @ mean)
+            grown = group.grown or [(group.n_iter, None)]
+            n_iter += [steps for steps, _ in grown]
+            history += [past for _, past in grown]
+        sizes = [len(part) for part in coef]
+        weights = np.array([weight for weight, _ in groups])
+        fuser = GatedGroups(
+            basis,
+            np.concatenate(gate),
+            np.concatenate(gate_intercept),
+            sizes,
+            [group.family.pool for _, group in groups],
+            weights / weights.sum(),
+            self._classes,
+        )
+        center, scale = np.zeros(basis.n_columns), np.ones(basis.n_columns)
+        for name in at:
+            for whole, part in ((center, self._moments[name][0]), (scale, self._moments[name][1])):
+                known = on_union(np.ones(len(part), dtype=bool), name)
+                whole[known] = on_union(part, name)[known]
+        kept = self._asked(fuser)
+        columns = np.concatenate(columns)[kept]
+        seen = columns.any(axis=0) | (fuser.coef[kept] != 0).any(axis=0)
+        fuser.basis, places = basis.only(seen)
+        group_of = np.repeat(np.arange(len(sizes)), sizes)[kept]
+        fuser.coef, fuser.intercept = fuser.coef[kept][:, places], fuser.intercept[kept]
+        fuser.sizes = np.bincount(group_of, minlength=len(sizes)).tolist()
+        return Flock(
+            fuser.basis,
+            np.concatenate(coef)[kept][:, :, places],
+            np.concatenate(intercept)[kept],
+            fuser.basis.features_of(columns[:, places]),
+            center[places],
+            scale[places],
+            fuser.mean_importance(self._X, self._weight),
+            fuser,
+            np.array(n_iter)[kept],
+            [history[member] for member in kept],
+            table,
+        )
+
+    def _asked(self, fuser):
+        """The members that are asked at all: at least the most important of each group."""
+        asked = fuser.mean_importance(self._X, self._weight)
+        kept = asked >= _LEAST_IMPORTANCE
+        ends = np.cumsum(fuser.sizes)
+        for size, end in zip(fuser.sizes, ends, strict=True):
+            kept[end - size + np.argmax(asked[end - size : end])] = True
+        return np.flatnonzero(kept)

@@ -1,0 +1,103 @@
+"""What members see: ramps and products, against their definitions."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from covey._core.basis import Basis, quantile_knots
+
+
+@pytest.fixture
+def columns():
+    rng = np.random.default_rng(0)
+    return np.stack(
+        [
+            rng.normal(3, 2, 90),
+            rng.integers(0, 2, 90),
+            rng.integers(0, 4, 90),
+            rng.exponential(1, 90),
+        ]
+    ).astype(float)
+
+
+def test_knots_are_quantiles_of_the_rows_that_count():
+    column = np.arange(61.0)
+    assert_array_equal(quantile_knots(column, np.ones(61), 6), [0, 10, 20, 30, 40, 50, 60])
+    weight = np.where(column < 31, 1.0, 0.0)
+    assert_array_equal(quantile_knots(column, weight, 3), [0, 10, 20, 30])
+    assert_array_equal(quantile_knots(np.array([1.0, 5.0, 1.0, 2.0]), np.ones(4), 6), [1, 2, 5])
+
+
+def test_knots_of_weights_are_those_of_repeated_rows():
+    rng = np.random.default_rng(1)
+    column, weight = rng.normal(size=50).round(1), rng.integers(0, 4, 50)
+    assert_array_equal(
+        quantile_knots(column, weight.astype(float), 6),
+        quantile_knots(np.repeat(column, weight), np.ones(weight.sum()), 6),
+    )
+
+
+def test_a_ramp_rises_from_0_to_1_between_its_knots(columns):
+    basis = Basis.ramps(columns, np.ones(90), 3)
+    expanded = basis.expand(columns)
+    assert_array_equal(expanded[:4], columns)
+    assert basis.n_columns == 4 + 3 + 0 + 3 + 3, "a column of two values needs no ramp"
+    for place in range(4, basis.n_columns):
+        x, low, high = columns[basis.feature[place]], basis.low[place], basis.high[place]
+        by_hand = [min(1.0, max(0.0, (value - low) / (high - low))) for value in x]
+        assert_allclose(expanded[place], by_hand, rtol=1e-12, atol=1e-12)
+    # All ramps of a feature add up to how far it has come.
+    of_first = basis.feature[4:] == 0
+    rank = expanded[4:][of_first].sum(axis=0)
+    assert_array_equal(np.argsort(rank, kind="stable"), np.argsort(columns[0], kind="stable"))
+
+
+def test_products_are_of_centred_features(columns):
+    center = columns.mean(axis=1)
+    basis = Basis.products(columns, center)
+    expanded = basis.expand(columns)
+    pairs = [
+        (i, j) for i in range(4) for j in range(i, 4) if (i, j) != (1, 1)
+    ]  # the square of a column of two values is that column
+    assert basis.n_columns == 4 + len(pairs)
+    for place, (i, j) in enumerate(pairs, start=4):
+        assert_allclose(
+            expanded[place], (columns[i] - center[i]) * (columns[j] - center[j]), rtol=1e-12
+        )
+
+
+def test_union_and_parts_keep_each_column(columns):
+    ramps = Basis.ramps(columns, np.ones(90), 3)
+    products = Basis.products(columns, columns.mean(axis=1))
+    union = ramps.union(products)
+    both = union.expand(columns)
+    assert_array_equal(both[: ramps.n_columns], ramps.expand(columns))
+    assert_array_equal(both[ramps.n_columns :], products.expand(columns)[4:])
+    wanted = np.zeros(union.n_columns, dtype=bool)
+    wanted[[5, ramps.n_columns + 2]] = True
+    few, places = union.only(wanted)
+    assert_array_equal(places, [0, 1, 2, 3, 5, ramps.n_columns + 2])
+    assert_array_equal(few.expand(columns), both[places])
+    assert_array_equal(few.features_of(np.eye(6, dtype=bool)[4:]), [[1, 0, 0, 0], [1, 0, 1, 0]])
+
+
+def test_rows_of_a_plain_basis_stay_as_they_are(columns):
+    X = sparse.csr_array(columns.T)
+    assert Basis.plain(4).rows(X) is X
+    ramps = Basis.ramps(columns, np.ones(90), 3)
+    assert_array_equal(ramps.rows(X), ramps.expand(columns).T)
+
+
+def test_names_say_what_a_column_is():
+    columns = np.array([[0.0, 1, 2, 3], [5.0, 5, 6, 8]])
+    ramps = Basis.ramps(columns, np.ones(4), 2).names(["age", "bmi"])
+    assert ramps[:4] == ["age", "bmi", "ramp(age, 0, 1)", "ramp(age, 1, 3)"]
+    products = Basis.products(columns, np.array([1.5, 0.0])).names(["age", "bmi"])
+    assert products[2:] == ["(age - 1.5)**2", "(age - 1.5)*bmi", "bmi**2"]
+
+
+def test_values_on_features_are_shared_between_partners():
+    columns = np.array([[0.0, 1, 2, 3], [5.0, 5, 6, 8]])
+    basis = Basis.products(columns, np.zeros(2))
+    assert_array_equal(basis.on_features(np.array([1.0, 2.0, 4.0, 8.0, 16.0])), [9.0, 22.0])

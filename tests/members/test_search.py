@@ -1,0 +1,362 @@
+"""The default: a search for gated groups, and what is left of it to read."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+    train_test_split,
+)
+
+from covey import Gate, SubsetEnsembleClassifier, make_quarter_circle
+
+
+def flock(**parameters):
+    return SubsetEnsembleClassifier(**{"n_estimators": 3, "random_state": 0, **parameters})
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    return flock().fit(*iris)
+
+
+def rings(n=300, seed=0):
+    """Two classes that no line tells apart, and two columns of noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, (np.hypot(X[:, 0], X[:, 1]) > 1.18).astype(int)
+
+
+# -- how good --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
+def test_bends_where_a_line_cannot(effort):
+    X, y = rings()
+    X_test, y_test = rings(2000, seed=1)
+    model = flock(effort=effort).fit(X, y)
+    assert model.score(X_test, y_test) > 0.9
+    assert LogisticRegression().fit(X, y).score(X_test, y_test) < 0.65
+
+
+def test_is_a_line_where_a_line_is_best():
+    rng = np.random.default_rng(0)
+    X, X_test = rng.normal(size=(200, 6)), rng.normal(size=(4000, 6))
+    beta = np.array([1.0, -1, 0.5, 0, 0, 0])
+    y, y_test = (rng.random(len(Z)) < 1 / (1 + np.exp(-Z @ beta)) for Z in (X, X_test))
+    ours = log_loss(y_test, flock().fit(X, y).predict_proba(X_test))
+    line = log_loss(y_test, LogisticRegression().fit(X, y).predict_proba(X_test))
+    assert ours < line + 0.02
+
+
+def test_knows_products():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    fresh = rng.normal(size=(2000, 4))
+    model = flock().fit(X, y)
+    assert model.score(fresh, fresh[:, 0] * fresh[:, 1] > 0) > 0.95
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
+
+
+# -- what is left to read --------------------------------------------------------------------
+
+
+def test_attributes_agree_with_each_other(fitted, iris):
+    X, _ = iris
+    n_members, n_groups = fitted.n_estimators_, len(fitted.group_weights_)
+    assert fitted.coef_.shape == (n_members, 3, fitted.basis_.n_columns)
+    assert fitted.support_.shape == (n_members, 4)
+    assert len(fitted.history_) == len(fitted.n_iter_) == len(fitted.estimators_) == n_members
+    assert_array_equal(np.unique(fitted.group_of_), np.arange(n_groups))
+    assert fitted.group_weights_.sum() == pytest.approx(1)
+    assert (np.diff(fitted.group_weights_) <= 1e-12).all(), "the heaviest group comes first"
+    assert fitted.feature_importances_.sum() == pytest.approx(1)
+    results = fitted.cv_results_
+    assert results["weight"].sum() == pytest.approx(1)
+    assert (results["weight"] > 0).sum() == n_groups
+    assert ((results["n_members"] == 1) & (results["basis"] == "features")).any(), (
+        "plain softmax regression is always a candidate"
+    )
+    importance = fitted.explain_fusion(X)
+    assert_allclose(importance.sum(axis=1), 1, rtol=1e-12)
+    for group, weight in enumerate(fitted.group_weights_):
+        assert_allclose(importance[:, fitted.group_of_ == group].sum(axis=1), weight, rtol=1e-12)
+
+
+def test_members_say_what_the_ensemble_says_of_them(fitted, iris):
+    X, y = iris
+    said = fitted.member_probabilities(X)
+    for number, member in enumerate(fitted.estimators_):
+        assert_allclose(member.predict_proba(X), said[:, number], rtol=1e-12)
+    linear = fitted.cv_results_["pool"] == "linear"
+    assert linear[fitted.cv_results_["weight"] > 0].all()
+    by_hand = np.einsum("nk,nkc->nc", fitted.explain_fusion(X), said)
+    assert_allclose(fitted.predict_proba(X), by_hand, rtol=1e-10)
+    assert fitted.oracle_score(X, y) >= fitted.score(X, y)
+
+
+def test_a_member_outside_its_subset_does_not_look():
+    X, y = make_classification(200, 12, n_informative=4, random_state=0)
+    model = flock(flip_probability=0.3, effort="fast").fit(X, y)
+    assert not model.support_.all()
+    before = model.member_probabilities(X)
+    for number, support in enumerate(model.support_):
+        changed = X.copy()
+        changed[:, ~support] += 100.0
+        assert_allclose(
+            model.member_probabilities(changed)[:, number], before[:, number], rtol=1e-9
+        )
+
+
+def test_explain_names_members_and_features(fitted, iris):
+    X, _ = iris
+    records = fitted.explain(X.iloc[[0, 75, 140]], top=2)
+    importance = fitted.explain_fusion(X.iloc[[0, 75, 140]])
+    for record, shares, probabilities in zip(
+        records, importance, fitted.predict_proba(X.iloc[[0, 75, 140]]), strict=True
+    ):
+        assert record["probability"] == pytest.approx(probabilities.max())
+        assert fitted.classes_.tolist().index(record["prediction"]) == probabilities.argmax()
+        weights = [member["weight"] for member in record["members"]]
+        assert weights == sorted(weights, reverse=True)
+        assert weights[0] == pytest.approx(shares.max())
+        for member in record["members"]:
+            assert len(member["because"]) <= 2
+            for name, push in member["because"]:
+                assert any(feature in name for feature in X.columns)
+                assert push > 0
+
+
+def test_a_member_prints_as_a_formula(fitted):
+    member = fitted.estimators_[0]
+    lines = str(member).splitlines()
+    assert [line.split(" = ")[0] for line in lines] == [f"score of {c}" for c in range(3)]
+    assert "petal" in lines[0]
+    assert "smaller terms" in member.formula(top=1)
+
+
+def test_formula_gives_the_log_odds():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :3]
+    member = flock(n_estimators=1, effort="fast").fit(X, y).estimators_[0]
+
+    def ramp(x, low, high):
+        return np.clip((x - low) / (high - low), 0, 1)
+
+    right = member.formula(digits=12).split(" = ")[1]
+    # "0.5 x0" is a product; everything else is Python already.
+    terms = right.replace(" + ", "|+").replace(" - ", "|-").split("|")
+    total = np.full(len(X), float(terms[0]))
+    for term in terms[1:]:
+        number, name = term.split(" ", 1)
+        total += float(number) * eval(name, {"ramp": ramp, **{f"x{i}": X[:, i] for i in range(3)}})
+    assert_allclose(total, member.decision_function(X), rtol=1e-6, atol=1e-3)
+
+
+def test_few_members_are_enough():
+    X, y = load_wine(return_X_y=True)
+    model = SubsetEnsembleClassifier(random_state=0).fit(X, y)
+    shares = model.explain_fusion(X).mean(axis=0)
+    heaviest = [shares[model.group_of_ == group].max() for group in model.group_of_]
+    assert ((shares >= 0.004) | (shares == heaviest)).all()
+
+
+# -- the same, whatever the way --------------------------------------------------------------
+
+
+def test_same_seed_same_bits(iris):
+    X, y = iris
+    one, other = flock().fit(X, y), flock(n_jobs=2).fit(X, y)
+    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    copy = pickle.loads(pickle.dumps(one))
+    assert_array_equal(one.predict_proba(X), copy.predict_proba(X))
+    plain = flock().fit(X.to_numpy(), y)
+    assert_array_equal(
+        one.predict_proba(X), plain.predict_proba(sparse.csr_array(X.to_numpy()))
+    )
+
+
+def test_units_of_x_do_not_matter(iris):
+    X, y = iris
+    plain = flock().fit(X.to_numpy(), y).predict_proba(X.to_numpy())
+    moved = 1000 * X.to_numpy() - 5
+    assert_allclose(flock().fit(moved, y).predict_proba(moved), plain, atol=1e-3)
+
+
+def test_sparse_rows_are_searched_without_ramps():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((200, 30), density=0.2, rng=rng, format="csr")
+    y = (X[:, [0]].toarray().ravel() + X[:, [1]].toarray().ravel() > 0.3).astype(int)
+    model = flock().fit(X, y)
+    assert set(model.cv_results_["basis"]) == {"features"}
+    assert model.basis_.is_plain
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("options", [{"fit_intercept": False}, {"scale_features": False}])
+def test_works_without_intercept_or_scaling(iris, options):
+    X, y = iris
+    assert flock(**options).fit(X, y).score(X, y) > 0.9
+    model = flock(effort="fast", **options).fit(X, y)
+    said = np.stack([member.predict_proba(X) for member in model.estimators_], axis=1)
+    assert_allclose(model.member_probabilities(X), said, rtol=1e-10)
+
+
+def test_alpha_is_the_only_penalty_if_given(iris):
+    model = flock(alpha=0.05).fit(*iris)
+    assert set(model.cv_results_["alpha"]) == {0.05}
+    small = flock(alpha=1e-4, effort="fast").fit(*iris)
+    large = flock(alpha=1.0, effort="fast").fit(*iris)
+    assert np.abs(large.coef_).max() < np.abs(small.coef_).max()
+
+
+def test_weightless_rows_do_not_exist(iris):
+    X, y = iris
+    weight = np.ones(150)
+    weight[::7] = 0.0
+    model = flock(effort="fast").fit(X, y, sample_weight=weight)
+    without = flock(effort="fast").fit(X[weight > 0], y[weight > 0])
+    assert_allclose(model.predict_proba(X), without.predict_proba(X), atol=1e-5)
+    assert flock().fit(X, y, sample_weight=weight).score(X, y) > 0.9
+
+
+# -- folds -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        2,
+        StratifiedKFold(3),
+        KFold(4, shuffle=True, random_state=0),
+        [([*range(0, 150, 2)], [1, 3])],
+    ],
+)
+def test_cv_takes_what_scikit_learn_takes(iris, cv):
+    assert flock(cv=cv).fit(*iris).score(*iris) > 0.9
+
+
+def test_later_rows_never_teach_earlier_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.arange(120) % 2
+    X[:, 0] += y
+    assert flock(cv=TimeSeriesSplit(4)).fit(X, y).score(X, y) > 0.6
+
+
+def test_groups_are_never_separated():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    voice = rng.normal(size=(40, 6))[groups]
+    y = (rng.random(40) < 0.5).astype(int)[groups]
+    X = voice + 0.01 * rng.normal(size=(200, 6))
+    # Who speaks is known from the voice, what is said is not: only groups show it.
+    by_row = flock(cv=4).fit(X, y).cv_results_["log_loss"].min()
+    by_group = flock(cv=4).fit(X, y, groups=groups).cv_results_["log_loss"].min()
+    assert by_row < 0.5 < by_group
+    assert_array_equal(flock(cv=GroupKFold(4)).fit(X, y, groups=groups).classes_, [0, 1])
+
+
+def test_works_inside_scikit_learn(iris):
+    assert cross_val_score(flock(effort="fast"), *iris, cv=3).mean() > 0.9
+
+
+# -- bad input -------------------------------------------------------------------------------
+
+
+def test_a_class_with_one_row_is_trained_on_and_said(iris):
+    X, y = iris
+    labels = y.to_numpy().astype(object)
+    labels[:] = "common"
+    labels[75:] = "other"
+    labels[3] = "alone"
+    with pytest.warns(UserWarning, match="Class 'alone' has one row, which no fold can hold out"):
+        model = flock().fit(X, labels)
+    assert model.classes_.tolist() == ["alone", "common", "other"]
+    assert model.predict_proba(X).shape == (150, 3)
+
+
+def test_few_rows_fold_less_and_many_members_are_no_trouble():
+    X, y = make_quarter_circle(3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SubsetEnsembleClassifier(20, cv=10, random_state=0).fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_constant_columns_are_in_no_subset(iris):
+    X, y = iris
+    X = X.assign(constant=3.0)
+    model = flock().fit(X, y)
+    assert not model.support_[:, 4].any()
+    assert model.feature_importances_[4] == 0
+    assert_allclose(
+        model.predict_proba(X), model.predict_proba(X.assign(constant=-8.0)), rtol=1e-12
+    )
+
+
+def refused(match, X, y, kind=ValueError, groups=None, **parameters):
+    with pytest.raises(kind, match=match):
+        flock(**parameters).fit(X, y, groups=groups)
+
+
+def test_bad_input_gets_one_sentence(iris):
+    X, y = iris
+    refused("effort must be one of 'fast', 'balanced', 'best', got 'slow'", X, y, effort="slow")
+    refused("alpha", X, y, alpha=0.0)
+    refused("cv", X, y, cv=1)
+    refused("cv must be an int, a splitter or a list of splits, got 'five'", X, y, cv="five")
+    refused("cv holds no fold at all", X, y, cv=[])
+    refused("No class has two rows", X.iloc[[0, 60, 120]], y.iloc[[0, 60, 120]])
+    refused("groups has 3 entries, but X has 150 rows", X, y, groups=[1, 2, 3])
+    refused("groups holds a single group", X, y, groups=np.ones(150))
+    refused(
+        r"groups leaves fold \d of 3 without class \S+ to train on", X, y, groups=np.array(y), cv=3
+    )
+    refused(r"cv leaves fold 1 of 3 without class \S*0\S* to train on", X, y, cv=KFold(3))
+    refused("there is none with fusion='product'", X, y, groups=np.array(y), fusion="product")
+    refused("warm_start adds members", X, y, warm_start=True)
+    refused("warm_start adds members", X, y, warm_start=True, fusion=Gate())
+    refused("select_size='train' compares flocks", X, y, select_size="train")
+
+
+def test_what_has_no_meaning_is_refused_with_the_reason(fitted, iris):
+    with pytest.raises(ValueError, match="cannot collapse into one linear model"):
+        fitted.collapse()
+    with pytest.raises(ValueError, match="has learnt to fuse all members"):
+        fitted.staged_score(*iris)
+    with pytest.raises(ValueError, match="learnt together with their members"):
+        fitted.fuser_.fit(None)
+    with pytest.raises(ValueError, match="top"):
+        fitted.explain(iris[0], top=0)
+
+
+def test_it_says_how_far_it_is(iris, capsys):
+    flock(verbose=1).fit(*iris)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7
+    assert "3 candidates of 1 members on features" in lines[0]
+
+
+def test_train_and_test_rows_agree_on_accuracy():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
+    assert SubsetEnsembleClassifier(random_state=0).fit(X, y).score(X_test, y_test) > 0.94
