@@ -1,0 +1,138 @@
+"""Bounds on the errors of a vote and of an oracle, on plain numbers and NumPy arrays.
+
+``R`` is the Gibbs risk, the error of one member drawn by the weights; ``T`` the tandem loss, the
+chance that two members, drawn one after the other, both err.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+# How near the inverses of the divergence come; they err on the safe side.
+_PRECISION = 1e-14
+
+
+# -- the oracle ----------------------------------------------------------------------------------
+
+
+def oracle_bounds(low: FloatArray, high: FloatArray) -> tuple[float, float]:
+    """Frechet's bounds on the chance that all members err.
+
+    Parameters
+    ----------
+    low, high : arrays of shape (K,)
+        Bounds on each member's error; the same array twice for errors that are known.
+    """
+    return max(0.0, 1.0 - float((1.0 - low).sum())), float(high.min())
+
+
+# -- from samples to the population --------------------------------------------------------------
+
+
+def binomial_limits(
+    n_errors: npt.NDArray[np.int_], n_samples: int, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's exact limits, each of which fails with chance ``tail`` at most."""
+    errors = np.asarray(n_errors, dtype=np.float64)
+    # No errors, or nothing else: the incomplete beta function is not defined there.
+    some, rest = np.maximum(errors, 1.0), np.maximum(n_samples - errors, 1.0)
+    low = special.betaincinv(some, n_samples - some + 1.0, np.full(errors.shape, tail))
+    high = special.betainccinv(n_samples - rest + 1.0, rest, np.full(errors.shape, tail))
+    return np.where(errors == 0, 0.0, low), np.where(errors == n_samples, 1.0, high)
+
+
+def binary_divergence(q: float, p: float) -> float:
+    """kl(q || p), of a coin that falls with chance ``q`` from one with chance ``p``."""
+    divergence = 0.0
+    for one, other in ((q, p), (1.0 - q, 1.0 - p)):
+        if one > 0.0:
+            divergence += one * math.log(one / other) if other > 0.0 else math.inf
+    return max(divergence, 0.0)
+
+
+def highest_chance(q: float, budget: float) -> float:
+    """The largest p from q to 1 with kl(q || p) <= budget, by bisection."""
+    return _farthest(q, 1.0, budget)
+
+
+def lowest_chance(q: float, budget: float) -> float:
+    """The smallest p from 0 to q with kl(q || p) <= budget, by bisection."""
+    return _farthest(q, 0.0, budget)
+
+
+def _farthest(q: float, end: float, budget: float) -> float:
+    if binary_divergence(q, end) <= budget:
+        return end
+    inside, outside = q, end
+    while abs(outside - inside) > _PRECISION:
+        middle = (inside + outside) / 2.0
+        if binary_divergence(q, middle) <= budget:
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+def weight_divergence(weights: FloatArray, prior: FloatArray) -> float:
+    """KL(weights || prior), of distributions over members; infinite where the prior is zero."""
+    return max(float(special.rel_entr(weights, prior).sum()), 0.0)
+
+
+def pac_bayes_budget(n_samples: int, delta: float, divergence: float) -> float:
+    """What kl(sample || population) stays below for all weights at once, but for chance delta.
+
+    (KL + ln(2 sqrt(n) / delta)) / n, after Seeger and Maurer. ``divergence`` is KL for one
+    member that is drawn, 2 KL for two.
+    """
+    return (divergence + math.log(2.0 * math.sqrt(n_samples) / delta)) / n_samples
+
+
+def chernoff_budget(n_samples: int, delta: float) -> float:
+    """The same on one side, ln(1 / delta) / n, for weights set before the samples were seen."""
+    return math.log(1.0 / delta) / n_samples
+
+
+# -- the vote ------------------------------------------------------------------------------------
+
+
+def gibbs_and_tandem(wrong: BoolArray, weights: FloatArray) -> tuple[float, float]:
+    """The Gibbs risk and the tandem loss on samples.
+
+    Parameters
+    ----------
+    wrong : array of shape (n, K)
+        Where each member errs.
+    weights : array of shape (K,)
+        A distribution over members.
+    """
+    share = np.minimum(wrong @ weights, 1.0)
+    return float(share.mean()), float((share * share).mean())
+
+
+def c_bound(gibbs: float, disagreement: float) -> float:
+    """``1 - (1 - 2 R)^2 / (1 - 2 d)`` for two classes; 1 where R is one half or more."""
+    margin = 1.0 - 2.0 * gibbs
+    if margin <= 0.0:
+        return 1.0
+    # The second moment of the margin is its mean squared at least, whatever rounding says.
+    second_moment = max(1.0 - 2.0 * disagreement, margin * margin)
+    return 1.0 - margin * margin / second_moment
+
+
+def largest_c_bound(lowest_gibbs: float, highest_gibbs: float, highest_tandem: float) -> float:
+    """The largest C-bound that limits of the Gibbs risk and of the tandem loss allow.
+
+    With d = 2 (R - T) the bound is ``1 - (1 - 2 R)^2 / (1 - 4 R + 4 T)``. It grows with T; with
+    R it grows as far as 2 T, and falls from there on.
+    """
+    gibbs = min(max(2.0 * highest_tandem, lowest_gibbs), highest_gibbs)
+    # Two err together no more often than one does.
+    tandem = min(highest_tandem, gibbs)
+    return 1.0 if highest_gibbs >= 0.5 else c_bound(gibbs, 2.0 * (gibbs - tandem))

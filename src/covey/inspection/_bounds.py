@@ -1,0 +1,457 @@
+"""Bounds on the error of a flock."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey._core import bounds as core
+from covey._validation import check_number
+from covey.inspection._diversity import complete_predictions
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the error of a flock.
+
+    Attributes
+    ----------
+    value : float
+        The formula, on the samples given.
+    guarantee : float
+        What the error on new samples stays below with the given confidence.
+    confidence : float
+    n_samples : int
+    gibbs : float or None
+        The Gibbs risk on the samples: the error of one member, drawn by the weights.
+    tandem : float or None
+        The tandem loss on the samples: how often two members, drawn so, both err.
+    disagreement : float or None
+        How often just one of two such members errs, ``2 (gibbs - tandem)``; with two classes,
+        how often they give different labels.
+    divergence : float or None
+        KL(weights || prior), the price of having learned the weights on the samples.
+    """
+
+    value: float
+    guarantee: float
+    confidence: float
+    n_samples: int
+    gibbs: float | None = None
+    tandem: float | None = None
+    disagreement: float | None = None
+    divergence: float | None = None
+
+    @property
+    def vacuous(self):
+        """Whether the guarantee is 1 or more, and so says nothing."""
+        return self.guarantee >= 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class OracleInterval:
+    """Between what limits the oracle's error lies.
+
+    Attributes
+    ----------
+    low, high : float
+        The limits.
+    observed : float
+        The oracle's error on the samples given.
+    member_errors : ndarray of shape (n_members,)
+        The members' errors on the samples given.
+    member_limits : ndarray of shape (n_members, 2)
+        Lower and upper limits of the members' errors, which hold for all at once.
+    confidence : float
+    """
+
+    low: float
+    high: float
+    observed: float
+    member_errors: np.ndarray
+    member_limits: np.ndarray
+    confidence: float
+
+
+def oracle_bounds(errors):
+    """Frechet's bounds on the oracle's error, from the members' errors alone.
+
+    The oracle errs where all members do. However they depend on each other,
+    ``max(0, 1 - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and members that reach either end
+    exist.
+
+    Nothing is assumed but that the errors are known; `oracle_interval` estimates them. The
+    lower bound is 0, and says nothing, once the members' accuracies sum to 1 or more: two
+    members with errors below one half are enough.
+
+    Parameters
+    ----------
+    errors : array of shape (n_members,)
+        The members' errors.
+
+    Returns
+    -------
+    low, high : float
+
+    Examples
+    --------
+    >>> from covey.inspection import oracle_bounds
+    >>> oracle_bounds([0.5, 0.75])
+    (0.25, 0.5)
+    """
+    errors = np.asarray(errors, dtype=np.float64)
+    if errors.ndim != 1 or len(errors) == 0:
+        raise ValueError(
+            f"errors must hold one number a member, got an array of shape {errors.shape}."
+        )
+    outside = ~((errors >= 0) & (errors <= 1))
+    if outside.any():
+        raise ValueError(
+            f"errors must lie between 0 and 1, but that of member {int(np.argmax(outside)) + 1} "
+            f"is {errors[outside][0]:g}."
+        )
+    return core.oracle_bounds(errors, errors)
+
+
+def oracle_interval(P, y, *, confidence=0.95):
+    """Limits of the oracle's error on new samples, from held-out samples.
+
+    Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
+    once with the given confidence (Bonferroni). They go through `oracle_bounds`, the lower
+    ones into the lower bound and the upper ones into the upper.
+
+    Assumed are held-out samples: drawn independently from where new ones come from, and not
+    used to make the members. The interval says nothing where it spans 0 to 1. It uses the
+    members' errors alone; to use where they coincide, count the samples on which all err and
+    give them to `held_out_bound`.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        Whatever `covey.fuse` takes. Every member must have spoken of every sample.
+    y : array of shape (n_samples,)
+        True labels.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    interval : OracleInterval
+
+    Examples
+    --------
+    >>> from covey.inspection import oracle_interval
+    >>> first, second = [0] * 90 + [1] * 10, [1] * 5 + [0] * 95
+    >>> interval = oracle_interval([first, second], [0] * 100)
+    >>> interval.observed, round(interval.low, 3), round(interval.high, 3)
+    (0.0, 0.0, 0.123)
+    """
+    wrong, _ = _where_wrong(P, y)
+    tail = _delta(confidence) / (2 * wrong.shape[1])
+    low, high = core.binomial_limits(wrong.sum(axis=0), len(wrong), tail)
+    return OracleInterval(
+        *core.oracle_bounds(low, high),
+        observed=float(wrong.all(axis=1).mean()),
+        member_errors=wrong.mean(axis=0),
+        member_limits=np.stack([low, high], axis=1),
+        confidence=confidence,
+    )
+
+
+def first_order_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
+    """Bound the error of a weighted majority vote by twice the Gibbs risk.
+
+    Where the vote errs, members of half the weight or more do: its error is 2 R at most, with
+    R the error of one member drawn by the weights (the Gibbs risk). A tied vote counts as an
+    error.
+
+    For new samples kl(R_n || R) <= (KL(weights || prior) + ln(2 sqrt(n) / delta)) / n holds for
+    all weights at once with confidence 1 - delta; the guarantee is twice the largest such R. It
+    assumes n held-out samples: drawn independently from where new ones come from, and used to
+    make neither members nor prior. Only the weights may be learned from them.
+
+    The bound is vacuous, 1 or more, if R is one half or more; with two classes, one of one half
+    or more promises no more than a coin. It is twice the best member's error at least, since it
+    takes no notice of how members complement each other: see `tandem_bound` and `c_bound`.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        Whatever `covey.fuse` takes; the members' decisions count. Every member must have spoken
+        of every sample.
+    y : array of shape (n_samples,)
+        True labels.
+    weights : array of shape (n_members,), optional
+        The members' weights in the vote, which are divided by their sum; equal by default.
+    prior : array of shape (n_members,), optional
+        Weights that were set before the samples were seen; equal by default.
+    learned : bool, default=True
+        Whether the weights may depend on these samples. False says that they were set before;
+        then ln(1 / delta) / n is enough, and no prior is needed.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    bound : Bound
+
+    Examples
+    --------
+    >>> from covey.inspection import first_order_bound
+    >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
+    >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
+    >>> bound = first_order_bound(P, [0] * 100)
+    >>> round(bound.value, 3), round(bound.guarantee, 3)
+    (0.16, 0.412)
+    """
+    vote = _Vote(P, y, weights, prior, learned, confidence)
+    highest = core.highest_chance(vote.gibbs, vote.budget(n_drawn=1))
+    return vote.bound(2.0 * vote.gibbs, 2.0 * highest)
+
+
+def tandem_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
+    """Bound the error of a weighted majority vote by four times the tandem loss.
+
+    Where the vote errs, members of half the weight or more do, and so do both of two members
+    drawn by the weights with a chance of a quarter or more: the error is 4 T at most, with T
+    the chance that both err (Masegosa, Lorenzen, Igel and Seldin, 2020). A tied vote counts as
+    an error.
+
+    For new samples kl(T_n || T) <= (2 KL(weights || prior) + ln(2 sqrt(n) / delta)) / n holds
+    for all weights at once with confidence 1 - delta; the guarantee is four times the largest
+    such T. It assumes n held-out samples: drawn independently from where new ones come from,
+    and used to make neither members nor prior. Only the weights may be learned from them.
+
+    The bound is vacuous, 1 or more, if T is a quarter or more; with two classes, one of one
+    half or more promises no more than a coin. It is below `first_order_bound` if two members
+    err together less than half as often as one does.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        Whatever `covey.fuse` takes; the members' decisions count. Every member must have spoken
+        of every sample.
+    y : array of shape (n_samples,)
+        True labels.
+    weights : array of shape (n_members,), optional
+        The members' weights in the vote, which are divided by their sum; equal by default.
+    prior : array of shape (n_members,), optional
+        Weights that were set before the samples were seen; equal by default.
+    learned : bool, default=True
+        Whether the weights may depend on these samples. False says that they were set before;
+        then ln(1 / delta) / n is enough, and no prior is needed.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    bound : Bound
+
+    Examples
+    --------
+    >>> from covey.inspection import tandem_bound
+    >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
+    >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
+    >>> bound = tandem_bound(P, [0] * 100)
+    >>> round(bound.value, 3), round(bound.guarantee, 3)
+    (0.107, 0.489)
+    """
+    vote = _Vote(P, y, weights, prior, learned, confidence)
+    highest = core.highest_chance(vote.tandem, vote.budget(n_drawn=2))
+    return vote.bound(4.0 * vote.tandem, 4.0 * highest)
+
+
+def c_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
+    """Bound the error of a weighted majority vote of two classes by the C-bound.
+
+    The error is ``1 - (1 - 2 R)^2 / (1 - 2 d)`` at most, if the Gibbs risk R is below one half;
+    d is how often two members drawn by the weights disagree, ``2 (R - T)`` with the tandem loss
+    T (Lacasse et al., 2006). A tied vote counts as an error.
+
+    For new samples the guarantee is the largest value of the formula that limits of R and T
+    allow. kl(R_n || R) <= (KL(weights || prior) + ln(4 sqrt(n) / delta)) / n limits R from both
+    sides, and kl(T_n || T) <= (2 KL(weights || prior) + ln(4 sqrt(n) / delta)) / n limits T from
+    above; each holds for all weights at once with confidence 1 - delta / 2, and so both do with
+    1 - delta. (Germain, Lacasse, Laviolette, Marchand and Roy, 2015, limit R from above and d
+    from below in their PAC-Bound 1. Limits of R and T stay nearer to the formula, since what
+    raises R raises d as well.) It assumes n held-out samples: drawn independently from where
+    new ones come from, and used to make neither members nor prior. Only the weights may be
+    learned from them.
+
+    The bound is vacuous, 1, if R (for the guarantee, its upper limit) is one half or more; a
+    bound of one half or more promises no more than a coin. The nearer R is to one half, the
+    more samples the guarantee needs.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        Whatever `covey.fuse` takes, of two classes; the members' decisions count. Every member
+        must have spoken of every sample.
+    y : array of shape (n_samples,)
+        True labels.
+    weights : array of shape (n_members,), optional
+        The members' weights in the vote, which are divided by their sum; equal by default.
+    prior : array of shape (n_members,), optional
+        Weights that were set before the samples were seen; equal by default.
+    learned : bool, default=True
+        Whether the weights may depend on these samples. False says that they were set before;
+        then ln(3 / delta) / n is enough for each of three limits, and no prior is needed.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    bound : Bound
+
+    Examples
+    --------
+    >>> from covey.inspection import c_bound
+    >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
+    >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
+    >>> bound = c_bound(P, [0] * 100)
+    >>> round(bound.value, 3), round(bound.guarantee, 3)
+    (0.103, 0.507)
+    """
+    vote = _Vote(P, y, weights, prior, learned, confidence)
+    if vote.n_classes > 2:
+        raise ValueError(
+            f"c_bound is for two classes, but P speaks of {vote.n_classes}; use tandem_bound."
+        )
+    # What holds for all weights limits both sides at once; for given weights each side counts.
+    n_limits = 2 if learned else 3
+    of_gibbs = vote.budget(n_drawn=1, n_limits=n_limits)
+    of_tandem = vote.budget(n_drawn=2, n_limits=n_limits)
+    guarantee = core.largest_c_bound(
+        core.lowest_chance(vote.gibbs, of_gibbs),
+        core.highest_chance(vote.gibbs, of_gibbs),
+        core.highest_chance(vote.tandem, of_tandem),
+    )
+    return vote.bound(core.c_bound(vote.gibbs, vote.disagreement), guarantee)
+
+
+def held_out_bound(y=None, y_pred=None, *, n_errors=None, n_samples=None, confidence=0.95):
+    """Bound the error of any fuser, or of any classifier, by its errors on held-out samples.
+
+    The upper limit of Clopper and Pearson, which is exact: the error on new samples exceeds it
+    with chance 1 - confidence at most. It assumes held-out samples: drawn independently from
+    where new ones come from, and used to make neither the members nor the fuser, its weights
+    included. It is vacuous, 1, if all samples are errors; with two classes, one of one half or
+    more promises no more than a coin.
+
+    Parameters
+    ----------
+    y, y_pred : arrays of shape (n_samples,), optional
+        True and predicted labels.
+    n_errors, n_samples : int, optional
+        In their place, how many errors there are on how many samples.
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    bound : Bound
+        ``value`` is the error on the samples.
+
+    Examples
+    --------
+    >>> from covey.inspection import held_out_bound
+    >>> bound = held_out_bound(n_errors=5, n_samples=100)
+    >>> bound.value, round(bound.guarantee, 3)
+    (0.05, 0.102)
+    """
+    delta = _delta(confidence)
+    labels, counts = (y, y_pred), (n_errors, n_samples)
+    given = [sum(part is not None for part in pair) for pair in (labels, counts)]
+    if given not in ([2, 0], [0, 2]):
+        raise ValueError("held_out_bound needs y and y_pred, or else n_errors and n_samples.")
+    if given == [2, 0]:
+        n_errors, n_samples = _counted(y, y_pred)
+    else:
+        check_number(n_samples, "n_samples", low=1, whole=True)
+        check_number(n_errors, "n_errors", low=0, high=n_samples, whole=True)
+    _, high = core.binomial_limits(np.array([n_errors]), n_samples, delta)
+    return Bound(n_errors / n_samples, float(high[0]), confidence, n_samples)
+
+
+class _Vote:
+    """A weighted majority vote on held-out samples, and what its bounds are made of."""
+
+    def __init__(self, P, y, weights, prior, learned, confidence):
+        wrong, P = _where_wrong(P, y)
+        self.n_samples, self.n_classes = len(wrong), P.n_classes
+        self.confidence, self.learned = confidence, learned
+        self.delta = _delta(confidence)
+        if not learned and prior is not None:
+            raise ValueError("prior is for weights that were learned; leave it out.")
+        weights = _distribution(weights, "weights", P.n_members)
+        prior = _distribution(prior, "prior", P.n_members)
+        stray = (weights > 0) & (prior == 0)
+        if stray.any():
+            name = P.names[int(np.argmax(stray))]
+            raise ValueError(
+                f"prior gives no weight to {name!r}, but weights do; give every member of the "
+                "vote some."
+            )
+        self.divergence = core.weight_divergence(weights, prior) if learned else 0.0
+        self.gibbs, self.tandem = core.gibbs_and_tandem(wrong, weights)
+        self.disagreement = max(2.0 * (self.gibbs - self.tandem), 0.0)
+
+    def budget(self, n_drawn, n_limits=1):
+        """How far a mean over samples may be from its expectation, as a divergence.
+
+        Parameters
+        ----------
+        n_drawn : int
+            How many members are drawn for one loss.
+        n_limits : int
+            How many limits must hold at once.
+        """
+        delta = self.delta / n_limits
+        if not self.learned:
+            return core.chernoff_budget(self.n_samples, delta)
+        return core.pac_bayes_budget(self.n_samples, delta, n_drawn * self.divergence)
+
+    def bound(self, value, guarantee):
+        return Bound(
+            value,
+            guarantee,
+            self.confidence,
+            self.n_samples,
+            self.gibbs,
+            self.tandem,
+            self.disagreement,
+            self.divergence,
+        )
+
+
+def _where_wrong(P, y):
+    """Where each member errs, (n_samples, n_members), and the checked predictions."""
+    P = complete_predictions(P)
+    return P.labels != P.encode(y)[:, None], P
+
+
+def _delta(confidence):
+    return 1.0 - check_number(confidence, "confidence", low=0, high=1, closed="neither")
+
+
+def _distribution(weights, name, n_members):
+    """Weights over their sum; equal ones for None."""
+    if weights is None:
+        return np.full(n_members, 1.0 / n_members)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n_members,):
+        raise ValueError(
+            f"{name} must hold one number for each of the {n_members} members, "
+            f"got an array of shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError(f"{name} must be finite, not negative and not all zero, got {weights}.")
+    return weights / weights.sum()
+
+
+def _counted(y, y_pred):
+    """How many labels are wrong, of how many."""
+    y, y_pred = np.asarray(y), np.asarray(y_pred)
+    if y.ndim != 1 or y.shape != y_pred.shape or len(y) == 0:
+        raise ValueError(
+            "y and y_pred must hold one label a sample, of the same samples, "
+            f"got arrays of shape {y.shape} and {y_pred.shape}."
+        )
+    for name, labels in (("y", y), ("y_pred", y_pred)):
+        if (labels != labels).any():  # NaN differs from itself
+            raise ValueError(f"{name} holds NaN; leave out the samples without a label.")
+    return int((y != y_pred).sum()), len(y)

@@ -1,0 +1,280 @@
+"""How much the members of a flock differ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+
+from covey._core import diversity as core
+from covey._validation import check_sample_weight
+from covey.fusers._predictions import as_predictions
+
+# How many of the members' numbers are worked on at once; bounds the memory that is needed.
+_BLOCK_SIZE = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """A formula of sums over samples."""
+
+    sums: str  # which ones: see `_block_sums`
+    formula: Callable
+    more_is_diverse: bool
+    pairwise: bool = True
+
+
+MEASURES = {
+    "q_statistic": _Measure("pairs", core.q_statistic, False),
+    "correlation": _Measure("pairs", core.correctness_correlation, False),
+    "disagreement": _Measure("pairs", core.disagreement, True),
+    "double_fault": _Measure("pairs", core.double_fault, False),
+    "interrater_kappa": _Measure("failures", core.interrater_kappa, False, pairwise=False),
+    "entropy": _Measure("failures", core.entropy, True, pairwise=False),
+    "kohavi_wolpert_variance": _Measure(
+        "failures", core.kohavi_wolpert_variance, True, pairwise=False
+    ),
+    "generalised_diversity": _Measure(
+        "failures", core.generalised_diversity, True, pairwise=False
+    ),
+    "coincident_failure_diversity": _Measure(
+        "failures", core.coincident_failure_diversity, True, pairwise=False
+    ),
+    "label_kappa": _Measure("labels", lambda sums: core.label_kappa(*sums), False),
+    "kl_divergence": _Measure("logs", core.symmetric_divergence, True),
+    "posterior_cross_correlation": _Measure("posteriors", np.asarray, False),
+    "posterior_correlation": _Measure("centred", core.posterior_correlation, False),
+}
+_OF_CORRECTNESS = ("pairs", "failures")
+_OF_PROBABILITIES = ("logs", "posteriors", "centred")
+
+
+@dataclass(frozen=True, eq=False)
+class Diversity:
+    """What `diversity` measured.
+
+    Attributes
+    ----------
+    values : dict of str to float
+        One number a measure; of measures between two members, the mean over all pairs.
+    matrices : dict of str to ndarray of shape (n_members, n_members)
+        The measures between two members, for every pair.
+    names : list of str
+        The members' names, in the order of the matrices.
+    """
+
+    values: dict
+    matrices: dict
+    names: list
+
+    def __getitem__(self, measure):
+        """The number of one measure."""
+        return self.values[measure]
+
+    def __str__(self):
+        width = max(map(len, self.values))
+        return "\n".join(
+            f"{name:<{width}}  {round(value, 4) + 0.0:8.4f}  "  # no minus before a zero
+            f"({'higher' if MEASURES[name].more_is_diverse else 'lower'} is more diverse)"
+            for name, value in self.values.items()
+        )
+
+
+def diversity(P, y=None, *, measures=None, sample_weight=None):
+    """How much members differ, by the measures in use.
+
+    Parameters
+    ----------
+    P : Predictions, array, data frame, mapping or list
+        Whatever `covey.fuse` takes. Every member must have spoken of every sample. Labels that
+        occur in ``y`` alone need `Predictions` that name all ``classes``.
+    y : array of shape (n_samples,), optional
+        True labels, for the measures of who is right and who is wrong.
+    measures : str or list of str, optional
+        Which ones, by the names below. By default all that ``P`` and ``y`` allow.
+    sample_weight : array of shape (n_samples,), optional
+        How much each sample counts.
+
+    Returns
+    -------
+    diversity : Diversity
+        ``values`` holds one number a measure, ``matrices`` those of all pairs.
+
+    Notes
+    -----
+    Of two members let a, b, c and d be the shares of samples on which both are right, only the
+    first, only the second, and neither. Of all K members let l be how many are right.
+
+    Measures of pairs that need ``y`` (Kuncheva and Whitaker, 2003):
+
+    - ``"q_statistic"``: (ad - bc) / (ad + bc); 0 for independent members, 1 at most.
+    - ``"correlation"``: rho, the correlation of being right.
+    - ``"disagreement"``: b + c.
+    - ``"double_fault"``: d.
+
+    Q and rho are 0/0 where a member is always right or always wrong. They then count as 1 for
+    two members that agree on every sample, as -1 for two that never do, else as 0.
+
+    Measures of the whole that need ``y``:
+
+    - ``"interrater_kappa"``: 1 - mean(l (K - l)) / (K (K - 1) p (1 - p)), where p is the mean
+      accuracy (Kuncheva and Whitaker's kappa). 1 if p is 0 or 1.
+    - ``"entropy"``: E, the mean of min(l, K - l) / (K - ceil(K / 2)).
+    - ``"kohavi_wolpert_variance"``: the mean of l (K - l) / K^2.
+    - ``"generalised_diversity"``: GD = 1 - p(2) / p(1), with the chances that one and that two
+      members drawn at random fail (Partridge and Krzanowski, 1997). 0 if none ever fails.
+    - ``"coincident_failure_diversity"``: CFD, the mean of l / (K - 1) over the samples on which
+      any member fails. 0 if none ever does.
+
+    Measures of pairs that need no ``y``:
+
+    - ``"label_kappa"``: Cohen's kappa of the labels that two members give, as drawn in
+      kappa-error diagrams (Margineantu and Dietterich, 1997). 1 if both give one and the same
+      label to all samples.
+
+    Measures of pairs that need probabilities, but no ``y`` (the first two after Audhkhasi,
+    Sethy, Ramabhadran and Narayanan, 2012):
+
+    - ``"kl_divergence"``: half of KL(first || second) + KL(second || first), in nats, averaged
+      over samples. A probability below 1e-12 counts as 1e-12, so that it is always finite.
+    - ``"posterior_cross_correlation"``: the mean of sum_c p_c q_c, the chance that two members
+      that draw a class from their posteriors draw the same.
+    - ``"posterior_correlation"``: the same about 1 / C for C classes, divided by the spreads:
+      the correlation of posteriors over all samples and classes, from -1 to 1. A member whose
+      posteriors are all even counts as 0, with another such member as 1.
+
+    Examples
+    --------
+    >>> from covey.inspection import diversity
+    >>> first, second, third = [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 1]
+    >>> found = diversity([first, second, third], y=[0, 0, 1, 1], measures="disagreement")
+    >>> found.matrices["disagreement"]
+    array([[0.  , 0.5 , 0.25],
+           [0.5 , 0.  , 0.75],
+           [0.25, 0.75, 0.  ]])
+    >>> print(found)
+    disagreement    0.5000  (higher is more diverse)
+    """
+    P = complete_predictions(P)
+    names = _chosen(measures, P, y)
+    if P.n_members < 2:
+        raise ValueError(
+            f"diversity compares members and needs two or more, but P holds {P.n_members}."
+        )
+    codes = None if y is None else P.encode(y)
+    weight = _checked_weight(sample_weight, P.n_samples)
+    sums = _summed(P, codes, weight, {MEASURES[name].sums for name in names})
+    values, matrices = {}, {}
+    for name in names:
+        measure = MEASURES[name]
+        found = measure.formula(sums[measure.sums])
+        if measure.pairwise:
+            matrices[name] = found
+            found = core.mean_of_pairs(found)
+        values[name] = found
+    return Diversity(values, matrices, P.names)
+
+
+def complete_predictions(P):
+    """Checked predictions of classes in which every member speaks of every sample."""
+    P = as_predictions(P)
+    if P.kind == "value":
+        raise ValueError("P holds values of a regression; give probabilities, scores or labels.")
+    if P.n_samples == 0:
+        raise ValueError("P speaks of no sample; give at least one.")
+    if P.available is not None and not P.available.all():
+        sample, member = np.argwhere(~P.available)[0]
+        raise ValueError(
+            f"P lacks what {P.names[member]!r} says of sample {sample}; leave out the samples, "
+            "or the members, with gaps: all must have spoken of the same."
+        )
+    return P
+
+
+def _chosen(measures, P, y):
+    """The names of the measures to take, each of them possible."""
+    if measures is None:
+        return [name for name in MEASURES if _obstacle(name, P, y) is None]
+    names = [measures] if isinstance(measures, str) else list(measures)
+    if not names:
+        raise ValueError("measures names none; leave it out for all of them.")
+    for name in names:
+        if not (isinstance(name, str) and name in MEASURES):
+            listed = ", ".join(repr(known) for known in MEASURES)
+            raise ValueError(f"measures must be of {listed}, got {name!r}.")
+        obstacle = _obstacle(name, P, y)
+        if obstacle is not None:
+            raise ValueError(obstacle)
+    return names
+
+
+def _obstacle(name, P, y):
+    """Why a measure cannot be taken, or None."""
+    sums = MEASURES[name].sums
+    if sums in _OF_CORRECTNESS and y is None:
+        return f"measure {name!r} asks who is right; give the true labels y."
+    if sums in _OF_PROBABILITIES and P.kind != "probability":
+        return (
+            f"measure {name!r} compares probabilities, but P is of kind {P.kind!r}; give "
+            "probabilities of shape (n_samples, n_members, n_classes)."
+        )
+    return None
+
+
+def _checked_weight(sample_weight, n_samples):
+    if sample_weight is not None and not isinstance(sample_weight, Real):
+        shape = np.shape(sample_weight)
+        if shape != (n_samples,):
+            raise ValueError(
+                f"sample_weight must hold one weight for each of the {n_samples} samples, "
+                f"got an array of shape {shape}."
+            )
+    weight = check_sample_weight(sample_weight, n_samples)
+    # Equal weights become ones: their sums are then whole numbers, and exact.
+    return weight / weight.max()
+
+
+def _summed(P, codes, weight, kinds):
+    """The sums that the measures are formulas of, over blocks of rows."""
+    total = weight.sum()
+    rows = max(1, _BLOCK_SIZE // (P.n_members * (P.n_classes if P.kind != "label" else 1)))
+    sums = {}
+    for start in range(0, P.n_samples, rows):
+        block = slice(start, start + rows)
+        part = _block_sums(
+            P.rows(block), None if codes is None else codes[block], weight[block], kinds
+        )
+        for kind, values in part.items():
+            if kind in sums:
+                for whole, more in zip(sums[kind], values, strict=True):
+                    whole += more
+            else:
+                sums[kind] = values
+    # What is a mean over samples is divided here; "pairs" and "labels" hold their own totals.
+    return {
+        kind: values if kind in ("pairs", "labels") else values[0] / total
+        for kind, values in sums.items()
+    }
+
+
+def _block_sums(P, codes, weight, kinds):
+    """For each kind of sums a list of arrays that add up over blocks."""
+    sums = {}
+    if kinds & {"pairs", "failures"}:
+        right = P.labels == codes[:, None]
+        if "pairs" in kinds:
+            sums["pairs"] = core.correctness_pairs(right, weight)
+        if "failures" in kinds:
+            sums["failures"] = [core.failure_weights(right, weight)]
+    if "labels" in kinds:
+        sums["labels"] = [
+            core.same_label_weights(P.labels, weight, P.n_classes),
+            core.label_weights(P.labels, weight, P.n_classes),
+        ]
+    if "logs" in kinds:
+        sums["logs"] = [core.posterior_log_products(P.values, weight)]
+    if "posteriors" in kinds:
+        sums["posteriors"] = [core.posterior_products(P.values, weight)]
+    if "centred" in kinds:
+        sums["centred"] = [core.posterior_products(P.values, weight, 1.0 / P.n_classes)]
+    return sums
