@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion bench-gap clean
+.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion bench-gap bench-selection clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -35,6 +35,10 @@ bench-accuracy: $(VENV)/.bench
 # How far a gate goes from equal weights towards the oracle.
 bench-gap: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/gap.py $(if $(QUICK),--quick)
+
+# Feature selectors on data with known answers.
+bench-selection: $(VENV)/.demo
+	$(ONE_THREAD) $(BIN)/python benchmarks/selection/run.py
 
 # DESlib needs a scikit-learn of its own.
 bench-fusion: $(VENV)/.demo $(DESLIB)/.installed

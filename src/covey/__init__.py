@@ -44,8 +44,21 @@ _HOMES = {
     "TrimmedMean": "covey.fusers",
     "fuse": "covey.fusers",
     "make_quarter_circle": "covey.datasets",
+    "SubsetSelector": "covey.selection",
+    "BiasVariance": "covey.inspection",
+    "Bound": "covey.inspection",
+    "Diversity": "covey.inspection",
+    "OracleInterval": "covey.inspection",
+    "bias_variance": "covey.inspection",
+    "c_bound": "covey.inspection",
+    "diversity": "covey.inspection",
+    "first_order_bound": "covey.inspection",
+    "held_out_bound": "covey.inspection",
+    "oracle_bounds": "covey.inspection",
+    "oracle_interval": "covey.inspection",
+    "tandem_bound": "covey.inspection",
 }
-_SUBPACKAGES = ("datasets", "fusers", "members")
+_SUBPACKAGES = ("datasets", "fusers", "inspection", "members", "selection")
 
 __all__ = ["__version__", *_HOMES]
 

@@ -25,8 +25,12 @@ def accuracy(x, y, w, lam, theta, b, m):
     return (w * (f == y)).sum() / m
 
 
-def algorithm_1(x, y, K, eta, thr, p_lambda, starts, uniforms, v=None, max_iter=10**6):
-    """Lines 1 to 23. ``v`` are the user's sample weights; yields (k, Theta, b, Lambda)."""
+def algorithm_1(x, y, K, eta, thr, p_lambda, starts, uniforms, v=None, max_iter=10**6, cost=0):
+    """Lines 1 to 23; yields (k, Theta, b, Lambda).
+
+    ``v`` are the user's sample weights, ``cost`` a penalty on the subset's size that the paper
+    has not.
+    """
     v = np.ones(len(x)) if v is None else v
     M, D, earlier = v.sum(), x.shape[1], []
     for k in range(K):
@@ -40,9 +44,10 @@ def algorithm_1(x, y, K, eta, thr, p_lambda, starts, uniforms, v=None, max_iter=
             theta_new, b_new = theta + eta * g, b + eta * gb
             g, gb = gradient(x, y, w, lam2, theta, b)
             theta_new2, b_new2 = theta + eta * g, b + eta * gb
-            a_old = accuracy(x, y, w, lam, theta, b, M)
-            a_new = accuracy(x, y, w, lam, theta_new, b_new, M)
+            a_old = accuracy(x, y, w, lam, theta, b, M) - cost * lam.sum() * w.sum() / M
+            a_new = accuracy(x, y, w, lam, theta_new, b_new, M) - cost * lam.sum() * w.sum() / M
             a_new2 = accuracy(x, y, w, lam2, theta_new2, b_new2, M)
+            a_new2 -= cost * lam2.sum() * w.sum() / M
             delta = max(a_new, a_new2) - a_old
             if delta < thr - 1e-13:  # rounding is no gain and no loss
                 break

@@ -66,21 +66,34 @@ def literal_run(X, y, ascent, eta, *, n_members, p_lambda, weight=None, run=0, s
 
     return list(
         algorithm_1(
-            X, y, n_members, eta, ascent.tol, p_lambda, starts, uniforms, weight, ascent.max_iter
+            X,
+            y,
+            n_members,
+            eta,
+            ascent.tol,
+            p_lambda,
+            starts,
+            uniforms,
+            weight,
+            ascent.max_iter,
+            ascent.subset_penalty,
         )
     )
 
 
 @pytest.mark.parametrize("p_lambda", [0.0, 0.01, 0.3])
 @pytest.mark.parametrize("n_classes", [2, 7])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_trainer_follows_the_printed_algorithm_step_by_step(p_lambda, n_classes, weighted):
+@pytest.mark.parametrize(("weighted", "penalty"), [(False, 0.0), (True, 0.0), (True, 0.002)])
+def test_trainer_follows_the_printed_algorithm_step_by_step(
+    p_lambda, n_classes, weighted, penalty
+):
     X, y = problem(n_classes)
+    printed = replaced(PRINTED, subset_penalty=penalty)
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X)) if weighted else None
     eta, n_members = 2e-3, 4
     passed_through = [[] for _ in range(n_members)]
     for k, *state in literal_run(
-        X, y, PRINTED, eta, n_members=n_members, p_lambda=p_lambda, weight=weight
+        X, y, printed, eta, n_members=n_members, p_lambda=p_lambda, weight=weight
     ):
         passed_through[k].append(state)
     subsets = {tuple(support) for states in passed_through for *_, support in states}
@@ -88,7 +101,7 @@ def test_trainer_follows_the_printed_algorithm_step_by_step(p_lambda, n_classes,
     for member, states in enumerate(passed_through):
         # Stopping the trainer after each number of steps shows every state it passes through.
         for n_steps, (theta, intercept, support) in enumerate(states, start=1):
-            ascent = replaced(PRINTED, learning_rate=eta, max_iter=n_steps)
+            ascent = replaced(printed, learning_rate=eta, max_iter=n_steps)
             grower = trainer(X, y, ascent, weight=weight, flip_probability=p_lambda)
             for earlier in passed_through[:member]:
                 last_theta, last_intercept, last_support = earlier[-1]
@@ -99,12 +112,12 @@ def test_trainer_follows_the_printed_algorithm_step_by_step(p_lambda, n_classes,
             np.testing.assert_allclose(grown.intercept[:, 0], intercept, rtol=0, atol=1e-10)
         # And it stops where the printed algorithm stops.
         grower = trainer(
-            X, y, replaced(PRINTED, learning_rate=eta), weight=weight, flip_probability=p_lambda
+            X, y, replaced(printed, learning_rate=eta), weight=weight, flip_probability=p_lambda
         )
         for earlier in passed_through[:member]:
             last_theta, last_intercept, last_support = earlier[-1]
             grower.see((last_theta * last_support)[:, None, :], last_intercept[:, None])
-        stopped_itself = len(states) < PRINTED.max_iter
+        stopped_itself = len(states) < printed.max_iter
         grown = grower.grow()
         assert grown.n_iter[0] == len(states) + stopped_itself
         # What it says of each step is what happened.

@@ -189,9 +189,7 @@ def test_same_seed_same_bits(iris):
     copy = pickle.loads(pickle.dumps(one))
     assert_array_equal(one.predict_proba(X), copy.predict_proba(X))
     plain = flock().fit(X.to_numpy(), y)
-    assert_array_equal(
-        one.predict_proba(X), plain.predict_proba(sparse.csr_array(X.to_numpy()))
-    )
+    assert_array_equal(one.predict_proba(X), plain.predict_proba(sparse.csr_array(X.to_numpy())))
 
 
 def test_units_of_x_do_not_matter(iris):
@@ -360,3 +358,14 @@ def test_train_and_test_rows_agree_on_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, random_state=0, stratify=y)
     assert SubsetEnsembleClassifier(random_state=0).fit(X, y).score(X_test, y_test) > 0.94
+
+
+def test_notebooks_show_the_flock(fitted, iris):
+    html = fitted._repr_html_()
+    assert html.count("<tr><td>") == fitted.n_estimators_
+    assert "petal" in html
+    assert fitted._flock_html() in fitted._repr_mimebundle_()["text/html"]
+    assert "the heaviest" not in flock()._repr_html_()
+    assert "3 members" in flock(fusion="product").fit(*iris)._repr_html_()
+    renamed = iris[0].set_axis(["<b>", "b", "c", "d"], axis=1)
+    assert "<b>" not in flock(effort="fast").fit(renamed, iris[1])._flock_html()

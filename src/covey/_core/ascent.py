@@ -57,6 +57,9 @@ class Ascent:
         Of "metropolis".
     fit_intercept : bool
         Whether each class has an intercept. It is never masked.
+    subset_penalty : float
+        What each feature of a subset costs, as a share of the weights: subsets are compared
+        by ``A / mean(w) - subset_penalty * size``. The paper has none.
     """
 
     learning_rate: Literal["auto", "constant"] | float
@@ -67,6 +70,7 @@ class Ascent:
     acceptance: Literal["greedy", "metropolis"]
     temperature: float
     fit_intercept: bool
+    subset_penalty: float = 0.0
 
     @property
     def keeps_best(self) -> bool:

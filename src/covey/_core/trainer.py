@@ -246,7 +246,7 @@ class StackTrainer:
         xp = self._xp
         slope, total = self._design.gradient(residual, runs)
         theta = state.theta + rate[:, None] * self._masked(slope, support)
-        if not to_host(xp.max(xp.abs(theta))) <= _LARGEST:
+        if not float(to_host(xp.max(xp.abs(theta)))) <= _LARGEST:
             raise DivergedError(self.n_grown + 1)
         intercept = state.intercept
         if self._ascent.fit_intercept:
@@ -278,6 +278,13 @@ class StackTrainer:
             logits, self._blocks, weight, self._workspace, "flipped residual"
         )
         return self._step(origin, support, residual, rate, runs, weight, "flipped")
+
+    def _score(self, state: _State, mean_weight: FloatArray) -> FloatArray:
+        """What subsets are compared by: the accuracy, less what the features cost."""
+        if not self._ascent.subset_penalty:
+            return state.accuracy
+        cost: FloatArray = self._ascent.subset_penalty * mean_weight * state.support.sum(axis=1)
+        return state.accuracy - cost
 
     def _takes_flip(
         self,
@@ -333,7 +340,7 @@ class StackTrainer:
             weight_sum,
             state.accuracy.copy(),
         )
-        best = state.accuracy.copy()
+        best = self._score(state, mean_weight).copy()
         waited = np.zeros(n_runs, dtype=np.int64)
         n_taken = np.zeros(n_runs, dtype=np.int64)
         recorder = _Recorder(n_runs)
@@ -344,7 +351,9 @@ class StackTrainer:
             plain = self._step(
                 state, state.support, residual, rates[active], active, weight, following
             )
-            highest = plain.accuracy.copy()
+            before = self._score(state, mean_weight[active])
+            unflipped = self._score(plain, mean_weight[active])
+            highest = unflipped.copy()
             flips = proposals.at(step, active)
             moving = np.flatnonzero(flips.any(axis=1))
             taken = np.zeros(len(active), dtype=bool)
@@ -353,10 +362,11 @@ class StackTrainer:
                 flipped = self._flipped(
                     state, moving, flips[moving], rates[runs], runs, weight[moving, :]
                 )
-                highest[moving] = np.maximum(plain.accuracy[moving], flipped.accuracy)
+                score = self._score(flipped, mean_weight[runs])
+                highest[moving] = np.maximum(unflipped[moving], score)
                 taken[moving] = self._takes_flip(
-                    flipped.accuracy,
-                    plain.accuracy[moving],
+                    score,
+                    unflipped[moving],
                     tie[runs],
                     mean_weight[runs],
                     step,
@@ -365,7 +375,7 @@ class StackTrainer:
                 _replace(plain, moving[taken[moving]], flipped, np.flatnonzero(taken[moving]))
 
             if ascent.patience is None:
-                stopped = highest - state.accuracy - ascent.tol < -tie[active]
+                stopped = highest - before - ascent.tol < -tie[active]
             else:
                 idle = highest - best[active] - ascent.tol <= tie[active]
                 waited[active] = np.where(idle, waited[active] + 1, 0)
@@ -395,8 +405,9 @@ class StackTrainer:
             recorder.add(state, objective, active, taken, step + 1)
             if ascent.keeps_best:
                 # The latest of equals is kept: its likelihood is higher.
-                kept = ~beats(best[active], state.accuracy, tie[active])
-                best[active] = np.maximum(best[active], state.accuracy)
+                score = self._score(state, mean_weight[active])
+                kept = ~beats(best[active], score, tie[active])
+                best[active] = np.maximum(best[active], score)
             else:
                 kept = np.ones(len(active), dtype=bool)
             self._keep(result, state, active, kept)
