@@ -26,6 +26,7 @@ test-oldest: $(OLDEST)/.test
 
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/inspection.py
 
 # All tables, or twelve of them with QUICK=1; goes on where it was interrupted.
 bench-accuracy: $(VENV)/.bench

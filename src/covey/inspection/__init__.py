@@ -1,6 +1,7 @@
 """Looks into models: what their errors are made of, and how their members differ."""
 
 from covey.inspection._bias_variance import BiasVariance, bias_variance
+from covey.inspection._bias_variance_displays import BiasVarianceDisplay, DartsDisplay
 from covey.inspection._bounds import (
     Bound,
     OracleInterval,
@@ -11,13 +12,29 @@ from covey.inspection._bounds import (
     oracle_interval,
     tandem_bound,
 )
+from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._diversity import Diversity, diversity
+from covey.inspection._flock_displays import (
+    DecisionRegionsDisplay,
+    ImportanceDisplay,
+    KappaErrorDisplay,
+    SizeDisplay,
+    TrainingHistoryDisplay,
+)
 
 __all__ = [
     "BiasVariance",
+    "BiasVarianceDisplay",
     "Bound",
+    "CoSelectionDisplay",
+    "DartsDisplay",
+    "DecisionRegionsDisplay",
     "Diversity",
+    "ImportanceDisplay",
+    "KappaErrorDisplay",
     "OracleInterval",
+    "SizeDisplay",
+    "TrainingHistoryDisplay",
     "bias_variance",
     "c_bound",
     "diversity",
