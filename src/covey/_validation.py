@@ -41,7 +41,7 @@ def check_choice(value, name, choices):
     return value
 
 
-def check_sample_weight(sample_weight, n_samples):
+def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights as a float64 array; None means ones.
 
     They must be finite and not negative, and not all of them zero.
@@ -73,7 +73,7 @@ def check_sample_weight(sample_weight, n_samples):
         raise ValueError("sample_weight is all zero; at least one row must have a weight above 0.")
     if not 1e-100 < weight.max() < 1e100:
         raise ValueError(
-            f"sample_weight has a largest entry of {weight.max():g}, beyond what sums of floats "
+            f"{name} has a largest entry of {weight.max():g}, beyond what sums of floats "
             "bear; divide it by a constant."
         )
     return weight

@@ -140,6 +140,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             ensure_all_finite=False,
         )
         check_all_finite(X, getattr(self, "feature_names_in_", None))
+        if hasattr(X, "tocsr") and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
         check_classification_targets(y)
         self._check_counts(X.shape[1])
         if self.prefit:
@@ -147,6 +150,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             shadows = np.empty((*masks.shape[:2], 0), dtype=bool)
         else:
             weight = check_sample_weight(sample_weight, len(y))
+            weight = weight / weight.max()
             masks, shadows, sizes = self._kept_by_resamples(X, y, weight)
         self._summarise(masks, shadows, sizes)
         return self
@@ -239,7 +243,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         )
         masks, sizes = [], np.zeros(n_features)
         for _ in range(int(recipe.n_estimators)):
-            grown = trainer.grow()
+            grown = recipe._not_diverged(trainer.grow)
             masks.append(grown.support)
             theta = grown.theta.astype(np.float64)
             contrast = np.abs(theta - theta.mean(axis=0)).mean(axis=(0, 1))

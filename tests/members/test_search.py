@@ -324,7 +324,20 @@ def test_bad_input_gets_one_sentence(iris):
     refused("cv must be an int, a splitter or a list of splits, got 'five'", X, y, cv="five")
     refused("cv holds no fold at all", X, y, cv=[])
     refused("No class has two rows", X.iloc[[0, 60, 120]], y.iloc[[0, 60, 120]])
-    refused("groups has 3 entries, but X has 150 rows", X, y, groups=[1, 2, 3])
+    refused("groups must hold one entry for each of the 150 rows", X, y, groups=[1, 2, 3])
+    refused("groups must hold numbers or strings", X, y, groups=[None] * 75 + ["a"] * 75)
+    refused(
+        "separates rows of one group",
+        X,
+        y,
+        groups=np.arange(150) // 2,
+        cv=StratifiedKFold(3, shuffle=True),
+    )
+    refused("holds out rows that it also trains on", X, y, cv=[(np.arange(150), np.arange(150))])
+    refused("cv must give pairs of rows", X, y, cv=(1, 2))
+    refused("names a row beyond", X, y, cv=[(np.arange(149), [1000])])
+    refused("at least one of each", X, y, cv=[(np.arange(149), [])])
+    refused("lets the ascent of member 1 diverge", X, y, learning_rate=1e200)
     refused("groups holds a single group", X, y, groups=np.ones(150))
     refused(
         r"groups leaves fold \d of 3 without class \S+ to train on", X, y, groups=np.array(y), cv=3
@@ -369,3 +382,82 @@ def test_notebooks_show_the_flock(fitted, iris):
     assert "3 members" in flock(fusion="product").fit(*iris)._repr_html_()
     renamed = iris[0].set_axis(["<b>", "b", "c", "d"], axis=1)
     assert "<b>" not in flock(effort="fast").fit(renamed, iris[1])._flock_html()
+
+
+# -- what floats cannot hold -----------------------------------------------------------------
+
+
+def test_a_candidate_that_is_no_number_decides_nothing():
+    X, y = make_quarter_circle(40, random_state=0)
+    with np.errstate(all="ignore"):
+        model = flock(scale_features=False).fit(X * 1e30, y)
+    assert np.isfinite(model.predict_proba(X * 1e30)).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+def test_sparse_columns_far_from_zero_are_known_apart(offset):
+    X, y = make_quarter_circle(40, random_state=0)
+    near = flock().fit(sparse.csr_array(X), y).cv_results_["log_loss"]
+    far = flock().fit(sparse.csr_array(X + offset), y).cv_results_["log_loss"]
+    assert_allclose(far, near, atol=0.03)
+
+
+def test_entries_stored_in_parts_are_one_entry():
+    X, y = make_quarter_circle(40, random_state=0)
+    whole = sparse.coo_array(X)
+    parts = sparse.csr_array(
+        (
+            np.repeat(whole.data / 2, 2),
+            np.repeat(whole.coords[1], 2),
+            np.searchsorted(np.repeat(whole.coords[0], 2), np.arange(81)),
+        ),
+        shape=X.shape,
+    )
+    assert not parts.has_canonical_format
+    one, other = flock().fit(sparse.csr_array(X), y), flock().fit(parts, y)
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e155, 1e-155, 1e100])
+def test_wide_and_narrow_columns_spoil_nothing(factor):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[:, 3] *= factor
+    model = flock().fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.predict_proba(100 * X)).all()
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e45])
+def test_only_ratios_of_weights_decide(size):
+    X, y = make_quarter_circle(60, random_state=0)
+    plain = flock(alpha=1e-2).fit(X, y)
+    scaled = flock(alpha=1e-2).fit(X, y, sample_weight=np.full(len(y), size))
+    assert_allclose(plain.predict_proba(X), scaled.predict_proba(X), atol=1e-8)
+    with pytest.raises(ValueError, match="class_weight times sample_weight"):
+        flock(class_weight={0: 1e-300, 1: 1e-300}).fit(X, y)
+
+
+def test_nothing_of_an_earlier_search_is_left():
+    X, y = make_quarter_circle(40, random_state=0)
+    model = flock().fit(X, y).set_params(fusion="product", n_estimators=9).fit(X, y)
+    assert not {"group_of_", "group_weights_", "cv_results_"} & set(vars(model))
+    assert "9 members" in model._repr_html_()
+
+
+def test_a_gate_reports_whom_it_asks():
+    X, y = make_quarter_circle(60, random_state=0)
+    model = flock(fusion=Gate()).fit(X, y)
+    assert_allclose(model._member_shares, model.explain_fusion(X).mean(axis=0), rtol=1e-10)
+
+
+def test_feature_groups_stay_whole():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, 6))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0
+    model = flock(feature_groups=[[0, 4], [1, 5]], flip_probability=0.3, subset_penalty=0.01)
+    support = model.fit(X, y).support_
+    assert_array_equal(support[:, 0], support[:, 4])
+    assert_array_equal(support[:, 1], support[:, 5])

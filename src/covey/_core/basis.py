@@ -19,6 +19,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+_LARGEST = 1e200
+
 
 def quantile_knots(column: FloatArray, weight: FloatArray, n_ramps: int) -> FloatArray:
     """Values of a column at evenly spaced quantiles, its least and its greatest included.
@@ -88,7 +90,13 @@ class Basis:
     def ramps(cls, columns: FloatArray, weight: FloatArray, n_ramps: int) -> Basis:
         """Features, and ramps between the quantiles of columns (D, n) of three values or more."""
         knots = [quantile_knots(column, weight, n_ramps) for column in columns]
-        knots = [found if len(found) > 2 else found[:0] for found in knots]
+        with np.errstate(over="ignore", divide="ignore"):
+            # A ramp steeper than floats can be is none.
+            rises = [np.isfinite(1.0 / np.diff(found)).all() for found in knots]
+        knots = [
+            found if len(found) > 2 and finite else found[:0]
+            for found, finite in zip(knots, rises, strict=True)
+        ]
         of = np.repeat(np.arange(len(columns)), [max(0, len(found) - 1) for found in knots])
         nothing = np.empty(0)
         plain = cls.plain(len(columns))
@@ -147,6 +155,7 @@ class Basis:
         """The columns (n_columns, n) of features (D, n)."""
         if self.is_plain:
             return columns
+        columns = np.asarray(columns, dtype=np.float64)
         expanded = columns[self.feature]
         ramps = np.flatnonzero(~np.isnan(self.low))
         rise = 1.0 / (self.high[ramps] - self.low[ramps])
@@ -156,7 +165,10 @@ class Basis:
         pairs = np.flatnonzero(self.partner >= 0)
         if len(pairs):
             centred = columns - self.center[:, None]
-            expanded[pairs] = centred[self.feature[pairs]] * centred[self.partner[pairs]]
+            with np.errstate(over="ignore"):
+                products = centred[self.feature[pairs]] * centred[self.partner[pairs]]
+            # Far beyond all that was seen; but infinities have no difference.
+            expanded[pairs] = np.clip(products, -_LARGEST, _LARGEST)
         return expanded
 
     def rows(self, X: Any) -> Any:

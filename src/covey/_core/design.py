@@ -21,6 +21,9 @@ from covey._core.arrays import Array, namespace_of
 # Columns whose moments are taken together: bounds the memory that this needs.
 _FEATURES_AT_ONCE = 64
 
+# How many deviations a mean may be from zero for single precision to know one from the other.
+_FARTHEST = 1e3
+
 
 class Design:
     """Products with a (row-scaled, never copied) matrix for a stack of runs.
@@ -48,8 +51,19 @@ class Design:
         self.n_features: int = n_features
 
     def in_single_precision(self) -> Design:
-        """A copy of half the size, for work whose result is compared and not kept."""
+        """A copy of half the size, for work whose result is compared and not kept.
+
+        Where columns lie so far from zero that centring would lose what they say, the design
+        itself.
+        """
         xp = self.xp
+        if self._sparse and self._center is not None and self._scale is not None:
+            # Scaled first: single precision has a smaller range.
+            center = self._center / self._scale
+            if self._scale.shape[0] > 1 or np.abs(center).max(initial=0.0) > _FARTHEST:
+                return self
+            columns = self._columns.multiply(1.0 / self._scale[0]).tocsc()
+            return Design(columns.astype(np.float32), center.astype(np.float32))
 
         def single(array: Array | None) -> Array | None:
             return None if array is None else xp.astype(array, xp.float32)

@@ -37,11 +37,12 @@ def greedy_selection(
     weights : ndarray of shape (M,)
         Shares of the picks; sum to one.
     """
-    library = np.maximum(true, _FLOOR)
+    # A candidate that says nothing of a row is as wrong there as one can be.
+    library = np.fmax(true, _FLOOR)
     share = weight / weight.sum()
     counts = np.zeros(len(library))
     total = np.zeros(library.shape[1])
-    best, best_counts = np.inf, counts
+    best, best_counts = np.inf, counts.copy()
     allowed = np.ones(len(library), dtype=bool)
     for pick in range(n_picks):
         losses = np.full(len(library), np.inf)

@@ -161,6 +161,10 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             ensure_all_finite=False,
         )
         check_all_finite(X, getattr(self, "feature_names_in_", None))
+        if hasattr(X, "tocsr") and not X.has_canonical_format:
+            # An entry may be stored in parts; their squares are not its square.
+            X = X.copy()
+            X.sum_duplicates()
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if continued and not np.array_equal(classes, self.classes_):
@@ -171,6 +175,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         weight = check_sample_weight(sample_weight, len(codes))
         if self.class_weight is not None:
             weight = weight * self._class_weights(classes, y, weight)[codes]
+            if weight.any():
+                check_sample_weight(weight, len(codes), "class_weight times sample_weight")
         weighted = np.unique(codes[weight > 0])
         if len(weighted) < 2:
             counted = (

@@ -3,7 +3,7 @@
 import warnings
 
 import numpy as np
-from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold
 
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number
@@ -42,8 +42,8 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
     """
     cv = 5 if cv is None else cv
     whole_number = isinstance(cv, int | np.integer)
-    if groups is not None and len(groups) != len(codes):
-        raise ValueError(f"groups has {len(groups)} entries, but X has {len(codes)} rows.")
+    if groups is not None:
+        groups = check_groups(groups, len(codes))
     if whole_number and groups is None:
         return _drawn_folds(int(cv), codes, weight, classes, seed, n_repeats)
     if whole_number:
@@ -54,13 +54,13 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
             min(int(cv), n_groups), shuffle=True, random_state=seed % (2**32)
         )
     else:
-        splitter = check_cv(cv, codes, classifier=True)
+        splitter = cv if hasattr(cv, "split") else None
     with warnings.catch_warnings():
         # What a small class means is checked below.
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
+        splits = cv if splitter is None else splitter.split(X, classes[codes], groups)
         folds = [
-            (np.asarray(train), np.asarray(test))
-            for train, test in splitter.split(X, classes[codes], groups)
+            _checked_fold(fold, number, len(codes)) for number, fold in enumerate(splits, start=1)
         ]
     present = np.unique(codes[weight > 0])
     for number, (train, test) in enumerate(folds, start=1):
@@ -69,14 +69,58 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
             cause = "groups" if groups is not None else "cv"
             raise ValueError(
                 f"{cause} leaves fold {number} of {len(folds)} without class "
-                f"{classes[absent[0]]!r} to train on; use fewer folds, or "
+                f"{classes[absent[:1]].tolist()[0]!r} to train on; use fewer folds, or "
                 f"{'groups that share it' if groups is not None else 'a stratified splitter'}."
+            )
+        if groups is not None and len(np.intersect1d(groups[train], groups[test])):
+            raise ValueError(
+                f"cv separates rows of one group in fold {number}; use a splitter that reads "
+                "groups, such as GroupKFold, or a number of folds."
             )
         if not weight[test].any():
             raise ValueError(f"Fold {number} of cv holds out no row that has a weight above 0.")
     if not folds:
-        raise ValueError("cv holds no fold at all.")
+        raise ValueError("cv holds no fold at all (a generator can be used only once).")
     return folds
+
+
+def check_groups(groups, n_samples):
+    """Groups as numbers, one a row."""
+    groups = np.asarray(groups)
+    if groups.ndim != 1 or len(groups) != n_samples:
+        raise ValueError(
+            f"groups must hold one entry for each of the {n_samples} rows of X, got an array of "
+            f"shape {groups.shape}."
+        )
+    try:
+        return np.unique(groups, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("groups must hold numbers or strings, not both and not None.") from None
+
+
+def _checked_fold(fold, number, n_samples):
+    """One pair of row numbers that cv gave."""
+    try:
+        train, test = (np.asarray(rows) for rows in fold)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"cv must give pairs of rows to train on and rows to hold out, but entry {number} is "
+            f"{fold!r}."
+        ) from None
+    rows = []
+    for part in (train, test):
+        part = np.flatnonzero(part) if part.dtype == bool else part
+        if part.ndim != 1 or not len(part) or not np.issubdtype(part.dtype, np.integer):
+            raise ValueError(
+                f"Fold {number} of cv must hold row numbers to train on and to hold out, at least "
+                "one of each."
+            )
+        if part.min() < -n_samples or part.max() >= n_samples:
+            raise ValueError(f"Fold {number} of cv names a row beyond the {n_samples} of X.")
+        rows.append(part % n_samples)
+    if len(np.intersect1d(*rows)):
+        raise ValueError(f"Fold {number} of cv holds out rows that it also trains on.")
+    return tuple(rows)
 
 
 def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
@@ -89,7 +133,7 @@ def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
         )
     alone = np.flatnonzero(counts == 1)
     if len(alone):
-        listed = ", ".join(repr(classes[code]) for code in alone[:5].tolist())
+        listed = ", ".join(repr(label) for label in classes[alone[:5]].tolist())
         warnings.warn(
             f"Class {listed} has one row, which no fold can hold out: it is trained on in every "
             "fold, and how well it is told apart is not known.",

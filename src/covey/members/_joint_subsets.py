@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
@@ -110,7 +111,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         features that help by chance only are dropped, which is what `SubsetSelector` is after.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
         Columns that flip together, by name or number: the one-hot columns of one variable.
-        Columns in no group flip alone.
+        Columns in no group flip alone. With groups a search makes no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
     fit_intercept : bool, default=True
@@ -168,8 +169,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
         fitted alone: iterations of the optimiser.)
     history_ : list of dict
         For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
-        ``accepted_flip`` at its start (entry 0) and after each step. Empty for a member that a
-        search fitted alone.
+        ``accepted_flip`` at its start (entry 0) and after each step: before the gate refined
+        it, and with sizes in columns of its basis. Empty for a member that a search fitted
+        alone.
     basis_ : Basis
         The columns that members see.
     group_of_ : ndarray of shape (n_estimators_,)
@@ -181,7 +183,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
         ``log_loss`` on rows held out, and the ``weight`` they were given.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
-        columns over classes and members (as much as each is asked); sums to one.
+        columns over classes and members (as much as each is asked); sums to one. What a gate
+        looks at to ask them is not counted.
         scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
         ``importance_getter="feature_importances_"``.
     estimators_ : list of LinearMember
@@ -488,10 +491,11 @@ class SubsetEnsembleClassifier(GrownClassifier):
             "scale_": self.scale_,
         }
 
-    def _grow_one(self, trainer):
+    def _not_diverged(self, function, *args, **kwargs):
+        """What the function gives, or one sentence if the ascent leaves the finite numbers."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                grown = trainer.grow()
+                return function(*args, **kwargs)
         except DivergedError as error:
             if isinstance(self.learning_rate, str):
                 raise ValueError(
@@ -502,6 +506,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 f"learning_rate={self.learning_rate!r} lets the ascent of member {error.member} "
                 "diverge; use learning_rate='auto' or a smaller number."
             ) from None
+
+    def _grow_one(self, trainer):
+        grown = self._not_diverged(trainer.grow)
         history = grown.history[0]
         uniform = -np.log(len(self.classes_)) * float(grown.weight_sum[0])
         return _Grown(
@@ -525,17 +532,21 @@ class SubsetEnsembleClassifier(GrownClassifier):
                 f"{seconds:.2f} s"
             )
 
+    def _check_coefficients(self, coef, basis):
+        overflown = ~np.isfinite(coef).all(axis=(0, 1))
+        if overflown.any():
+            column = int(basis.feature[np.argmax(overflown)])
+            raise ValueError(
+                f"Column {self._column_name(column)} varies too little for its "
+                "coefficient to be a number; multiply it by a constant, or drop it."
+            )
+
     def _attributes(self, n_members):
         """The fitted attributes of the first members, in the units of X."""
         members = self._grown[:n_members]
         coef = np.stack([member.theta for member in members]) / self.scale_
         intercept = np.stack([member.intercept for member in members]) - coef @ self.mean_
-        overflown = ~np.isfinite(coef).all(axis=(0, 1))
-        if overflown.any():
-            raise ValueError(
-                f"Column {self._column_name(int(np.argmax(overflown)))} varies too little for its "
-                "coefficient to be a number; multiply it by a constant, or drop it."
-            )
+        self._check_coefficients(coef, Basis.plain(coef.shape[2]))
         return {
             "n_estimators_": len(members),
             "coef_": coef,
@@ -556,6 +567,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
     # -- search ----------------------------------------------------------------------------
 
     def _search(self, X, codes, weight, groups, context):
+        for name in ("group_of_", "group_weights_", "cv_results_"):
+            # Of an earlier fit, perhaps one that searched.
+            self.__dict__.pop(name, None)
         if not self._searches():
             if groups is not None:
                 raise ValueError(
@@ -576,6 +590,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             scale=self.scale_,
             usable=self._usable,
             unit_of_feature=self._units(),
+            grouped=self.feature_groups is not None,
             centred=bool(self.scale_features and self.fit_intercept),
             scaled=bool(self.scale_features),
             ascent=self._ascent(),
@@ -597,11 +612,10 @@ class SubsetEnsembleClassifier(GrownClassifier):
             )
         started = time.perf_counter()
 
+        @contextmanager
         def on_family(family):
-            context.subcontext(task_name="candidates").call_on_fit_task_begin(
+            task = context.subcontext(task_name="candidates").call_on_fit_task_begin(
                 estimator=self
-            ).call_on_fit_task_end(
-                estimator=self, X=X, y=None, metadata={}, reconstruction_attributes=lambda: None
             )
             if self.verbose:
                 print(
@@ -609,14 +623,21 @@ class SubsetEnsembleClassifier(GrownClassifier):
                     f"{len(family.alphas)} candidates of {family.n_members} members on "
                     f"{family.basis}"
                 )
+            yield
+            # A search that is stopped half-way has chosen nothing: it goes on.
+            task.call_on_fit_task_end(
+                estimator=self, X=X, y=None, metadata={}, reconstruction_attributes=lambda: None
+            )
 
-        flock = search.run(
+        flock = self._not_diverged(
+            search.run,
             families(self.effort, int(self.n_estimators), self.alpha, search.bases, weight.sum()),
             folds,
             n_restarts=2 if best else 1,
             fit_intercept=bool(self.fit_intercept),
             on_family=on_family,
         )
+        self._check_coefficients(flock.coef, flock.basis)
         self.n_estimators_ = len(flock.coef)
         self.coef_, self.intercept_, self.support_ = flock.coef, flock.intercept, flock.support
         self.basis_ = flock.basis
@@ -654,6 +675,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
         for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
         self._keep_first(len(self._grown))
+        importance = fuser.importance(self._predictions(X), X)
+        self._member_shares = sample_weight @ importance / sample_weight.sum()
 
     # -- fuse ------------------------------------------------------------------------------
 

@@ -32,6 +32,9 @@ _MAX_ITER = 50
 _MAX_STEPS = 30
 # A member that is asked less than this, over all training rows, is not missed.
 _LEAST_IMPORTANCE = 0.005
+# Columns that vary more than this are of no use: their squares are no numbers. And ramps and
+# products that vary less than its inverse: their coefficients are none.
+_LARGEST = 1e150
 
 
 def families(effort, n_members, alpha, bases, n_rows):
@@ -77,7 +80,7 @@ def families(effort, n_members, alpha, bases, n_rows):
             gated("ramps", "features", middle, high, times=3),
             gated("products", richest, middle, high),
         ]
-    return [family for family in wanted if family.basis in bases]
+    return list(dict.fromkeys(family for family in wanted if family.basis in bases))
 
 
 @dataclass
@@ -110,6 +113,8 @@ class FlockSearch:
     usable : ndarray of shape (D,), bool
     unit_of_feature : ndarray of shape (D,)
         Which features flip together; -1: never.
+    grouped : bool
+        Whether some do: then there are no products.
     centred : bool
         Whether columns are centred, and scaled only if ``scaled``.
     scaled : bool
@@ -129,6 +134,7 @@ class FlockSearch:
         scale,
         usable,
         unit_of_feature,
+        grouped,
         centred,
         scaled,
         ascent,
@@ -139,10 +145,12 @@ class FlockSearch:
         self._sparse = hasattr(X, "tocsr")
         self._X = X[self._order]
         self._codes = codes[self._order]
-        self._weight = weight[self._order]
+        # Only their ratios matter; single precision has a smaller range.
+        self._weight = weight[self._order] / weight.max()
         self._classes = classes
         self._mean, self._scale, self._usable = mean, scale, usable
         self._unit_of_feature = unit_of_feature
+        self._grouped = grouped
         self._centred, self._scaled = centred, scaled
         self._ascent = replace(ascent, max_iter=min(ascent.max_iter, _MAX_STEPS))
         self._flip_probability = flip_probability
@@ -170,7 +178,9 @@ class FlockSearch:
         ramps = Basis.ramps(columns, self._weight, _N_RAMPS)
         if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
             self._add("ramps", ramps, columns)
-        if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY:
+        # A product belongs to two features, which may be of two groups: it could not flip
+        # with either.
+        if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY and not self._grouped:
             self._add("products", Basis.products(columns, self._mean), columns)
 
     def _add(self, name, basis, columns):
@@ -180,7 +190,11 @@ class FlockSearch:
         usable[: basis.n_features] = self._usable
         paired = basis.partner >= 0
         usable[paired] &= self._usable[basis.partner[paired]]
-        mean = mean if self._centred else np.zeros_like(mean)
+        finite = np.isfinite(mean) & np.isfinite(deviation) & (deviation < _LARGEST)
+        usable &= finite
+        usable[basis.n_features :] &= deviation[basis.n_features :] > 1.0 / _LARGEST
+        mean = np.where(finite & self._centred, mean, 0.0)
+        deviation = np.where(finite, deviation, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0) if self._scaled else np.ones(len(mean))
         self._bases[name], self._moments[name] = basis, (mean, scale, usable)
         standardised = (expanded - mean[:, None]) / scale[:, None]
@@ -223,7 +237,7 @@ class FlockSearch:
         n_restarts : int
         fit_intercept : bool
         on_family : callable
-            Called before each family; says whether to go on.
+            Gives the context in which a family is cross-fitted.
 
         Returns
         -------
@@ -246,13 +260,13 @@ class FlockSearch:
         for family in families:
             candidates += [(family, alpha) for alpha in family.alphas]
             if parts:
-                on_family(family)
-                true.append(fits.held_out(family))
+                with on_family(family):
+                    true.append(fits.held_out(family))
         if parts:
             rows = np.concatenate([test for _, test in parts])
             library, weight = np.concatenate(true), self._weight[rows]
             shares = greedy_selection(library, weight)
-            losses = -np.log(np.maximum(library, 1e-6)) @ weight / weight.sum()
+            losses = -np.log(np.fmax(library, 1e-6)) @ weight / weight.sum()
         else:
             shares, losses = np.ones(1), np.full(1, np.nan)
         groups = []
@@ -298,12 +312,12 @@ class FlockSearch:
         for _, group in groups:
             name, gate_name = group.family.basis, group.family.gate
             mean, scale, usable = self._moments[name]
-            natural = group.theta / scale
+            natural = group.theta * usable / scale
             coef.append(on_union(natural, name))
             intercept.append(group.intercept - natural @ mean)
             columns.append(on_union(group.support & usable, name))
-            mean, scale, _ = self._moments[gate_name]
-            natural = group.gate / scale
+            mean, scale, usable = self._moments[gate_name]
+            natural = group.gate * usable / scale
             gate.append(on_union(natural, gate_name))
             gate_intercept.append(group.gate_intercept - natural @ mean)
             grown = group.grown or [(group.n_iter, None)]
