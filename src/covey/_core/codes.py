@@ -1,0 +1,375 @@
+"""Code books, the classes as words of bits, and how words are read back.
+
+A book is an int8 array of shape (C, B): one row a class, one column a question to a two-class
+learner. An entry of 1 or -1 says on which side of the question the class stands, 0 that its
+samples are left out of it. Two classes lie as many bits apart as there are columns with one of
+them at 1 and the other at -1: a 0 tells nothing. Of a column and its complement, which ask the
+same, books made here hold the one with -1 in the first row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.random import Purpose, UniformRows
+
+FloatArray = npt.NDArray[np.float64]
+Book = npt.NDArray[np.int8]
+BoolArray = npt.NDArray[np.bool_]
+
+# No bit counts as surer than this, wherever its logarithm is taken.
+SUREST = 1.0 - 1e-4
+
+# Up to so many columns are listed, to draw from or to try every one of them.
+_FEW_COLUMNS = 1024
+# The search: how often it starts again from a kicked book, and how many distances it may compute.
+_KICKS = 30
+_MOST_WORK = 30_000_000
+_WORK_OF_A_STEP = 2_000  # so much time passes with none computed
+_MOST_AT_ONCE = 4_000_000
+
+# What the scale of `class_probabilities` is looked for in, and how finely.
+_SCALES = np.concatenate([[1e-5], np.geomspace(0.1, 500.0, 12)])
+_HALVINGS = 30
+_ROWS_AT_ONCE = 512  # what is computed again and again stays in the cache
+
+# Classes as near as this to the nearest, of the way to the farthest, are as near: at the least
+# scale their probabilities still differ by more than rounding.
+_TIE = 1e-9
+
+
+# -- books ---------------------------------------------------------------------------------------
+
+
+def most_bits(n_classes: int) -> int:
+    """How many columns differ from each other, from each other's complements and a constant."""
+    return int(2 ** (n_classes - 1)) - 1
+
+
+def fewest_bits(n_classes: int) -> int:
+    """How many bits give every class a word of its own: log2(C), rounded up."""
+    return (n_classes - 1).bit_length()
+
+
+def one_versus_all(n_classes: int) -> Book:
+    """Each class against all others; a single column for two classes."""
+    book = np.full((n_classes, n_classes), -1, dtype=np.int8)
+    np.fill_diagonal(book, 1)
+    return book if n_classes > 2 else book[:, 1:]
+
+
+def one_versus_one(n_classes: int) -> Book:
+    """Each class against each other one, the rest left out: C (C - 1) / 2 columns."""
+    first, second = np.triu_indices(n_classes, 1)
+    book = np.zeros((n_classes, len(first)), dtype=np.int8)
+    book[first, np.arange(len(first))] = -1
+    book[second, np.arange(len(first))] = 1
+    return book
+
+
+def exhaustive(n_classes: int) -> Book:
+    """All 2^(C-1) - 1 columns that differ from each other and from their complements.
+
+    Any two classes lie 2^(C-2) bits apart.
+    """
+    numbers = np.arange(1, most_bits(n_classes) + 1)
+    rest = (numbers >> np.arange(n_classes - 1)[::-1, None]) & 1
+    return _signs(np.concatenate([np.zeros((1, len(numbers)), dtype=np.int64), rest]) > 0)
+
+
+def random_code(n_classes: int, n_bits: int, seed: int) -> Book:
+    """A random book without repeated, constant or complementary columns or repeated rows.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_bits : int
+        From log2(C) to 2^(C-1) - 1.
+    seed : int
+    """
+    _check_bits(n_classes, n_bits)
+    attempt = 0
+    while True:
+        ones = _drawn(n_classes, n_bits, seed, attempt)
+        ones ^= ones[0]
+        words = {row.tobytes() for row in ones}
+        columns = {column.tobytes() for column in ones.T if column.any()}
+        if len(words) == n_classes and len(columns) == n_bits:
+            return _signs(ones)
+        attempt += 1
+
+
+def max_distance_code(n_classes: int, n_bits: int, seed: int) -> Book:
+    """A searched book whose two nearest rows lie as far apart as could be found.
+
+    Under the column rules of `random_code`, from which it starts. Column by column it takes the
+    replacement that best parts the pairs of classes, a pair counting four times as much for
+    each bit that it is nearer; where no replacement helps, a few columns are drawn anew. It
+    ends after a fixed amount of work, or when the sum of all distances, at most n_bits
+    floor(C / 2) ceil(C / 2) (Plotkin), allows no larger minimum.
+
+    Parameters
+    ----------
+    n_classes : int
+    n_bits : int
+        From log2(C) to 2^(C-1) - 1; the latter is the exhaustive code.
+    seed : int
+        The book is a function of it.
+    """
+    _check_bits(n_classes, n_bits)
+    if n_bits == most_bits(n_classes):
+        return exhaustive(n_classes)
+    pairs = np.triu_indices(n_classes, 1)
+    n_pairs = len(pairs[0])
+    bound = n_bits * (n_classes // 2) * (n_classes - n_classes // 2) // n_pairs
+    # What a pair at distance 0 to n_bits adds to what is made small.
+    nearness = np.exp2(np.clip(2.0 * (bound - np.arange(n_bits + 1)), -600.0, 600.0))
+    every = exhaustive(n_classes).T > 0 if most_bits(n_classes) <= _FEW_COLUMNS else None
+    best = random_code(n_classes, n_bits, seed).T > 0
+    best_distance = _parted(best, pairs).sum(axis=0)
+    left = _MOST_WORK
+    for kick in range(_KICKS):
+        columns = best.copy()
+        if kick:
+            _kick(columns, seed, kick)
+        left -= _descend(columns, pairs, nearness, every, seed, kick, left)
+        distance = _parted(columns, pairs).sum(axis=0)
+        gain = int(distance.min()) - int(best_distance.min())
+        nearer = nearness[best_distance].sum() - nearness[distance].sum()
+        if gain > 0 or (gain == 0 and nearer > 0):
+            best, best_distance = columns, distance
+        if best_distance.min() >= bound or left <= 0:
+            break
+    return _signs(best.T)
+
+
+def pair_distances(book: Book) -> npt.NDArray[np.int64]:
+    """Distances (C, C) of the rows, in bits."""
+    ones, minus = (book == 1).astype(np.int64), (book == -1).astype(np.int64)
+    opposed: npt.NDArray[np.int64] = ones @ minus.T
+    return opposed + opposed.T
+
+
+def min_distance(book: Book) -> int:
+    """How many bits the two nearest rows lie apart.
+
+    By Hamming's rule, (d - 1) // 2 wrong bits cannot change the class.
+    """
+    return int(pair_distances(book)[np.triu_indices(len(book), 1)].min())
+
+
+def _check_bits(n_classes: int, n_bits: int) -> None:
+    fewest, most = fewest_bits(n_classes), most_bits(n_classes)
+    if not fewest <= n_bits <= most:
+        raise ValueError(
+            f"n_bits={n_bits} makes no code of {n_classes} classes; give {fewest} to {most}."
+        )
+
+
+def _signs(ones: BoolArray) -> Book:
+    return np.where(ones, 1, -1).astype(np.int8)
+
+
+def _drawn(n_classes: int, n_bits: int, seed: int, attempt: int) -> BoolArray:
+    """Random bits (C, B); by distinct rows or columns where chance alone would repeat them."""
+    draw = UniformRows(seed, Purpose.START, attempt, 0, 1)
+    if n_bits <= min(2 * fewest_bits(n_classes), 20):
+        words = np.argsort(draw.read(0, 2**n_bits)[:, 0], kind="stable")[:n_classes]
+        return ((words[:, None] >> np.arange(n_bits)) & 1) > 0
+    most = most_bits(n_classes)
+    if most <= _FEW_COLUMNS:
+        numbers = 1 + np.argsort(draw.read(0, most)[:, 0], kind="stable")[:n_bits]
+        return ((numbers >> np.arange(n_classes)[:, None]) & 1) > 0
+    ones: BoolArray = draw.read(0, n_classes * n_bits).reshape(n_classes, n_bits) < 0.5
+    return ones
+
+
+# The search holds books as columns (B, C) of truth values, the first class at False.
+
+
+def _parted(columns: BoolArray, pairs: tuple[npt.NDArray[np.intp], ...]) -> BoolArray:
+    """Which pairs of classes (B, pairs) a column sets apart."""
+    parted: BoolArray = columns[:, pairs[0]] != columns[:, pairs[1]]
+    return parted
+
+
+def _kick(columns: BoolArray, seed: int, kick: int) -> None:
+    """Draw a fifth of the columns anew, in place, where that repeats none."""
+    n_bits, n_classes = columns.shape
+    draws = UniformRows(seed, Purpose.START, kick, 1, n_classes).read(0, n_bits)
+    which = np.argsort(UniformRows(seed, Purpose.START, kick, 2, 1).read(0, n_bits)[:, 0])
+    for position in which[: 1 + n_bits // 5]:
+        new = draws[position] < 0.5
+        new ^= new[0]
+        if new.any() and not (columns == new).all(axis=1).any():
+            columns[position] = new
+
+
+def _descend(
+    columns: BoolArray,
+    pairs: tuple[npt.NDArray[np.intp], ...],
+    nearness: FloatArray,
+    every: BoolArray | None,
+    seed: int,
+    kick: int,
+    budget: int,
+) -> int:
+    """Replace columns, in place, until none can be replaced for the better; the work done."""
+    n_bits, n_classes = columns.shape
+    n_pairs = len(pairs[0])
+    parted = _parted(columns, pairs)
+    distance = parted.sum(axis=0)
+    energy = float(nearness[distance].sum())
+    every_parted = None if every is None else _parted(every, pairs)
+    draws = UniformRows(seed, Purpose.START, kick, 3, n_classes)
+    width = max(1, min(2 * n_classes, _MOST_AT_ONCE // n_pairs))
+    work = unchanged = step = 0
+    while unchanged < n_bits and work < budget:
+        position = step % n_bits
+        if every is None or every_parted is None:
+            # Neighbours of this column by one class, and columns from anywhere.
+            flips = np.eye(n_classes, dtype=bool)[(step + np.arange(width // 2)) % n_classes]
+            strangers = draws.read(step * width, width - width // 2) < 0.5
+            tried = np.concatenate([columns[position] ^ flips, strangers])
+            tried ^= tried[:, :1]
+            tried_parted = _parted(tried, pairs)
+        else:
+            tried, tried_parted = every, every_parted
+        without = distance - parted[position]
+        energies = nearness[without + tried_parted].sum(axis=1)
+        work += tried_parted.size + _WORK_OF_A_STEP
+        step += 1
+        unchanged += 1
+        taken = {column.tobytes() for column in columns}
+        for candidate in np.argsort(energies, kind="stable"):
+            # Rounding must not make two equal books look like a gain, again and again.
+            if energies[candidate] >= energy * (1.0 - 1e-9):
+                break
+            if tried[candidate].any() and tried[candidate].tobytes() not in taken:
+                columns[position], parted[position] = tried[candidate], tried_parted[candidate]
+                distance = without + parted[position]
+                energy = float(energies[candidate])
+                unchanged = 0
+                break
+    return work
+
+
+# -- reading words back --------------------------------------------------------------------------
+
+
+def absolute_distances(book: Book, p: FloatArray) -> FloatArray:
+    """Distances (n, C) as sums of |W - p|, with W in {0, 1} and p (n, B) the chance of a 1.
+
+    Bits that a class is left out of say nothing of it. What the other bits sum to is multiplied
+    by B over their number, so that classes left out more often are not nearer for that; in a
+    book without zeros it is the plain sum.
+    """
+    return _summed(book, 1.0 - p, p)
+
+
+def hamming_distances(book: Book, p: FloatArray) -> FloatArray:
+    """Distances (n, C) as numbers of wrong bits; a bit of one half is half wrong for everyone.
+
+    Zeros of the book are treated as in `absolute_distances`.
+    """
+    bits = 0.5 * (1.0 + np.sign(p - 0.5))
+    return _summed(book, 1.0 - bits, bits)
+
+
+def log_loss_distances(book: Book, p: FloatArray) -> FloatArray:
+    """Distances (n, C) as the log-loss of the bits, had the class been the true one.
+
+    Zeros of the book are treated as in `absolute_distances`. No bit counts as surer than
+    `SUREST`: one mistaken learner that knows no doubt would overrule all others.
+    """
+    p = np.clip(p, 1.0 - SUREST, SUREST)
+    return _summed(book, -np.log(p), -np.log1p(-p))
+
+
+def _summed(book: Book, loss_of_ones: FloatArray, loss_of_others: FloatArray) -> FloatArray:
+    ones, minus = (book == 1).astype(np.float64), (book == -1).astype(np.float64)
+    total = loss_of_ones @ ones.T + loss_of_others @ minus.T
+    distances: FloatArray = total * (book.shape[1] / (ones + minus).sum(axis=1))
+    return distances
+
+
+def _excess(distances: FloatArray) -> FloatArray:
+    """How far each class is, from 0 for the nearest to 1 for the farthest."""
+    excess = distances - distances.min(axis=1, keepdims=True)
+    spread = excess.max(axis=1, keepdims=True)
+    # Where all distances are one number but for rounding, all classes are equally near.
+    differ = spread > 1e-12 * distances.max(axis=1, keepdims=True)
+    excess = excess / np.where(differ, spread, 1.0)
+    return np.where(differ & (excess >= _TIE), excess, 0.0)
+
+
+def nearest_classes(distances: FloatArray) -> npt.NDArray[np.intp]:
+    """Positions (n,) of the nearest classes, the first of equally near ones."""
+    nearest: npt.NDArray[np.intp] = _excess(distances).argmin(axis=1)
+    return nearest
+
+
+def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
+    """Probabilities (n, C) of the classes, the highest where `nearest_classes` says.
+
+    They are softmax(-s distance), with for each sample the scale s at which they best give the
+    bits back: a class distribution makes bit b a 1 with chance q_b, its share of the classes at
+    1 among those not left out, and s has the least cross-entropy of p and q, summed over bits
+    (Kullback and Leibler's divergence, as in Bradley-Terry coupling). No label is needed. Bits
+    that contradict each other make for doubt; a sum of their log-losses would take them for
+    independent, and be far too sure. With one bit, it is p itself.
+
+    Parameters
+    ----------
+    book : array of shape (C, B)
+    p : array of shape (n, B)
+        Chances that a bit is 1; none counts as surer than `SUREST`.
+    distances : array of shape (n, C)
+    """
+    starts = range(0, len(p), _ROWS_AT_ONCE)
+    blocks = (slice(start, start + _ROWS_AT_ONCE) for start in starts)
+    found = [_coupled(book, p[rows], distances[rows]) for rows in blocks]
+    return np.concatenate(found) if found else np.empty(distances.shape)
+
+
+def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
+    ones, minus = (book == 1).astype(np.float64), (book == -1).astype(np.float64)
+    p = np.clip(p, 1.0 - SUREST, SUREST)
+    excess = _excess(distances)
+
+    def unnormalised(scale: FloatArray) -> FloatArray:
+        weights: FloatArray = np.exp(-scale[:, None] * excess)
+        return weights
+
+    def cross_entropy(scale: FloatArray) -> FloatArray:
+        weights = unnormalised(scale)
+        at_one, at_other = weights @ ones, weights @ minus
+        loss = np.log(at_one + at_other) - p * np.log(at_one) - (1.0 - p) * np.log(at_other)
+        total: FloatArray = loss.sum(axis=1)
+        return total
+
+    def slope(scale: FloatArray) -> FloatArray:
+        weights = unnormalised(scale)
+        weighted = weights * excess
+        at_one, at_other = weights @ ones, weights @ minus
+        sum_one, sum_other = weighted @ ones, weighted @ minus
+        change = p * sum_one / at_one + (1.0 - p) * sum_other / at_other
+        change -= (sum_one + sum_other) / (at_one + at_other)
+        total: FloatArray = change.sum(axis=1)
+        return total
+
+    n_samples = len(p)
+    tried = np.stack([cross_entropy(np.full(n_samples, scale)) for scale in _SCALES])
+    nearest = tried.argmin(axis=0)
+    low = _SCALES[np.maximum(nearest - 1, 0)]
+    high = _SCALES[np.minimum(nearest + 1, len(_SCALES) - 1)]
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        falls = slope(middle) < 0
+        low, high = np.where(falls, middle, low), np.where(falls, high, middle)
+    found, listed = 0.5 * (low + high), _SCALES[nearest]
+    # There may be several minima; what was found must not be worse than what was listed.
+    weights = unnormalised(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
+    probabilities: FloatArray = weights / weights.sum(axis=1, keepdims=True)
+    return probabilities

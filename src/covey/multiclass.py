@@ -1,0 +1,324 @@
+"""Many classes by learners of two: error-correcting output codes."""
+
+from math import ceil, log2
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from covey._core import codes
+from covey._validation import check_choice, check_number, check_sample_weight
+from covey.members._fused import ROWS_PER_BLOCK
+from covey.members._fusion import _classifies, _fit_member, as_table, take_rows
+
+_CODES = ("max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive")
+_DECODINGS = {
+    "absolute": codes.absolute_distances,
+    "hamming": codes.hamming_distances,
+    "log_loss": codes.log_loss_distances,
+}
+
+# 16,383 learners; who wants more than that has mistaken the code.
+_MOST_CLASSES_EXHAUSTIVE = 15
+
+
+def _fit_bit(estimator, name, X, side, sample_weight):
+    """A learner of one column, on the rows whose classes take part in it."""
+    rows = np.flatnonzero(side)
+    if len(rows) < len(side):
+        X, side = take_rows(X, rows), side[rows]
+        sample_weight = None if sample_weight is None else sample_weight[rows]
+    return _fit_member(estimator, name, X, (side == 1).astype(np.int64), sample_weight)
+
+
+def _chance_of_one(estimator, X):
+    """How probable the learner holds it that the bit is 1."""
+    known = getattr(estimator, "classes_", None)
+    one = 1 if known is None else int(np.flatnonzero(np.asarray(known) == 1)[0])
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, one]
+    if hasattr(estimator, "decision_function"):
+        score = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        return expit(score if score.ndim == 1 else score[:, one])
+    return (np.asarray(estimator.predict(X)) == 1).astype(np.float64)
+
+
+class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Many classes by learners of two, through an error-correcting code.
+
+    Each class is a word of bits, each bit a learner that tells the classes with a 1 from those
+    with a -1. A sample belongs to the class whose word is nearest to what the learners say. If
+    the words lie d bits apart, (d - 1) // 2 learners may err.
+
+    Parameters
+    ----------
+    estimator : classifier
+        The learner of two classes, cloned for each bit. Without ``predict_proba``, the logistic
+        function of its ``decision_function`` is taken, and without that its labels, 0 or 1.
+    code : str or array-like of shape (n_classes, n_bits), default="max_distance"
+        - "max_distance": searched so that the two nearest words lie as far apart as can be;
+        - "random": drawn, without repeated, constant or complementary columns;
+        - "one_vs_all": each class against all others;
+        - "one_vs_one": each class against each other one, the rest left out;
+        - "exhaustive": all 2^(C-1) - 1 columns, for up to 15 classes;
+        - or a book of one's own: a row for each class, in sorted order, of 1, -1, and 0 for
+          classes that a learner does not see.
+    n_bits : int, optional
+        The number of learners for "max_distance" and "random"; the other codes have their own.
+        At least log2(C). More than the 2^(C-1) - 1 columns that there are is cut down to them.
+        None: 10 log2(C), as in Allwein, Schapire and Singer (2000), or C if that is more; with
+        the same cut, so 1, 3, 7, 15 and 26 learners for 2, 3, 4, 5 and 6 classes.
+    decoding : {"absolute", "hamming", "log_loss"}, default="absolute"
+        How far words are from what the learners say: the sum of |bit - probability|, the number
+        of wrong bits, or the log-loss of the bits. Bits that a class is left out of are left
+        out of its distance, which is then scaled up to the full number of bits. The first of
+        equally near classes wins.
+    random_state : int, RandomState instance or None, default=None
+        For the code book. Learners keep their own.
+    n_jobs : int or None, default=None
+        Processes that fit the learners.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    code_book_ : ndarray of shape (n_classes, n_bits), int8
+    min_distance_ : int
+        How many bits the two nearest words lie apart; zeros count for nothing.
+    estimators_ : list of estimators
+        The fitted learners, one a column, of the classes 0 (for -1) and 1.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where X has names.
+
+    Notes
+    -----
+    Probabilities are softmax(-s distance). For each sample, the scale s is the one at which the
+    class probabilities best give back the bit probabilities, in the sense of cross-entropy; it
+    is found without labels, so nothing leaks. Learners that contradict each other thus make for
+    doubt. With two classes there is one bit, and its probability is theirs, though never surer
+    than 0.9999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.multiclass import CodeBookClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = CodeBookClassifier(LogisticRegression(max_iter=500)).fit(X, y)
+    >>> model.code_book_
+    array([[-1, -1, -1],
+           [-1,  1,  1],
+           [ 1, -1,  1]], dtype=int8)
+    >>> model.min_distance_
+    2
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        code="max_distance",
+        n_bits=None,
+        decoding="absolute",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.code = code
+        self.n_bits = n_bits
+        self.decoding = decoding
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- fit ---------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Write the code book and fit a learner for each of its columns.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Passed to the learners as it is.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Passed to every learner.
+
+        Returns
+        -------
+        self : CodeBookClassifier
+        """
+        if not _classifies(self.estimator):
+            raise ValueError(
+                f"estimator must be a classifier of two classes, got {self.estimator!r}."
+            )
+        check_choice(self.decoding, "decoding", tuple(_DECODINGS))
+        X, y = as_table(X), column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        validate_data(self, X, skip_check_array=True)
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+        self.classes_, positions = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in y, got "
+                f"{len(self.classes_)} class: {self.classes_.tolist()}."
+            )
+        book = self._book()
+        name = type(self.estimator).__name__.lower()
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_bit)(clone(self.estimator), name, X, column[positions], weight)
+            for column in book.T
+        )
+        self.code_book_ = book
+        self.min_distance_ = codes.min_distance(book)
+        return self
+
+    def _book(self):
+        n_classes = len(self.classes_)
+        if not isinstance(self.code, str):
+            return self._given_book()
+        check_choice(self.code, "code", _CODES)
+        if self.code == "one_vs_all":
+            return codes.one_versus_all(n_classes)
+        if self.code == "one_vs_one":
+            return codes.one_versus_one(n_classes)
+        if self.code == "exhaustive":
+            if n_classes > _MOST_CLASSES_EXHAUSTIVE:
+                raise ValueError(
+                    f"code='exhaustive' would need 2^{n_classes - 1} - 1 learners for "
+                    f"{n_classes} classes; use 'max_distance'."
+                )
+            return codes.exhaustive(n_classes)
+        make = codes.random_code if self.code == "random" else codes.max_distance_code
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return make(n_classes, self._count_bits(n_classes), seed)
+
+    def _count_bits(self, n_classes):
+        most, fewest = codes.most_bits(n_classes), codes.fewest_bits(n_classes)
+        if self.n_bits is None:
+            return min(max(n_classes, ceil(10 * log2(n_classes))), most)
+        check_number(self.n_bits, "n_bits", low=1, whole=True)
+        if self.n_bits < fewest:
+            raise ValueError(
+                f"n_bits={self.n_bits} cannot give {n_classes} classes a word each; give at "
+                f"least {fewest}."
+            )
+        return min(int(self.n_bits), most)
+
+    def _given_book(self):
+        """The user's own book, or what is wrong with it."""
+        try:
+            book = np.asarray(self.code)
+            known = book.ndim == 2 and book.shape[1] > 0 and np.isin(book, (-1, 0, 1)).all()
+        except (TypeError, ValueError):  # rows of different lengths
+            known = False
+        if not known:
+            raise ValueError(
+                f"code must be one of {', '.join(map(repr, _CODES))}, or a two-dimensional "
+                "array of -1, 0 and 1, one row a class."
+            )
+        book = book.astype(np.int8)
+        if len(book) != len(self.classes_):
+            raise ValueError(
+                f"code has {len(book)} rows, but y holds {len(self.classes_)} classes; give one "
+                "row a class, in sorted order."
+            )
+        for side in (1, -1):
+            one_sided = ~(book == side).any(axis=0)
+            if one_sided.any():
+                raise ValueError(
+                    f"code must have a 1 and a -1 in every column, but column "
+                    f"{int(np.argmax(one_sided))} has no {side}; change it or leave it out "
+                    "(0 stands for classes left out, not for the other side)."
+                )
+        first, second = np.triu_indices(len(book), 1)
+        apart = codes.pair_distances(book)[first, second]
+        if not apart.all():
+            pair = self.classes_[[first[apart.argmin()], second[apart.argmin()]]].tolist()
+            raise ValueError(
+                f"code must set any two classes apart, but no column has a 1 for one and a -1 "
+                f"for the other of {pair[0]!r} and {pair[1]!r}; change their rows or add a column."
+            )
+        return book
+
+    # -- predict -----------------------------------------------------------------------------
+
+    def _in_blocks(self, function, X):
+        """In blocks of rows, so that memory does not grow with bits times rows."""
+        check_is_fitted(self, "code_book_")
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if X.shape[0] <= ROWS_PER_BLOCK:
+            return function(X)
+        starts = range(0, X.shape[0], ROWS_PER_BLOCK)
+        return np.concatenate(
+            [function(take_rows(X, slice(start, start + ROWS_PER_BLOCK))) for start in starts]
+        )
+
+    def _bits(self, X):
+        return np.stack([_chance_of_one(estimator, X) for estimator in self.estimators_], axis=1)
+
+    def _nearest(self, X):
+        return codes.nearest_classes(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
+
+    def _class_probabilities(self, X):
+        bits = self._bits(X)
+        distances = _DECODINGS[self.decoding](self.code_book_, bits)
+        return codes.class_probabilities(self.code_book_, bits, distances)
+
+    def bit_probabilities(self, X):
+        """What the learners say.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_bits)
+            How probable each learner holds it that its bit is 1.
+        """
+        return self._in_blocks(self._bits, X)
+
+    def predict_proba(self, X):
+        """Probabilities of the classes; the nearest word has the highest one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples, n_classes)
+        """
+        return self._in_blocks(self._class_probabilities, X)
+
+    def predict(self, X):
+        """The classes whose words are nearest.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        nearest = self._in_blocks(self._nearest, X)
+        return self.classes_[nearest]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "fit"):
+            inner = get_tags(self.estimator).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
