@@ -27,6 +27,7 @@ from covey.fusers._fuse import fuse
 from covey.fusers._gate import Gate
 from covey.fusers._predictions import Predictions, align_classes, as_predictions
 from covey.fusers._registry import FUSERS, make_fuser
+from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._votes import And, KOfN, Majority, Or
 from covey.fusers._weights import WeightedFuser
 
@@ -42,9 +43,11 @@ __all__ = [
     "DynamicSelection",
     "Fuser",
     "Gate",
+    "GreedySelection",
     "KOfN",
     "KnoraEliminate",
     "KnoraUnion",
+    "LinearStacking",
     "Majority",
     "Max",
     "Mean",

@@ -25,6 +25,7 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._gate import Gate
+from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._votes import And, KOfN, Majority, Or
 
 FUSERS = {
@@ -33,11 +34,13 @@ FUSERS = {
     "des_knn": DESKNN,
     "des_p": DESP,
     "gate": Gate,
+    "greedy_selection": GreedySelection,
     "k_of_n": KOfN,
     "knop": KNOP,
     "knora_e": KnoraEliminate,
     "knora_u": KnoraUnion,
     "lca": LCA,
+    "linear_stacking": LinearStacking,
     "majority": Majority,
     "max": Max,
     "mean": Mean,

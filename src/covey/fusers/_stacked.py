@@ -1,0 +1,164 @@
+"""Stacking: weights of members that are learnt from held-out predictions, all together."""
+
+import numpy as np
+
+from covey._core.rules import normalised, uniform, weighted_mean
+from covey._core.selection import greedy_selection
+from covey._core.stacking_weights import log_weights, squared_weights
+from covey._validation import check_choice, check_number
+from covey.fusers._base import Fuser, spoken_weight
+
+
+class _StackedFuser(Fuser):
+    """A weighted sum of members; a subclass writes ``_learn``."""
+
+    learns = True
+    kinds = ("probability", "label")
+
+    def _fit(self, P, codes, X, sample_weight):
+        values = P.values
+        self.weights_ = np.zeros(P.n_members)
+        heard = np.ones(P.n_members, dtype=bool)
+        if P.available is not None:
+            # Who has not spoken of a row says what the others say on average, which speaks
+            # neither for nor against it; who has spoken of no row gets no weight.
+            spoken = P.available & (sample_weight > 0)[:, None]
+            heard = spoken.any(axis=0)
+            sample_weight = sample_weight * spoken.any(axis=1)
+            others = weighted_mean(values, spoken_weight(P))
+            values = np.where(P.available[:, :, None], values, others[:, None, :])
+        if not heard.any():
+            self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
+            return
+        counted = sample_weight > 0
+        self.weights_[heard] = self._learn(
+            values[counted][:, heard], codes[counted], sample_weight[counted]
+        )
+
+    def _fuse(self, P, X, codes):
+        # Where no member with a weight has spoken, or nothing positive is left: the mean.
+        sums = np.einsum("nkc,nk->nc", P.values, spoken_weight(P, self.weights_))
+        return normalised(np.maximum(sums, 0.0), weighted_mean(P.values, spoken_weight(P)))
+
+    def _importance(self, P, X, codes):
+        everyone = normalised(spoken_weight(P), uniform(P.n_samples, P.n_members))
+        return normalised(spoken_weight(P, np.abs(self.weights_)), everyone)
+
+
+def _given_to_truth(values, codes):
+    """What each member gives to the true class, as (n, K)."""
+    return values[np.arange(len(codes)), :, codes]
+
+
+class LinearStacking(_StackedFuser):
+    r"""A sum of members with the weights that are best on held-out samples.
+
+    .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i L\Big(y_i, \sum_k w_k p_k(x_i)\Big)
+              + \lambda \sum_k \Big(w_k - \frac{1}{K}\Big)^2
+
+    Where members have not spoken of a sample, the weights of the others stand; where none of
+    those with a weight has, the mean rule stands in.
+
+    Parameters
+    ----------
+    loss : {"squared", "log"}, default="squared"
+        "squared": the Brier score, the squared distance to the true class summed over classes.
+        "log": the log-loss of the mixture, which needs both constraints.
+    nonnegative : bool, default=True
+        Whether weights must not be negative. If they may be, sums below zero count as zero
+        and the rest is divided by its sum; where nothing is left, the mean rule stands in.
+    sum_to_one : bool, default=True
+        Whether weights must sum to one. Fused probabilities do so in any case.
+    uniform_penalty : float, default=0.0
+        :math:`\lambda`, which draws all weights towards 1/K: 0 trusts the held-out samples
+        wholly, a large one is the mean rule.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_members,)
+        As found. Importances are their absolute values, divided by their sum: a member that
+        is subtracted decides too.
+
+    Examples
+    --------
+    >>> import covey
+    >>> good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.7, 0.3]]
+    >>> covey.LinearStacking().fit([good, bad], [0, 1]).weights_
+    array([1., 0.])
+    >>> covey.LinearStacking(uniform_penalty=1e6).fit([good, bad], [0, 1]).weights_.round(3)
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, loss="squared", nonnegative=True, sum_to_one=True, uniform_penalty=0.0):
+        self.loss = loss
+        self.nonnegative = nonnegative
+        self.sum_to_one = sum_to_one
+        self.uniform_penalty = uniform_penalty
+
+    def _check_parameters(self, P):
+        check_choice(self.loss, "loss", ("squared", "log"))
+        check_number(self.uniform_penalty, "uniform_penalty", low=0)
+        if self.loss == "log" and not (self.nonnegative and self.sum_to_one):
+            raise ValueError(
+                "loss='log' is defined for mixtures only and needs nonnegative=True and "
+                "sum_to_one=True; use loss='squared' for other weights."
+            )
+
+    def _learn(self, values, codes, sample_weight):
+        if self.loss == "log":
+            true = _given_to_truth(values, codes)
+            return log_weights(true, sample_weight, self.uniform_penalty)
+        n_members, n_classes = values.shape[1:]
+        return squared_weights(
+            values.transpose(0, 2, 1).reshape(-1, n_members),
+            np.eye(n_classes)[codes].ravel(),
+            np.repeat(sample_weight, n_classes),
+            # The Brier score is a sum over classes, where the mean is over all of A's rows.
+            self.uniform_penalty / n_classes,
+            self.nonnegative,
+            self.sum_to_one,
+        )
+
+
+class GreedySelection(_StackedFuser):
+    """The mean of members picked one by one, each for the least log-loss on held-out samples.
+
+    Ensemble selection of Caruana et al. (2004): it starts from nothing, adds the member that
+    helps the mean of all picked so far most, and keeps the best mean on the way. Most members
+    of a large library get no weight. Where none of those picked has spoken of a sample, the
+    mean rule stands in.
+
+    Parameters
+    ----------
+    n_picks : int, default=25
+        The most picks.
+    replace : bool, default=True
+        Whether a member can be picked again: its weight grows.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_members,)
+        Shares of the picks; sum to one.
+
+    Examples
+    --------
+    >>> import covey
+    >>> good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.7, 0.3]]
+    >>> covey.GreedySelection().fit([good, bad], [0, 1]).weights_
+    array([1., 0.])
+    """
+
+    def __init__(self, n_picks=25, replace=True):
+        self.n_picks = n_picks
+        self.replace = replace
+
+    def _check_parameters(self, P):
+        check_number(self.n_picks, "n_picks", low=1, whole=True)
+
+    def _learn(self, values, codes, sample_weight):
+        return greedy_selection(
+            _given_to_truth(values, codes).T,
+            sample_weight,
+            n_picks=self.n_picks,
+            replace=bool(self.replace),
+        )
