@@ -27,9 +27,11 @@ _HOMES = {
     "DynamicSelection": "covey.fusers",
     "Fuser": "covey.fusers",
     "Gate": "covey.fusers",
+    "GreedySelection": "covey.fusers",
     "KOfN": "covey.fusers",
     "KnoraEliminate": "covey.fusers",
     "KnoraUnion": "covey.fusers",
+    "LinearStacking": "covey.fusers",
     "Majority": "covey.fusers",
     "Max": "covey.fusers",
     "Mean": "covey.fusers",
@@ -44,7 +46,12 @@ _HOMES = {
     "TrimmedMean": "covey.fusers",
     "fuse": "covey.fusers",
     "make_quarter_circle": "covey.datasets",
+    "ConsensusClustering": "covey.clustering",
+    "consensus": "covey.clustering",
     "SubsetSelector": "covey.selection",
+    "CodeBookClassifier": "covey.multiclass",
+    "LinearStackingClassifier": "covey.stacking",
+    "LinearStackingRegressor": "covey.stacking",
     "BiasVariance": "covey.inspection",
     "BiasVarianceDisplay": "covey.inspection",
     "CoSelectionDisplay": "covey.inspection",
@@ -66,7 +73,16 @@ _HOMES = {
     "oracle_interval": "covey.inspection",
     "tandem_bound": "covey.inspection",
 }
-_SUBPACKAGES = ("datasets", "fusers", "inspection", "members", "selection")
+_SUBPACKAGES = (
+    "clustering",
+    "datasets",
+    "fusers",
+    "inspection",
+    "members",
+    "multiclass",
+    "selection",
+    "stacking",
+)
 
 __all__ = ["__version__", *_HOMES]
 

@@ -1,0 +1,485 @@
+"""Consensus clustering: one partition of the rows out of many."""
+
+import warnings
+from inspect import isclass
+from math import ceil
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClusterMixin, clone, is_outlier_detector
+from sklearn.cluster import KMeans
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import validate_data
+
+from covey._core import consensus as core
+from covey._core.random import Purpose, UniformRows
+from covey._validation import check_choice, check_number
+
+METHODS = ("co_association", "voting", "graph")
+LINKAGES = ("average", "single", "complete")
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
+def _check_range(n_clusters_range):
+    """The numbers of clusters to try, lowest and highest."""
+    try:
+        low, high = n_clusters_range
+    except (TypeError, ValueError):
+        raise ValueError(
+            "n_clusters_range must be a pair, the lowest and the highest number of clusters to "
+            f"try, got {n_clusters_range!r}."
+        ) from None
+    check_number(low, "n_clusters_range[0]", low=2, whole=True)
+    check_number(high, "n_clusters_range[1]", low=low, whole=True)
+    return int(low), int(high)
+
+
+def _check_n_clusters(n_clusters, n_rows, what="rows", *, low=2):
+    """A number of clusters asked for, or None."""
+    if n_clusters is None:
+        return
+    check_number(n_clusters, "n_clusters", whole=True)
+    if n_clusters < low:
+        raise ValueError(
+            f"n_clusters must be at least {low}, got {n_clusters}; use None to have it chosen."
+        )
+    if n_clusters > n_rows:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {n_rows} {what}; ask for fewer clusters."
+        )
+
+
+def _numbers_to_try(n_clusters_range, most):
+    """The candidates: each leaves one cluster at least with two rows."""
+    low, high = _check_range(n_clusters_range)
+    numbers = list(range(low, min(high, most) + 1))
+    if not numbers:
+        raise ValueError(
+            f"n_clusters_range={n_clusters_range} starts above {most}, the most clusters that "
+            "can be tried here; lower it, or give more rows."
+        )
+    return numbers
+
+
+def _share_or_count(value, name, n_all):
+    """How many of all a parameter asks for: a number of them or a share."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(check_number(value, name, low=1, high=n_all, whole=True))
+    check_number(value, name, low=0.0, high=1.0, closed="right")
+    return ceil(value * n_all)
+
+
+def _codes(labels):
+    """Labels of any kind, (n, K), as numbers of each column's own; -1 for noise or absent."""
+    if hasattr(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if not hasattr(labels, "shape"):
+        # Mixed kinds stay as they are: NumPy would turn 1 beside "a" into "1", and -1 too.
+        rows = [
+            list(row) if np.iterable(row) and not isinstance(row, str) else row for row in labels
+        ]
+        labels = np.array(rows, dtype=object)
+    if labels.ndim != 2:
+        raise ValueError(
+            "labels must have two dimensions, one row a sample and one column a partition, got "
+            f"shape {labels.shape}."
+        )
+    n_rows, n_partitions = labels.shape
+    if n_partitions < 2:
+        raise ValueError(
+            f"labels holds {n_partitions} partition; a consensus needs at least 2, one a column."
+        )
+    if n_rows < 2:
+        raise ValueError(f"labels has {n_rows} row; a consensus needs at least 2.")
+    codes = np.empty((n_rows, n_partitions), dtype=np.intp)
+    for k, column in enumerate(labels.T):
+        known = {}
+        try:
+            for row, label in enumerate(column.tolist()):
+                # NaN is the one label that differs from itself.
+                absent = label is None or label == -1 or label != label
+                codes[row, k] = -1 if absent else known.setdefault(label, len(known))
+        except TypeError:
+            raise ValueError(
+                f"labels holds a {type(label).__name__} in column {k} (row {row}); give "
+                "numbers, strings or other hashable labels."
+            ) from None
+    if (codes < 0).all():
+        raise ValueError("labels is -1 throughout; at least one row must be in a cluster.")
+    return codes
+
+
+# -- the consensus of given partitions -----------------------------------------------------------
+
+
+def _combine(labels, n_clusters, method, linkage, n_clusters_range):
+    """The consensus, the lifetime of each number tried, and the co-association matrix or None.
+
+    Rows that no partition places stay out, and are -1.
+    """
+    placed = np.flatnonzero((labels >= 0).any(axis=1))
+    ours = labels[placed]
+    told_apart = len(np.unique(ours, axis=0))
+    what = "groups of rows that the partitions tell apart"
+    _check_n_clusters(n_clusters, told_apart, what, low=1)
+    counts = core.cluster_counts(ours)
+    by_tree = method == "co_association"
+    lifetimes, shares, tree = {}, None, None
+    if by_tree or n_clusters is None:
+        shares = core.co_association(ours)
+        tree = core.merge_tree(shares, linkage)
+    if n_clusters is None:
+        numbers = _numbers_to_try(n_clusters_range, told_apart)
+        if method == "voting":
+            numbers = [number for number in numbers if number in counts]
+            if not numbers:
+                raise ValueError(
+                    f"method='voting' needs a partition whose number of clusters is within "
+                    f"n_clusters_range={n_clusters_range}; widen it, or use another method."
+                )
+        lifetimes = dict(zip(numbers, core.lifetimes(tree, numbers), strict=True))
+        n_clusters = max(lifetimes, key=lifetimes.get)
+    if method == "voting" and n_clusters > 1 and n_clusters not in counts:
+        raise ValueError(
+            f"method='voting' needs a partition of n_clusters={n_clusters} clusters to align the "
+            f"others to, but they have {counts.min()} to {counts.max()}; use "
+            "method='co_association' or 'graph'."
+        )
+    if n_clusters == 1:
+        found = 0
+    elif by_tree:
+        found = core.cut(tree, n_clusters)
+    elif method == "voting":
+        found = core.vote(ours, n_clusters)
+    else:
+        found = core.graph_partition(ours, n_clusters)
+    final = np.full(len(labels), -1, dtype=np.intp)
+    final[placed] = found
+    if not by_tree:
+        return final, lifetimes, None
+    if len(placed) < len(labels):
+        shares = core.co_association(labels)
+    return final, lifetimes, shares
+
+
+def consensus(
+    labels,
+    n_clusters=None,
+    method="co_association",
+    *,
+    linkage="average",
+    n_clusters_range=(2, 10),
+):
+    """The consensus of partitions that were made anywhere.
+
+    Parameters
+    ----------
+    labels : array-like or data frame of shape (n_samples, n_partitions)
+        What each partition calls each row: any hashable labels, which mean something within
+        their column only. -1, None and NaN say that a partition does not place a row; it is
+        then left out where that partition counts.
+    n_clusters : int, optional
+        How many clusters to make. None: the number within ``n_clusters_range`` that lives
+        longest in the tree of co-association (Fred and Jain 2005), which takes memory for all
+        pairs of rows.
+    method : {"co_association", "voting", "graph"}, default="co_association"
+        How partitions are combined, see `ConsensusClustering`.
+    linkage : {"average", "single", "complete"}, default="average"
+        How the tree of co-association is built.
+    n_clusters_range : (int, int), default=(2, 10)
+        The lowest and the highest number to try.
+
+    Returns
+    -------
+    final : ndarray of shape (n_samples,)
+        Clusters 0, 1, ... as the rows first meet them; -1 for rows that no partition places.
+
+    Examples
+    --------
+    >>> from covey import consensus
+    >>> consensus([["a", 1, 0], ["a", 1, 0], ["b", 2, 0], ["b", 2, 1], ["b", 2, 1]])
+    array([0, 0, 1, 1, 1])
+    """
+    check_choice(method, "method", METHODS)
+    check_choice(linkage, "linkage", LINKAGES)
+    codes = _codes(labels)
+    _check_n_clusters(n_clusters, len(codes))
+    return _combine(codes, n_clusters, method, linkage, n_clusters_range)[0]
+
+
+# -- the estimator -------------------------------------------------------------------------------
+
+
+def _number_parameter(clusterer):
+    """The name of the parameter that says how many clusters to make, or None."""
+    prefix = ""
+    while isinstance(clusterer, Pipeline):
+        step, clusterer = clusterer.steps[-1]
+        prefix += f"{step}__"
+    params = clusterer.get_params(deep=False) if hasattr(clusterer, "get_params") else {}
+    for name in ("n_clusters", "n_components"):  # mixtures call their clusters components
+        if name in params:
+            return prefix + name
+    return None
+
+
+def _check_clusterer(clusterer, name):
+    if isclass(clusterer) or not hasattr(clusterer, "fit_predict") or _finds_outliers(clusterer):
+        raise ValueError(
+            f"{name} is not a clusterer: {clusterer!r}; give one with fit_predict, such as "
+            "KMeans()."
+        )
+
+
+def _finds_outliers(clusterer):
+    return hasattr(clusterer, "__sklearn_tags__") and is_outlier_detector(clusterer)
+
+
+def _partition(clusterer, X, rows, columns, seed, parameter, n_clusters):
+    """One partition of some rows by some columns; -1 for the others."""
+    member = clone(clusterer)
+    settings = {
+        key: seed
+        for key in member.get_params(deep=True)
+        if key == "random_state" or key.endswith("__random_state")
+    }
+    if n_clusters is not None:
+        settings[parameter] = n_clusters
+    member.set_params(**settings)
+    labels = np.full(X.shape[0], -1, dtype=np.intp)
+    shown = X if len(rows) == X.shape[0] else X[rows]
+    labels[rows] = member.fit_predict(shown if len(columns) == X.shape[1] else shown[:, columns])
+    return np.maximum(labels, -1)  # some clusterers have several kinds of noise
+
+
+class ConsensusClustering(ClusterMixin, BaseEstimator):
+    """Clusters rows many times, each time otherwise, and finds what the partitions share.
+
+    Partitions differ by the rows and columns they are shown, by their random start and, if
+    wanted, by their clusterer. The consensus is steadier than any of them, forgives columns
+    that mean nothing, and says of each row how sure its cluster is.
+
+    Parameters
+    ----------
+    n_clusters : int, optional
+        How many clusters to make. None: chosen within ``n_clusters_range``. With one clusterer
+        whose number can be set, it is the largest number at which partitions agree as much
+        as at any (mean adjusted Rand index over pairs of partitions, each on the rows shown to
+        both; within a standard error or 0.01). Otherwise the number that lives longest in
+        the tree of co-association, as in `consensus`.
+    estimator : clusterer or list of clusterers, optional
+        Anything with ``fit_predict``; by default ``KMeans(n_init=5)``. One clusterer with a
+        parameter ``n_clusters`` (or ``n_components``) is given the number of the
+        consensus. Clusterers in a list take turns and keep their own numbers:
+        ``[KMeans(20)]`` makes many small clusters, which the consensus joins into shapes that
+        k-means cannot draw.
+    n_partitions : int, default=30
+        How many partitions to make.
+    method : {"co_association", "voting", "graph"}, default="co_association"
+        How they are combined. "co_association" merges rows that are often together; it needs
+        memory for all pairs of rows. "voting" gives clusters common names and lets the majority
+        decide. "graph" cuts the graph of rows and clusters. The last two suit many rows.
+    linkage : {"average", "single", "complete"}, default="average"
+        How the tree of co-association is built; "single" follows chains of rows.
+    max_features : int or float, default=1.0
+        How many columns, or which share of them, each partition is shown, drawn at random.
+    max_samples : int or float, default=0.8
+        How many rows, or which share of them, each partition is shown, drawn at random
+        without replacement.
+    n_clusters_range : (int, int), default=(2, 10)
+        The lowest and the highest number to try.
+    random_state : int, RandomState instance or None, default=None
+    n_jobs : int or None, default=None
+        Processes that make the partitions. The result does not depend on it.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Clusters 0, 1, ... as the rows first meet them; -1 for rows that no partition places,
+        because none was shown them or all take them for noise.
+    n_clusters_ : int
+        How many clusters there are.
+    partitions_ : ndarray of shape (n_samples, n_partitions)
+        The partitions; -1 for rows that are noise, or were not shown.
+    co_association_ : ndarray of shape (n_samples, n_samples)
+        The share of partitions that put two rows together, of those that place both. Only with
+        ``method="co_association"``.
+    confidence_ : ndarray of shape (n_samples,)
+        How often a row is put together with the other rows of its cluster, between 0 and 1.
+    stability_ : dict
+        For each number tried, how much the partitions agree (at most 1), or how long it lives
+        in the tree (between 0 and 1). Empty if the number was given to clusterers that keep
+        their own.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where X has names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from covey import ConsensusClustering
+    >>> X, _ = make_blobs(150, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> clusters = ConsensusClustering(random_state=0).fit(X)
+    >>> clusters.n_clusters_
+    3
+    >>> float(clusters.confidence_.min())
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters=None,
+        *,
+        estimator=None,
+        n_partitions=30,
+        method="co_association",
+        linkage="average",
+        max_features=1.0,
+        max_samples=0.8,
+        n_clusters_range=(2, 10),
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.n_clusters = n_clusters
+        self.estimator = estimator
+        self.n_partitions = n_partitions
+        self.method = method
+        self.linkage = linkage
+        self.max_features = max_features
+        self.max_samples = max_samples
+        self.n_clusters_range = n_clusters_range
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _clusterers(self):
+        """The clusterers, and the parameter for their number if it is ours to set."""
+        if self.estimator is None:
+            return [KMeans(n_init=5)], "n_clusters"
+        if not isinstance(self.estimator, list | tuple):
+            _check_clusterer(self.estimator, "estimator")
+            return [self.estimator], _number_parameter(self.estimator)
+        if not len(self.estimator):
+            raise ValueError("estimator is an empty list; give at least one clusterer.")
+        for position, clusterer in enumerate(self.estimator):
+            _check_clusterer(clusterer, f"estimator[{position}]")
+        if len(self.estimator) > self.n_partitions:
+            raise ValueError(
+                f"n_partitions={self.n_partitions} is less than the {len(self.estimator)} "
+                "clusterers in estimator; raise it, so that each makes a partition."
+            )
+        return list(self.estimator), None
+
+    def fit(self, X, y=None):
+        """Make the partitions and combine them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse where the clusterers take it.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : ConsensusClustering
+        """
+        check_choice(self.method, "method", METHODS)
+        check_choice(self.linkage, "linkage", LINKAGES)
+        check_number(self.n_partitions, "n_partitions", low=2, whole=True)
+        clusterers, parameter = self._clusterers()
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=3
+        )
+        n_rows, n_columns = X.shape
+        _check_n_clusters(self.n_clusters, n_rows, low=1)
+        if self.n_clusters == 1:
+            # scikit-learn's checks ask every clusterer for one cluster: it cannot be refused.
+            warnings.warn(
+                "n_clusters=1 puts all rows into one cluster, which leaves nothing to find; use "
+                "None to have the number chosen.",
+                UserWarning,
+                stacklevel=2,
+            )
+        _check_range(self.n_clusters_range)
+        n_shown = _share_or_count(self.max_samples, "max_samples", n_rows)
+        if parameter is None:
+            numbers = [None]
+        elif self.n_clusters is None:
+            numbers = _numbers_to_try(self.n_clusters_range, n_shown - 1)
+        else:
+            numbers = [self.n_clusters]
+            if self.n_clusters > n_shown:
+                raise ValueError(
+                    f"n_clusters={self.n_clusters} is more than the {n_shown} rows that each "
+                    f"partition is shown; raise max_samples={self.max_samples}."
+                )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_seen = _share_or_count(self.max_features, "max_features", n_columns)
+        # Every number of clusters is tried on the same draws: they differ by the number alone.
+        draws = [
+            (
+                _subset(seed, Purpose.HOLD_OUT, k, n_rows, n_shown),
+                _subset(seed, Purpose.FLIP, k, n_columns, n_seen),
+                int(UniformRows(seed, Purpose.START, 0, k, 1).read(0, 1)[0, 0] * (2**31 - 1)),
+            )
+            for k in range(self.n_partitions)
+        ]
+        n_missed = n_rows - len(np.unique(np.concatenate([rows for rows, _, _ in draws])))
+        if n_missed:
+            warnings.warn(
+                f"{n_missed} of {n_rows} rows are shown to no partition and get the label -1; "
+                "raise n_partitions or max_samples.",
+                UserWarning,
+                stacklevel=2,
+            )
+        made = Parallel(n_jobs=self.n_jobs)(
+            delayed(_partition)(clusterers[k % len(clusterers)], X, *draw, parameter, number)
+            for number in numbers
+            for k, draw in enumerate(draws)
+        )
+        tried = [
+            np.stack(made[start : start + self.n_partitions], axis=1)
+            for start in range(0, len(made), self.n_partitions)
+        ]
+        if all((partitions < 0).all() for partitions in tried):
+            raise ValueError(
+                "estimator takes every row for noise in every partition; change its settings."
+            )
+        n_clusters = self.n_clusters
+        if parameter is not None:
+            means, errors = zip(*map(core.stability, tried), strict=True)
+            self.stability_ = dict(zip(numbers, means, strict=True))
+            n_clusters = core.most_stable(numbers, list(means), list(errors))
+            tried = [tried[numbers.index(n_clusters)]]
+        self.partitions_ = tried[0]
+        self.labels_, lifetimes, shares = _combine(
+            self.partitions_, n_clusters, self.method, self.linkage, self.n_clusters_range
+        )
+        if parameter is None:
+            self.stability_ = lifetimes
+        if shares is not None:
+            self.co_association_ = shares
+        elif hasattr(self, "co_association_"):
+            del self.co_association_  # of an earlier fit, by another method
+        self.n_clusters_ = int(self.labels_.max()) + 1
+        self.confidence_ = core.confidence(self.partitions_, self.labels_)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        given = self.estimator if isinstance(self.estimator, list | tuple) else [self.estimator]
+        inner = [get_tags(one) for one in given if hasattr(one, "fit") and not isclass(one)]
+        tags.input_tags.sparse = all(tag.input_tags.sparse for tag in inner)
+        return tags
+
+
+def _subset(seed, purpose, member, n_all, n_drawn):
+    """So many of all positions, in order, as a function of where the draw is used."""
+    if n_drawn == n_all:
+        return np.arange(n_all)
+    keys = UniformRows(seed, purpose, 0, member, n_all).read(0, 1)[0]
+    return np.sort(np.argsort(keys, kind="stable")[:n_drawn])
