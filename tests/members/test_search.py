@@ -201,7 +201,7 @@ def test_units_of_x_do_not_matter(iris):
 
 def test_sparse_rows_are_searched_without_ramps():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((200, 30), density=0.2, rng=rng, format="csr")
+    X = sparse.csr_array(np.where(rng.random((200, 30)) < 0.2, rng.random((200, 30)), 0.0))
     y = (X[:, [0]].toarray().ravel() + X[:, [1]].toarray().ravel() > 0.3).astype(int)
     model = flock().fit(X, y)
     assert set(model.cv_results_["basis"]) == {"features"}
@@ -408,8 +408,8 @@ def test_entries_stored_in_parts_are_one_entry():
     parts = sparse.csr_array(
         (
             np.repeat(whole.data / 2, 2),
-            np.repeat(whole.coords[1], 2),
-            np.searchsorted(np.repeat(whole.coords[0], 2), np.arange(81)),
+            np.repeat(whole.col, 2),
+            np.searchsorted(np.repeat(whole.row, 2), np.arange(81)),
         ),
         shape=X.shape,
     )
