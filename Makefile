@@ -31,6 +31,9 @@ picture: $(VENV)/.docs
 # All tables, or twelve of them with QUICK=1; goes on where it was interrupted.
 bench-accuracy: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick)
+	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick) --jobs 1 --splits 1 \
+		--out benchmarks/accuracy/times.csv \
+		--rivals covey "covey, fast" "RBF SVC, tuned" "random forest"
 	$(BIN)/python benchmarks/accuracy/report.py --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
 
 # How far a gate goes from equal weights towards the oracle.
