@@ -17,8 +17,8 @@ from sklearn.utils.validation import (
 
 from covey._core import codes
 from covey._validation import check_choice, check_number, check_sample_weight
+from covey.members._fitting import as_table, classifies, fit_member, take_rows
 from covey.members._fused import ROWS_PER_BLOCK
-from covey.members._fusion import _classifies, _fit_member, as_table, take_rows
 
 _CODES = ("max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive")
 _DECODINGS = {
@@ -37,7 +37,7 @@ def _fit_bit(estimator, name, X, side, sample_weight):
     if len(rows) < len(side):
         X, side = take_rows(X, rows), side[rows]
         sample_weight = None if sample_weight is None else sample_weight[rows]
-    return _fit_member(estimator, name, X, (side == 1).astype(np.int64), sample_weight)
+    return fit_member(estimator, name, X, (side == 1).astype(np.int64), sample_weight)
 
 
 def _chance_of_one(estimator, X):
@@ -156,7 +156,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self : CodeBookClassifier
         """
-        if not _classifies(self.estimator):
+        if not classifies(self.estimator):
             raise ValueError(
                 f"estimator must be a classifier of two classes, got {self.estimator!r}."
             )

@@ -1,13 +1,9 @@
 """Linear stacking of any classifiers or regressors, with weights learnt out of fold."""
 
-import warnings
-
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_array, get_tags
-from sklearn.utils.metaestimators import _BaseComposition
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -19,7 +15,8 @@ from covey._core.stacking_weights import squared_weights
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import LinearStacking
 from covey.members import FusionClassifier
-from covey.members._fusion import _fit_member, _fit_on_rows, as_table, take_rows
+from covey.members._fitting import as_table, fit_member, regresses, take_rows
+from covey.members._named import NamedMembers
 
 __all__ = ["LinearStackingClassifier", "LinearStackingRegressor"]
 
@@ -127,13 +124,8 @@ class LinearStackingClassifier(FusionClassifier):
         self.fuser._check_parameters(None)
         return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
-    def _out_of_fold(self, pairs, X, y, weight, groups):
-        if not hasattr(self.cv, "__next__"):  # a generator can be asked only once
-            _folds(self, X, y, groups, classifier=True)
-        return super()._out_of_fold(pairs, X, y, weight, groups)
 
-
-class LinearStackingRegressor(RegressorMixin, _BaseComposition):
+class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
     r"""A weighted sum of regressors, its weights learnt from out-of-fold predictions.
 
     .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i
@@ -204,54 +196,10 @@ class LinearStackingRegressor(RegressorMixin, _BaseComposition):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    # -- the members -------------------------------------------------------------------------
+    _member_kind = "regressor"
 
-    def get_params(self, deep=True):
-        """Parameters of this estimator and, if ``deep``, of its named members."""
-        if self._all_named():
-            return self._get_params("estimators", deep=deep)
-        return BaseEstimator.get_params(self, deep=deep)
-
-    def set_params(self, **params):
-        """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
-        if "estimators" in params:
-            self.estimators = params.pop("estimators")
-        if self._all_named():
-            self._set_params("estimators", **params)
-        else:
-            BaseEstimator.set_params(self, **params)
-        return self
-
-    def _all_named(self):
-        return isinstance(self.estimators, list) and all(map(_is_pair, self.estimators))
-
-    def _named(self):
-        """The members as (name, estimator) pairs; members without a name get their class's."""
-        if not isinstance(self.estimators, list | tuple) or not len(self.estimators):
-            raise ValueError(
-                "estimators must be a non-empty list of (name, estimator) pairs or estimators, "
-                f"got {self.estimators!r}."
-            )
-        members = {}
-        for entry in self.estimators:
-            if _is_pair(entry):
-                name, member = entry
-                if name in members:
-                    raise ValueError(f"The member names must differ, but {name!r} is repeated.")
-            else:
-                kind, member = type(entry).__name__.lower(), entry
-                name, number = kind, 2
-                while name in members:
-                    name, number = f"{kind}-{number}", number + 1
-            if not _regresses(member):
-                raise ValueError(f"The member {name!r} is not a regressor: {member!r}.")
-            if "__" in name or name in self._get_param_names():
-                raise ValueError(
-                    f"The member name {name!r} must not contain '__', nor be a parameter of "
-                    f"{type(self).__name__}."
-                )
-            members[name] = member
-        return list(members.items())
+    def _can_be_member(self, member):
+        return regresses(member)
 
     # -- fit ---------------------------------------------------------------------------------
 
@@ -287,7 +235,7 @@ class LinearStackingRegressor(RegressorMixin, _BaseComposition):
             said, y[rows], np.ones(len(rows)) if weight is None else weight[rows]
         )
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_member)(clone(member), name, X, y, weight) for name, member in pairs
+            delayed(fit_member)(clone(member), name, X, y, weight) for name, member in pairs
         )
         names = [name for name, _ in pairs]
         self.named_estimators_ = dict(zip(names, self.estimators_, strict=True))
@@ -303,26 +251,16 @@ class LinearStackingRegressor(RegressorMixin, _BaseComposition):
 
     def _out_of_fold(self, pairs, X, y, weight, groups):
         """What members fitted without a row say of it, and for which rows there is such."""
-        folds = _folds(self, X, y, groups, classifier=False)
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_on_rows)(member, name, X, y, weight, train, number)
-            for number, (train, _) in enumerate(folds, start=1)
-            for name, member in pairs
-        )
+        folds = self._folds(X, y, groups)
         names = [name for name, _ in pairs]
-        blocks = []
-        for number, (_, test) in enumerate(folds):
-            members = fitted[number * len(pairs) : (number + 1) * len(pairs)]
-            blocks.append(_said(names, members, take_rows(X, test)))
-        # A row in several test folds counts by its first one.
-        rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
-        if len(rows) < len(y):
-            warnings.warn(
-                f"{len(y) - len(rows)} of {len(y)} rows have no out-of-fold prediction under "
-                f"{_cv_name(self.cv)}; the weights are learnt from the other {len(rows)}.",
-                UserWarning,
-                stacklevel=3,
+        blocks = [
+            _said(names, members, take_rows(X, test))
+            for (_, test), members in zip(
+                folds, self._fit_folds(pairs, folds, X, y, weight), strict=True
             )
+        ]
+        # A row in several test folds counts by its first one.
+        rows, first = self._rows_held_out(folds, len(y), "the weights are learnt")
         return np.concatenate(blocks)[first], rows
 
     # -- predict -----------------------------------------------------------------------------
@@ -356,26 +294,6 @@ class LinearStackingRegressor(RegressorMixin, _BaseComposition):
         """
         return self.member_predictions(X) @ self.weights_
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        entries = self.estimators if isinstance(self.estimators, list | tuple) else []
-        members = [entry[1] if _is_pair(entry) else entry for entry in entries]
-        inner = [get_tags(member).input_tags for member in members if hasattr(member, "fit")]
-        tags.input_tags.sparse = bool(inner) and all(tag.sparse for tag in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(tag.allow_nan for tag in inner)
-        return tags
-
-
-def _is_pair(entry):
-    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
-
-
-def _regresses(member):
-    """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
-    if isinstance(member, type) or not hasattr(member, "predict"):
-        return False
-    return is_regressor(member) if hasattr(member, "__sklearn_tags__") else True
-
 
 def _said(names, members, X):
     """What members predict, as (n, K)."""
@@ -389,24 +307,3 @@ def _said(names, members, X):
             )
         said[:, column] = output.reshape(-1)
     return said
-
-
-def _folds(estimator, X, y, groups, classifier):
-    """The folds of ``cv`` that hold a row out."""
-    splitter = check_cv(estimator.cv, y, classifier=classifier)
-    try:
-        folds = list(splitter.split(X, y, groups))
-    except ValueError as error:
-        raise ValueError(f"{_cv_name(estimator.cv)} cannot split these rows: {error}") from None
-    folds = [(train, np.arange(len(y))[test]) for train, test in folds]
-    folds = [(train, test) for train, test in folds if len(test)]
-    if not folds:
-        raise ValueError(
-            f"{_cv_name(estimator.cv)} yields no out-of-fold row to learn from; give a splitter "
-            "that holds rows out."
-        )
-    return folds
-
-
-def _cv_name(cv):
-    return f"cv={cv!r}" if isinstance(cv, int) or hasattr(cv, "split") else "The given cv"

@@ -377,11 +377,13 @@ def test_notebooks_show_the_flock(fitted, iris):
     html = fitted._repr_html_()
     assert html.count("<tr><td>") == fitted.n_estimators_
     assert "petal" in html
-    assert fitted._flock_html() in fitted._repr_mimebundle_()["text/html"]
+    table = html[html.index("<caption>") :]
+    assert table in fitted._repr_mimebundle_()["text/html"]
     assert "the heaviest" not in flock()._repr_html_()
     assert "3 members" in flock(fusion="product").fit(*iris)._repr_html_()
     renamed = iris[0].set_axis(["<b>", "b", "c", "d"], axis=1)
-    assert "<b>" not in flock(effort="fast").fit(renamed, iris[1])._flock_html()
+    shown = flock(effort="fast").fit(renamed, iris[1])._repr_html_()
+    assert "<b>" not in shown[shown.index("<caption>") :]
 
 
 # -- what floats cannot hold -----------------------------------------------------------------

@@ -1,80 +1,27 @@
 """Any classifiers, fitted here or elsewhere, fused into one."""
 
-import warnings
-
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn import get_config
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    has_fit_parameter,
     validate_data,
 )
 
 from covey._validation import check_sample_weight
 from covey.fusers import make_fuser
+from covey.members._fitting import as_table, classifies, fit_member, take_rows
 from covey.members._fused import ROWS_PER_BLOCK, FusedClassifier
+from covey.members._named import NamedMembers
 from covey.members._outputs import common_kind, gather, member_output
 
 
-def as_table(X):
-    """What members are given: arrays, sparse matrices and frames as they are."""
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
-            "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
-        )
-    return X
-
-
-def take_rows(X, rows):
-    """Some rows of an array, sparse matrix or data frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
-
-
-def _fit_member(member, name, X, y, sample_weight):
-    if sample_weight is None or isinstance(member, FrozenEstimator):
-        return member.fit(X, y)
-    if has_fit_parameter(member, "sample_weight"):
-        return member.fit(X, y, sample_weight=sample_weight)
-    if isinstance(member, Pipeline):
-        if get_config()["enable_metadata_routing"]:
-            return member.fit(X, y, sample_weight=sample_weight)
-        if has_fit_parameter(member[-1], "sample_weight"):
-            step = member.steps[-1][0]
-            return member.fit(X, y, **{f"{step}__sample_weight": sample_weight})
-    raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
-
-
-def _fit_on_rows(member, name, X, y, sample_weight, rows, fold):
-    weight = None if sample_weight is None else sample_weight[rows]
-    try:
-        return _fit_member(clone(member), name, take_rows(X, rows), y[rows], weight)
-    except ValueError as error:
-        raise ValueError(
-            f"The member {name!r} cannot be fitted on the rows of fold {fold}: {error}"
-        ) from error
-
-
-def _classifies(member):
-    """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
-    if isinstance(member, type) or not hasattr(member, "predict"):
-        return False
-    return is_classifier(member) if hasattr(member, "__sklearn_tags__") else True
-
-
-class FusionClassifier(FusedClassifier):
+class FusionClassifier(NamedMembers, FusedClassifier):
     """Fuses any classifiers into one decision, and says who decided.
 
     Parameters
@@ -133,80 +80,10 @@ class FusionClassifier(FusedClassifier):
         self.prefit = prefit
         self.n_jobs = n_jobs
 
-    # -- the members -------------------------------------------------------------------------
+    _member_kind = "classifier"
 
-    def _named(self):
-        """The members as (name, estimator) pairs; members without a name get their class's."""
-        if not isinstance(self.estimators, list | tuple) or not len(self.estimators):
-            raise ValueError(
-                "estimators must be a non-empty list of (name, estimator) pairs or estimators, "
-                f"got {self.estimators!r}."
-            )
-        pairs = []
-        for entry in self.estimators:
-            if isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
-                name, member = entry
-            else:
-                name, member = type(entry).__name__.lower(), entry
-                taken = {other for other, _ in pairs}
-                number = 2
-                while name in taken:
-                    name = f"{type(entry).__name__.lower()}-{number}"
-                    number += 1
-            if not _classifies(member):
-                raise ValueError(f"The member {name!r} is not a classifier: {member!r}.")
-            if "__" in name or name in self._get_param_names():
-                raise ValueError(
-                    f"The member name {name!r} must not contain '__', nor be a parameter of "
-                    f"{type(self).__name__}."
-                )
-            pairs.append((name, member))
-        names = [name for name, _ in pairs]
-        repeated = {name for name in names if names.count(name) > 1}
-        if repeated:
-            raise ValueError(f"The member names must differ, but {repeated.pop()!r} is repeated.")
-        return pairs
-
-    def get_params(self, deep=True):
-        """Parameters of this estimator and, if ``deep``, of its named members."""
-        params = super().get_params(deep=deep)
-        if deep and isinstance(self.estimators, list | tuple):
-            for entry in self.estimators:
-                if (
-                    isinstance(entry, tuple)
-                    and len(entry) == 2
-                    and hasattr(entry[1], "get_params")
-                ):
-                    name, member = entry
-                    params[name] = member
-                    for key, value in member.get_params(deep=True).items():
-                        params[f"{name}__{key}"] = value
-        return params
-
-    def set_params(self, **params):
-        """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
-        if "estimators" in params:
-            self.estimators = params.pop("estimators")
-        given = self.estimators if isinstance(self.estimators, list | tuple) else []
-        members = {
-            entry[0]: position
-            for position, entry in enumerate(given)
-            if isinstance(entry, tuple) and len(entry) == 2
-        }
-        for key in list(params):
-            if key in members:
-                replaced = list(self.estimators)
-                replaced[members[key]] = (key, params.pop(key))
-                self.estimators = replaced
-        own = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if rest and name in members:
-                self.estimators[members[name]][1].set_params(**{rest: value})
-            else:
-                own[key] = value
-        super().set_params(**own)
-        return self
+    def _can_be_member(self, member):
+        return classifies(member)
 
     # -- fit ---------------------------------------------------------------------------------
 
@@ -250,7 +127,7 @@ class FusionClassifier(FusedClassifier):
                     f"{len(self.classes_)} class: {self.classes_.tolist()}."
                 )
             members = Parallel(n_jobs=self.n_jobs)(
-                delayed(_fit_member)(clone(member), name, X, y, weight) for name, member in pairs
+                delayed(fit_member)(clone(member), name, X, y, weight) for name, member in pairs
             )
         self.estimators_ = members
         self.named_estimators_ = dict(zip(names, members, strict=True))
@@ -296,19 +173,10 @@ class FusionClassifier(FusedClassifier):
     def _out_of_fold(self, pairs, X, y, weight, groups):
         """What members grown without a row say of it, and for which rows there is such."""
         names = [name for name, _ in pairs]
-        splitter = check_cv(self.cv, y, classifier=True)
-        try:
-            folds = list(splitter.split(X, y, groups))
-        except ValueError as error:
-            raise ValueError(f"{self._cv_name()} cannot split these rows: {error}") from None
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_on_rows)(member, name, X, y, weight, train, number)
-            for number, (train, _) in enumerate(folds, start=1)
-            for name, member in pairs
-        )
-        blocks, rows = [], []
-        for number, (_, test) in enumerate(folds):
-            members = fitted[number * len(pairs) : (number + 1) * len(pairs)]
+        folds = self._folds(X, y, groups)
+        fitted = self._fit_folds(pairs, folds, X, y, weight)
+        blocks = []
+        for (_, test), members in zip(folds, fitted, strict=True):
             block = take_rows(X, test)
             outputs = [
                 member_output(member, block, self.classes_, self.kind_, name)
@@ -316,25 +184,9 @@ class FusionClassifier(FusedClassifier):
             ]
             # In a fold, a class that was never seen is one that the fold's rows lack.
             blocks.append(gather(outputs, self.classes_, names, self.kind_))
-            rows.append(test)
-        rows = np.concatenate(rows)
+        rows, first = self._rows_held_out(folds, len(y), "the fuser learns")
         P = _concatenated(blocks)
-        # A row in several test folds counts by its first one.
-        rows, first = np.unique(rows, return_index=True)
-        if len(rows) == 0:
-            raise ValueError(f"{self._cv_name()} yields no out-of-fold row to learn from.")
-        if len(rows) < len(y):
-            warnings.warn(
-                f"{len(y) - len(rows)} of {len(y)} rows have no out-of-fold prediction under "
-                f"{self._cv_name()}; the fuser learns from the other {len(rows)}.",
-                UserWarning,
-                stacklevel=3,
-            )
         return P.rows(first), rows
-
-    def _cv_name(self):
-        known = isinstance(self.cv, int) or hasattr(self.cv, "split")
-        return f"cv={self.cv!r}" if known else "The given cv"
 
     # -- predict -----------------------------------------------------------------------------
 
@@ -368,19 +220,6 @@ class FusionClassifier(FusedClassifier):
             for name, member in self.named_estimators_.items()
         ]
         return gather(outputs, self.classes_, self._names(), kind)
-
-    def __sklearn_tags__(self):
-        from sklearn.utils import get_tags
-
-        tags = super().__sklearn_tags__()
-        members = [
-            entry[1] if isinstance(entry, tuple) else entry
-            for entry in (self.estimators if isinstance(self.estimators, list | tuple) else [])
-        ]
-        inner = [get_tags(member) for member in members if hasattr(member, "fit")]
-        tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(tag.input_tags.allow_nan for tag in inner)
-        return tags
 
 
 def _concatenated(blocks):

@@ -4,7 +4,6 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -20,17 +19,12 @@ from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
 from covey.members._columns import flip_units
+from covey.members._flock_views import decisions, flock_table
 from covey.members._folds import check_cv_parameter, make_folds
 from covey.members._linear import LinearMember
 from covey.members._search import EFFORTS, FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
-
-# A member with less weight than this is not said to have spoken.
-_LEAST_SAY = 0.01
-
-# How many features of a member notebooks show.
-_TOP_FEATURES = 4
 
 
 @dataclass
@@ -754,45 +748,18 @@ class SubsetEnsembleClassifier(GrownClassifier):
         """
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
-        said = self._by_blocks(self._said, X)
         importance = self._by_blocks(
             lambda rows: self.fuser_.importance(self._predictions(rows), rows), X
         )
-        fused = self._by_blocks(self._fused, X)
-        columns = self.basis_.rows(X.toarray() if hasattr(X, "toarray") else X)
-        names = self._member(self.coef_[0], self.intercept_[0], None).column_names()
-        contrast = self.coef_ - self.coef_.mean(axis=1, keepdims=True)
-        labels = self.classes_.tolist()
-        records = []
-        for row, probability in enumerate(fused):
-            asked = np.argsort(-importance[row], kind="stable")
-            members = []
-            for member in asked[importance[row, asked] > _LEAST_SAY]:
-                code = int(said[row, member].argmax())
-                push = contrast[member, code] * (columns[row] - self._column_mean)
-                pushed = np.argsort(-push, kind="stable")[:top]
-                members.append(
-                    {
-                        "member": int(member) + 1,
-                        "weight": float(importance[row, member]),
-                        "prediction": labels[code],
-                        "probability": float(said[row, member, code]),
-                        "because": [
-                            (names[place], float(push[place]))
-                            for place in pushed
-                            if push[place] > 0
-                        ],
-                    }
-                )
-            code = int(probability.argmax())
-            records.append(
-                {
-                    "prediction": labels[code],
-                    "probability": float(probability[code]),
-                    "members": members,
-                }
-            )
-        return records
+        return decisions(
+            self,
+            self.basis_.rows(X.toarray() if hasattr(X, "toarray") else X),
+            said=self._by_blocks(self._said, X),
+            importance=importance,
+            fused=self._by_blocks(self._fused, X),
+            column_mean=self._column_mean,
+            top=top,
+        )
 
     @property
     def estimators_(self):
@@ -817,36 +784,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
     def _repr_html_(self):
         """What notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
-        return html + self._flock_html() if hasattr(self, "fuser_") else html
+        if not hasattr(self, "fuser_"):
+            return html
+        return html + flock_table(self, self._column_scale, self._member_shares)
 
     def _repr_mimebundle_(self, **kwargs):
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _flock_html(self):
-        """A table of the members: whom they belong to, how much they are asked, top features."""
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{position}" for position in range(self.n_features_in_)]
-        contrast = np.abs(self.coef_ - self.coef_.mean(axis=1, keepdims=True)).mean(axis=1)
-        searched = hasattr(self, "group_of_")
-        rows = []
-        for number, (size, support) in enumerate(
-            zip(contrast * self._column_scale, self.support_, strict=True)
-        ):
-            heavy = np.argsort(-self.basis_.on_features(size), kind="stable")
-            top = ", ".join(str(names[which]) for which in heavy[:_TOP_FEATURES] if support[which])
-            cells = [
-                str(number + 1),
-                str(self.group_of_[number] + 1) if searched else "1",
-                f"{100 * self._member_shares[number]:.0f} %",
-                f"{int(support.sum())} of {len(support)}",
-                top,
-            ]
-            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-        heads = ("member", "group", "asked", "features", "the heaviest")
-        head = "".join(f"<th>{name}</th>" for name in heads)
-        title = f"{self.n_estimators_} members, {len(self.classes_)} classes"
-        return (
-            f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table>"
-        )

@@ -1,0 +1,209 @@
+"""Who decides, over the data."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
+
+from covey._validation import check_choice
+from covey.inspection._display import (
+    COLOURS,
+    INK,
+    MOST_NAMES,
+    Display,
+    check_flock,
+    colours_of,
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class ImportanceDisplay(Display):
+    """Who decides which rows: the members' importances over the data.
+
+    Rows are sorted by predicted class, then by the member that counts most. Make one by
+    `from_estimator` or `from_importance`.
+
+    Parameters
+    ----------
+    importance : ndarray of shape (n_rows, n_members)
+        In the order drawn.
+    order : ndarray of shape (n_rows,)
+        The rows of the data that they are.
+    predictions : ndarray of shape (n_rows,) or None
+        Predicted classes, in the order drawn.
+    names : list of str
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
+
+    importance: np.ndarray
+    order: np.ndarray
+    predictions: np.ndarray | None
+    names: list
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, kind="auto", ax=None):
+        """Draw who decides in a fitted ensemble.
+
+        Parameters
+        ----------
+        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        kind, ax
+            As for `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        cls._pyplot()
+        check_flock(estimator)
+        if estimator.fuser_.needs_y:
+            raise ValueError(
+                "estimator is fused by the oracle, which reads the true labels; fit it with "
+                "another fusion to see who decides."
+            )
+        return cls.from_importance(
+            estimator.explain_fusion(X),
+            predictions=estimator.predict(X),
+            names=estimator._names(),
+            kind=kind,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_importance(cls, importance, *, predictions=None, names=None, kind="auto", ax=None):
+        """Draw what ``explain_fusion`` gave.
+
+        Parameters
+        ----------
+        importance : array-like of shape (n_rows, n_members)
+            Not negative.
+        predictions : array-like of shape (n_rows,), optional
+            Predicted classes, to sort by first.
+        names : sequence of str, optional
+            The members' names; a data frame has its own.
+        kind, ax
+            As for `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        cls._pyplot()
+        if names is None and hasattr(importance, "columns"):
+            names = list(importance.columns)
+        importance = check_array(importance, dtype=np.float64, input_name="importance")
+        n_rows, n_members = importance.shape
+        if importance.min() < 0:
+            raise ValueError(f"importance must not be negative, got {importance.min():g}.")
+        names = [f"member {k}" for k in range(1, n_members + 1)] if names is None else list(names)
+        if len(names) != n_members:
+            raise ValueError(
+                f"names must hold one name for each of the {n_members} members, got {len(names)}."
+            )
+        codes = np.zeros(n_rows, dtype=int)
+        if predictions is not None:
+            predictions = column_or_1d(predictions)
+            if len(predictions) != n_rows:
+                raise ValueError(
+                    f"predictions must hold one label for each of the {n_rows} rows of "
+                    f"importance, got {len(predictions)}."
+                )
+            codes = np.unique(predictions, return_inverse=True)[1]
+        order = np.lexsort((-importance.max(axis=1), importance.argmax(axis=1), codes))
+        return cls(
+            importance=importance[order],
+            order=order,
+            predictions=None if predictions is None else predictions[order],
+            names=[str(name) for name in names],
+        ).plot(ax, kind=kind)
+
+    def plot(self, ax=None, *, kind="auto"):
+        """Draw the importances.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default.
+        kind : {"auto", "stacked", "heatmap"}, default="auto"
+            "auto" stacks up to eight members, for more there are not enough colours.
+
+        Returns
+        -------
+        self : ImportanceDisplay
+        """
+        check_choice(kind, "kind", ("auto", "stacked", "heatmap"))
+        ax = self._start(ax)
+        n_rows, n_members = self.importance.shape
+        if kind == "auto":
+            kind = "stacked" if n_members <= len(COLOURS) else "heatmap"
+        if kind == "stacked":
+            # A row is a step of width one; its right edge needs a value too.
+            heights = np.vstack([self.importance, self.importance[-1:]]).T
+            ax.stackplot(
+                np.arange(n_rows + 1),
+                heights,
+                step="post",
+                colors=colours_of(n_members),
+                labels=self.names,
+                linewidth=0,
+            )
+            ax.set(xlim=(0, n_rows), ylim=(0, heights.sum(axis=0).max()), ylabel="importance")
+            handles, labels = ax.get_legend_handles_labels()
+            # The uppermost band is named first, and beside the bands, which fill the axes.
+            ax.legend(
+                handles[::-1],
+                labels[::-1],
+                fontsize=7,
+                loc="center left",
+                bbox_to_anchor=(1.0, 0.5),
+                frameon=False,
+                handlelength=1,
+            )
+        else:
+            image = ax.imshow(
+                self.importance.T,
+                aspect="auto",
+                cmap="Blues",
+                vmin=0,
+                interpolation="nearest",  # neighbouring members have nothing in common
+                extent=(0, n_rows, n_members - 0.5, -0.5),
+            )
+            step = -(-n_members // MOST_NAMES)
+            ax.set_yticks(range(0, n_members, step), self.names[::step], fontsize=7)
+            bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+            bar.set_label("importance", fontsize=8)
+            bar.ax.tick_params(labelsize=7)
+            bar.outline.set_visible(False)
+        by = "dominant member"
+        if self.predictions is not None:
+            by = f"predicted class and {by}"
+            self._mark_classes(ax, kind)
+        ax.set_xlabel(f"rows, by {by}")
+        # The classes' names stand between title and axes.
+        pad = 6 if self.predictions is None else 18
+        ax.set_title("who decides", fontsize=10, loc="left", pad=pad)
+        return self
+
+    def _mark_classes(self, ax, kind):
+        n_rows = len(self.predictions)
+        starts = np.flatnonzero(self.predictions[1:] != self.predictions[:-1]) + 1
+        for start in starts:
+            ax.axvline(start, color="white" if kind == "stacked" else INK, lw=1.5)
+        edges = np.concatenate([[0], starts, [n_rows]])
+        for start, end in pairwise(edges):
+            if end - start > 0.04 * n_rows:
+                ax.text(
+                    (start + end) / 2,
+                    1.02,
+                    f"→ {self.predictions[start]}",
+                    transform=ax.get_xaxis_transform(),
+                    ha="center",
+                    fontsize=8,
+                )

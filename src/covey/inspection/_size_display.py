@@ -1,0 +1,132 @@
+"""What more members bring."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey._validation import check_number
+from covey.fusers import make_fuser
+from covey.inspection._display import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    Display,
+    check_flock,
+)
+
+
+@dataclass(eq=False, kw_only=True)
+class SizeDisplay(Display):
+    """Accuracy against the number of members.
+
+    Make one by `from_estimator`.
+
+    Parameters
+    ----------
+    fused : ndarray of shape (n_members,)
+        Accuracy of the first member, the first two, ... under ``rule``.
+    oracle : ndarray of shape (n_members,)
+        The same if the right member were always picked.
+    baseline : float
+        Accuracy of a single model.
+    rule : str
+        The name of the rule.
+    fitted_score : float or None
+        Accuracy of the ensemble as it is, where its fuser is no fixed rule.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    """
+
+    fused: np.ndarray
+    oracle: np.ndarray
+    baseline: float
+    rule: str = "fused"
+    fitted_score: float | None = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, fusion=None, baseline=None, sample_weight=None, ax=None
+    ):
+        """Draw how a fitted ensemble gains from its members.
+
+        Parameters
+        ----------
+        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score, best those that were not trained on.
+        y : array-like of shape (n_samples,)
+        fusion : str or Fuser, optional
+            A fixed rule, such as "product". By default the ensemble's own if it is one, else
+            "product", or "majority" for members without probabilities.
+        baseline : float, optional
+            The accuracy to compare with; by default that of the first member alone.
+        sample_weight : array-like of shape (n_samples,), optional
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        display : SizeDisplay
+        """
+        cls._pyplot()
+        check_flock(estimator)
+        if baseline is not None:
+            check_number(baseline, "baseline", low=0, high=1)
+        own = estimator.fuser_
+        fixed = _is_fixed(own)
+        if fusion is None:
+            plain = "product" if _speaks_in_probabilities(estimator) else "majority"
+            fusion = own if fixed else plain
+        fused = estimator.staged_score(X, y, sample_weight, fusion=fusion)
+        show_fitted = not fixed and not own.needs_y
+        return cls(
+            fused=fused,
+            oracle=estimator.staged_score(X, y, sample_weight, fusion="oracle"),
+            baseline=float(fused[0] if baseline is None else baseline),
+            rule=fusion if isinstance(fusion, str) else type(fusion).__name__.lower(),
+            fitted_score=estimator.score(X, y, sample_weight) if show_fitted else None,
+        ).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default.
+
+        Returns
+        -------
+        self : SizeDisplay
+        """
+        ax = self._start(ax)
+        sizes = np.arange(1, len(self.fused) + 1)
+        mark = "o" if len(sizes) <= 30 else None
+        ax.plot(sizes, self.oracle, color=GREY, marker=mark, ms=4, label="oracle")
+        ax.plot(sizes, self.fused, color=BLUE, marker=mark, ms=4, label=f"fused: {self.rule}")
+        ax.axhline(self.baseline, color=INK, ls=":", lw=1.5, label="single model")
+        if self.fitted_score is not None:
+            ax.plot(
+                sizes[-1:], [self.fitted_score], "D", color=ORANGE, ms=7, label="fused as fitted"
+            )
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set(xlabel="number of members K", ylabel="accuracy")
+        ax.legend(fontsize=8, framealpha=0.9)
+        ax.set_title("what more members bring", fontsize=10, loc="left")
+        return self
+
+
+def _is_fixed(fuser):
+    """Whether a fuser can fuse the first few members as well as all of them."""
+    set_for_all = any(
+        getattr(fuser, name) is not None for name in ("weights", "k") if name in fuser.get_params()
+    )
+    return not (fuser.learns or fuser.needs_y or set_for_all)
+
+
+def _speaks_in_probabilities(estimator):
+    # Only a FusionClassifier has members of other kinds.
+    return getattr(estimator, "kind_", "probability") in make_fuser("product").kinds

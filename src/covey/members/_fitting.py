@@ -1,0 +1,64 @@
+"""Fitting models of any make on tables of any make."""
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+
+def as_table(X):
+    """What members are given: arrays, sparse matrices and frames as they are."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
+            "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
+        )
+    return X
+
+
+def take_rows(X, rows):
+    """Some rows of an array, sparse matrix or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+def fit_member(member, name, X, y, sample_weight):
+    if sample_weight is None or isinstance(member, FrozenEstimator):
+        return member.fit(X, y)
+    if has_fit_parameter(member, "sample_weight"):
+        return member.fit(X, y, sample_weight=sample_weight)
+    if isinstance(member, Pipeline):
+        if get_config()["enable_metadata_routing"]:
+            return member.fit(X, y, sample_weight=sample_weight)
+        if has_fit_parameter(member[-1], "sample_weight"):
+            step = member.steps[-1][0]
+            return member.fit(X, y, **{f"{step}__sample_weight": sample_weight})
+    raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
+
+
+def fit_on_rows(member, name, X, y, sample_weight, rows, fold):
+    weight = None if sample_weight is None else sample_weight[rows]
+    try:
+        return fit_member(clone(member), name, take_rows(X, rows), y[rows], weight)
+    except ValueError as error:
+        raise ValueError(
+            f"The member {name!r} cannot be fitted on the rows of fold {fold}: {error}"
+        ) from error
+
+
+def classifies(member):
+    """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
+    if isinstance(member, type) or not hasattr(member, "predict"):
+        return False
+    return is_classifier(member) if hasattr(member, "__sklearn_tags__") else True
+
+
+def regresses(member):
+    """The same for regressors."""
+    if isinstance(member, type) or not hasattr(member, "predict"):
+        return False
+    return is_regressor(member) if hasattr(member, "__sklearn_tags__") else True
