@@ -77,6 +77,8 @@ def literal_run(X, y, ascent, eta, *, n_members, p_lambda, weight=None, run=0, s
             weight,
             ascent.max_iter,
             ascent.subset_penalty,
+            ascent.loss,
+            ascent.reweighting,
         )
     )
 
@@ -126,6 +128,43 @@ def test_trainer_follows_the_printed_algorithm_step_by_step(
         history = grown.history[0]
         np.testing.assert_array_equal(history.accepted_flip[1 : len(states) + 1], changed)
         np.testing.assert_array_equal(history.subset_size[: len(states) + 1], supports.sum(axis=1))
+
+
+@pytest.mark.parametrize("reweighting", ["mean_probability", "divergence", "adaboost", None])
+@pytest.mark.parametrize("loss", ["log", "exponential", "focal"])
+def test_other_losses_and_reweightings_follow_their_literal_version(loss, reweighting):
+    X, y = problem(3)
+    eta, n_members, p_lambda = 1e-3, 3, 0.1
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
+    ascent = replaced(
+        PRINTED, learning_rate=eta, tol=-0.01, max_iter=25, loss=loss, reweighting=reweighting
+    )
+    ends = {}
+    for k, *state in literal_run(
+        X, y, ascent, eta, n_members=n_members, p_lambda=p_lambda, weight=weight
+    ):
+        ends[k] = state
+    grower = trainer(X, y, ascent, weight=weight, flip_probability=p_lambda)
+    assert any(support.sum() < X.shape[1] for *_, support in ends.values())
+    for k in range(n_members):
+        grown = grower.grow()
+        theta, intercept, support = ends[k]
+        np.testing.assert_array_equal(grown.support[0], support.astype(bool))
+        np.testing.assert_allclose(grown.theta[:, 0], theta * support, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(grown.intercept[:, 0], intercept, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["log", "exponential", "focal"])
+@pytest.mark.parametrize("reweighting", ["mean_probability", "adaboost"])
+def test_automatic_steps_never_lose_likelihood_under_any_loss(loss, reweighting):
+    X, y = problem(4)
+    ascent = replaced(
+        PRINTED, learning_rate="auto", tol=-np.inf, loss=loss, reweighting=reweighting
+    )
+    grower = trainer(X, y, ascent, flip_probability=0.0)
+    for _ in range(3):
+        objective = grower.grow().history[0].objective
+        assert (np.diff(objective) > -1e-9 * abs(objective[0])).all()
 
 
 ASCENTS = {

@@ -529,9 +529,52 @@ def test_scikit_learn_callbacks_follow_the_members(noisy):
     assert_allclose(watcher.scores, model.staged_score(X, y))
 
 
+# -- other losses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reweighting", ["mean_probability", "divergence", "adaboost", None])
+@pytest.mark.parametrize("loss", ["log", "exponential", "focal"])
+def test_every_loss_and_reweighting_learns(wine, loss, reweighting):
+    model = flock(loss=loss, reweighting=reweighting, max_iter=100).fit(*wine)
+    assert model.score(*wine) > 0.95
+    assert all(past["objective"][-1] > past["objective"][0] for past in model.history_)
+
+
+def test_without_reweighting_or_flips_members_differ_only_by_their_start(wine):
+    model = flock(reweighting=None, flip_probability=0, init_scale=0.0, max_iter=20).fit(*wine)
+    for member in model.coef_[1:]:
+        assert_array_equal(member, model.coef_[0])
+
+
+def test_adaboost_leads_later_members_to_earlier_mistakes(noisy):
+    X, y = noisy
+    boosted, alike = (
+        flock(n_estimators=2, reweighting=name, flip_probability=0).fit(X, y)
+        for name in ("adaboost", None)
+    )
+    wrong = boosted.estimators_[0].predict(X) != y
+
+    def right_there(model):
+        return (model.estimators_[1].predict(X)[wrong] == y[wrong]).mean()
+
+    assert right_there(boosted) > right_there(alike) + 0.1
+
+
+def test_a_warm_start_goes_on_with_boosted_weights(wine):
+    whole = flock(n_estimators=4, reweighting="adaboost", loss="exponential").fit(*wine)
+    part = flock(n_estimators=2, reweighting="adaboost", loss="exponential", warm_start=True).fit(
+        *wine
+    )
+    assert_same_model(part.set_params(n_estimators=4).fit(*wine), whole, atol=1e-10)
+
+
 # -- bad input -------------------------------------------------------------------------------
 
 BAD_PARAMETERS = [
+    ({"loss": "hinge"}, ValueError, "loss must be one of 'log', 'exponential'"),
+    ({"loss": "focal", "focal_gamma": -1}, ValueError, "focal_gamma"),
+    ({"reweighting": "boost"}, ValueError, "reweighting must be one of 'mean_probability'"),
+    ({"loss": "focal", "fusion": "gate"}, ValueError, "refine them by their likelihood"),
     ({"n_estimators": 0}, ValueError, "n_estimators == 0, must be >= 1"),
     ({"n_estimators": 2.5}, TypeError, "n_estimators must be an instance of int"),
     ({"flip_probability": 1.2}, ValueError, "flip_probability == 1.2, must be <= 1"),

@@ -45,6 +45,9 @@ def expected_failures(estimator):
         SubsetEnsembleClassifier(n_estimators=4, fusion="product", select_size="validation"),
         SubsetEnsembleClassifier.paper(n_estimators=4, select_size=None),
         SubsetEnsembleClassifier.paper(n_estimators=4),
+        SubsetEnsembleClassifier(
+            n_estimators=3, loss="exponential", reweighting="adaboost", fusion="mean"
+        ),
         SubsetEnsembleClassifier(n_estimators=4, fusion="majority"),
         SubsetEnsembleClassifier(n_estimators=4, fusion="knora_e"),
         # Few iterations: hundreds of them let rounding grow from 1e-16 to 1e-7.

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import Array
+from covey._core.losses import LossName
+from covey._core.reweighting import ReweightingName
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -60,6 +62,12 @@ class Ascent:
     subset_penalty : float
         What each feature of a subset costs, as a share of the weights: subsets are compared
         by ``A / mean(w) - subset_penalty * size``. The paper has none.
+    loss : {"log", "exponential", "focal"}
+        What is climbed: `covey._core.losses.Loss`.
+    focal_gamma : float
+        Of "focal".
+    reweighting : {"mean_probability", "divergence", "adaboost"} or None
+        How later members are drawn to samples: `covey._core.reweighting.Reweighting`.
     """
 
     learning_rate: Literal["auto", "constant"] | float
@@ -71,6 +79,9 @@ class Ascent:
     temperature: float
     fit_intercept: bool
     subset_penalty: float = 0.0
+    loss: LossName = "log"
+    focal_gamma: float = 2.0
+    reweighting: ReweightingName | None = "mean_probability"
 
     @property
     def keeps_best(self) -> bool:

@@ -19,15 +19,10 @@ from array_api_compat import device
 from covey._core.arrays import Array, Workspace, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
 from covey._core.design import Design
+from covey._core.losses import Loss
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.reweighting import sample_weights
-from covey._core.softmax_linear import (
-    Blocks,
-    log_softmax,
-    objective_and_residual,
-    true_class,
-    weighted_accuracy,
-)
+from covey._core.reweighting import Reweighting
+from covey._core.softmax_linear import Blocks, weighted_accuracy
 from covey._core.subsets import TIE, FlipProposals, beats, metropolis
 
 FloatArray = npt.NDArray[np.float64]
@@ -138,7 +133,8 @@ class StackTrainer:
         self._unit_of_feature = unit_of_feature
         self._usable = usable
         self._workspace = Workspace(design.like)
-        self._true_probability_sum = self._xp.zeros_like(base_weight)
+        self._loss = Loss(ascent.loss, ascent.focal_gamma)
+        self._reweighting = Reweighting(base_weight, ascent.reweighting)
         self._constant_rate: Array | None = None
         self.n_grown = 0
 
@@ -146,18 +142,14 @@ class StackTrainer:
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let later members know of one already grown: lines 3 and 4's eq. (8)."""
-        logits = self._logits(theta, intercept, self._everyone(), "seen")
-        p_true = true_class(
-            log_softmax(logits), self._blocks, self._workspace.take("p true", *logits.shape[1:])
+        self._reweighting.see(
+            self._logits(theta, intercept, self._everyone(), "seen"), self._blocks
         )
-        self._true_probability_sum += self._xp.exp(p_true)
         self.n_grown += 1
 
     def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
         """Train the next member of every run: lines 3 to 22."""
-        weight = self._base_weight * sample_weights(
-            self._true_probability_sum, self.n_grown, self._base_weight
-        )
+        weight = self._base_weight * self._reweighting.weights()
         members = self._train(weight, self._learning_rates(weight), on_step)
         self.see(members.theta, members.intercept)
         return members
@@ -179,6 +171,12 @@ class StackTrainer:
                 self._constant_rate = share / self._lipschitz(self._base_weight)
             return self._constant_rate
         return self._to_device(np.full(len(self._runs), float(rate)))
+
+    def _paced(self, rate: Array, pace: Array | None) -> Array:
+        """Steps as long as the loss allows where it stands; a number of the user's as it is."""
+        if pace is None or not isinstance(self._ascent.learning_rate, str):
+            return rate
+        return rate * pace
 
     def _lipschitz(self, weight: Array) -> Array:
         """``lambda_max(sum_m w_m z_m z_m^T) / 2``, z with the intercept's 1, as (R,).
@@ -274,7 +272,7 @@ class StackTrainer:
             sign = self._to_device(np.where(support[position, which], 1.0, -1.0))
             theta = origin.theta[:, position, which] * sign
             self._design.add_columns(logits[:, position, :], theta, which, int(run))
-        _, residual = objective_and_residual(
+        _, residual, _ = self._loss(
             logits, self._blocks, weight, self._workspace, "flipped residual"
         )
         return self._step(origin, support, residual, rate, runs, weight, "flipped")
@@ -320,7 +318,7 @@ class StackTrainer:
         support = np.tile(self._usable, (n_runs, 1))
         logits = self._logits(self._masked(theta, support), intercept, active, current)
         state = _State(theta, intercept, support, logits, self._accuracy(logits, weight, active))
-        objective, residual = objective_and_residual(
+        objective, residual, pace = self._loss(
             logits, self._blocks, weight, self._workspace, "residual"
         )
 
@@ -348,9 +346,8 @@ class StackTrainer:
         self._keep(result, state, active, np.ones(n_runs, dtype=bool))
 
         for step in range(ascent.max_iter):
-            plain = self._step(
-                state, state.support, residual, rates[active], active, weight, following
-            )
+            rate = self._paced(rates[active], pace)
+            plain = self._step(state, state.support, residual, rate, active, weight, following)
             before = self._score(state, mean_weight[active])
             unflipped = self._score(plain, mean_weight[active])
             highest = unflipped.copy()
@@ -360,7 +357,7 @@ class StackTrainer:
             if len(moving):
                 runs = active[moving]
                 flipped = self._flipped(
-                    state, moving, flips[moving], rates[runs], runs, weight[moving, :]
+                    state, moving, flips[moving], rate[moving], runs, weight[moving, :]
                 )
                 score = self._score(flipped, mean_weight[runs])
                 highest[moving] = np.maximum(unflipped[moving], score)
@@ -396,7 +393,7 @@ class StackTrainer:
                 state = _select(plain, going, logits)
             else:
                 break
-            objective, residual = objective_and_residual(
+            objective, residual, pace = self._loss(
                 state.logits, self._blocks, weight, self._workspace, "residual"
             )
             if not np.isfinite(to_host(objective)).all():

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.losses import LOSSES, Loss
+from covey._core.reweighting import REWEIGHTINGS
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
@@ -103,6 +105,19 @@ class SubsetEnsembleClassifier(GrownClassifier):
         What a feature must earn to stay in a subset, as a share of the weighted accuracy: with
         0.003, three points of accuracy for ten features. The paper has none; with some,
         features that help by chance only are dropped, which is what `SubsetSelector` is after.
+    loss : {"log", "exponential", "focal"}, default="log"
+        What a member climbs; q is the probability of a row's true class. "log": the likelihood,
+        eq. (9). "exponential": ``-sqrt((1 - q) / q)``, for two classes AdaBoost's loss of half
+        the log-odds. "focal": ``(1 - q)**focal_gamma * log(q)``, which leaves rows that are
+        right already alone. A gate refines members by their likelihood, so it needs "log".
+    focal_gamma : float, default=2.0
+        How much "focal" looks away from rows that are right; 0 is "log".
+    reweighting : {"mean_probability", "divergence", "adaboost"} or None
+        What draws a member to samples that the earlier ones get wrong; p is their mean
+        probability of the true class. "mean_probability": ``1 - p``, eq. (8). "divergence":
+        ``-log(p)``, the Kullback-Leibler divergence of the truth from their mean.
+        "adaboost": whoever errs makes its errors ``(C - 1) (1 - e) / e`` times as heavy, e being
+        its weighted error. None: nothing does. By default as in the paper.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
         Columns that flip together, by name or number: the one-hot columns of one variable.
         Columns in no group flip alone. With groups a search makes no products.
@@ -213,6 +228,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
         acceptance="greedy",
         temperature=None,
         subset_penalty=0.0,
+        loss="log",
+        focal_gamma=2.0,
+        reweighting="mean_probability",
         feature_groups=None,
         always_keep=None,
         fit_intercept=True,
@@ -239,6 +257,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
         self.acceptance = acceptance
         self.temperature = temperature
         self.subset_penalty = subset_penalty
+        self.loss = loss
+        self.focal_gamma = focal_gamma
+        self.reweighting = reweighting
         self.feature_groups = feature_groups
         self.always_keep = always_keep
         self.fit_intercept = fit_intercept
@@ -326,6 +347,15 @@ class SubsetEnsembleClassifier(GrownClassifier):
         if self.temperature is not None:
             check_number(self.temperature, "temperature", low=0, closed="neither")
         check_number(self.subset_penalty, "subset_penalty", low=0)
+        check_choice(self.loss, "loss", LOSSES)
+        check_number(self.focal_gamma, "focal_gamma", low=0)
+        if self.reweighting is not None:
+            check_choice(self.reweighting, "reweighting", REWEIGHTINGS)
+        if self.loss != "log" and self._is_gated():
+            raise ValueError(
+                f"loss={self.loss!r} trains members, but a gate would then refine them by their "
+                "likelihood; use loss='log', or a fusion other than a gate ('product', 'mean')."
+            )
         check_choice(self.effort, "effort", EFFORTS)
         if self.alpha is not None:
             check_number(self.alpha, "alpha", low=0, closed="neither")
@@ -356,6 +386,9 @@ class SubsetEnsembleClassifier(GrownClassifier):
             temperature=float(temperature),
             fit_intercept=bool(self.fit_intercept),
             subset_penalty=float(self.subset_penalty),
+            loss=self.loss,
+            focal_gamma=float(self.focal_gamma),
+            reweighting=self.reweighting,
         )
 
     def _max_tasks(self):
@@ -456,7 +489,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         overshot = sum(member.overshot for member in self._grown)
         if overshot:
             warnings.warn(
-                f"{overshot} of {len(self._grown)} members ended with a log-likelihood below that "
+                f"{overshot} of {len(self._grown)} members ended with an objective below that "
                 f"of their start and of a uniform guess: learning_rate={self.learning_rate!r} "
                 "overshoots; use learning_rate='auto' or a smaller number.",
                 ConvergenceWarning,
@@ -504,7 +537,8 @@ class SubsetEnsembleClassifier(GrownClassifier):
     def _grow_one(self, trainer):
         grown = self._not_diverged(trainer.grow)
         history = grown.history[0]
-        uniform = -np.log(len(self.classes_)) * float(grown.weight_sum[0])
+        guess = Loss(self.loss, self.focal_gamma).of_uniform_guess(len(self.classes_))
+        uniform = -guess * float(grown.weight_sum[0])
         return _Grown(
             grown.theta[:, 0],
             grown.intercept[:, 0],

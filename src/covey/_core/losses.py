@@ -1,0 +1,112 @@
+"""What members climb: eq. (9) of the paper, and the losses it wishes to see tried.
+
+Each function takes logits ``(C, R, n)`` of rows sorted by class and the rows' weights, and
+returns
+
+- the objective of each run, ``- sum_m w_m loss_m``, to be maximised;
+- its derivative by the logits, ``(C, R, n)``, in the buffer ``name`` of the workspace;
+- the pace of each run: the share of a step, as long as eq. (9) allows, that this loss allows.
+  None is all of it.
+
+Below, q is the probability of a row's true class.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+from covey._core.arrays import Array, Workspace, namespace_of
+from covey._core.softmax_linear import Blocks, log_softmax, objective_and_residual, true_class
+
+LossName = Literal["log", "exponential", "focal"]
+LOSSES: tuple[str, ...] = get_args(LossName)
+
+# What a row's loss may grow to: logits beyond 1000 are as wrong as any.
+_LARGEST_LOG = 500.0
+
+
+class Loss:
+    """A loss by name.
+
+    Parameters
+    ----------
+    name : {"log", "exponential", "focal"}
+        - "log": ``-log q``, eq. (9).
+        - "exponential": ``sqrt((1 - q) / q)``, which is ``exp(-f)`` for f half the log-odds of
+          the true class against all others: for two classes AdaBoost's.
+        - "focal": ``-(1 - q)^gamma log q`` (Lin et al. 2017), which leaves rows that are right
+          already alone.
+    gamma : float
+        Of "focal"; 0 is "log".
+    """
+
+    def __init__(self, name: LossName = "log", gamma: float = 2.0) -> None:
+        self.name = name
+        self.gamma = gamma
+
+    def __call__(
+        self, logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, name: str
+    ) -> tuple[Array, Array, Array | None]:
+        if self.name == "log":
+            return *objective_and_residual(logits, blocks, weight, workspace, name), None
+        if self.name == "exponential":
+            return _exponential(logits, blocks, weight, workspace, name)
+        return _focal(logits, blocks, weight, self.gamma, workspace, name)
+
+    def of_uniform_guess(self, n_classes: int) -> float:
+        """The loss of a row of which every class is as likely."""
+        if self.name == "exponential":
+            return math.sqrt(n_classes - 1)
+        gamma = self.gamma if self.name == "focal" else 0.0
+        return float((1 - 1 / n_classes) ** gamma * math.log(n_classes))
+
+
+def _exponential(
+    logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, name: str
+) -> tuple[Array, Array, Array]:
+    # With s_c the softmax over the wrong classes alone, the loss's derivative by the logits is
+    # -loss / 2 for the true class and s_c loss / 2 for the others.
+    xp = namespace_of(logits)
+    n_classes, n_runs, n_rows = logits.shape
+    residual = workspace.take(name, n_classes, n_runs, n_rows)
+    residual[...] = logits
+    own = true_class(logits, blocks, workspace.take("own logit", n_runs, n_rows))
+    for label, rows in enumerate(blocks):
+        residual[label, :, rows] = -xp.inf
+    highest = xp.max(residual, axis=0)
+    residual -= highest
+    xp.exp(residual, out=residual)
+    normaliser = xp.sum(residual, axis=0)
+    log_loss = (highest + xp.log(normaliser) - own) / 2.0
+    loss = xp.exp(xp.clip(log_loss, -_LARGEST_LOG, _LARGEST_LOG))
+    weighted = weight * loss
+    residual *= -0.5 * weighted / normaliser
+    for label, rows in enumerate(blocks):
+        residual[label, :, rows] = 0.5 * weighted[:, rows]
+    # The curvature of a row's loss is at most half of it; that of eq. (9) at most 1/2.
+    steepest = xp.max(xp.where(weight > 0, loss, xp.zeros_like(loss)), axis=1)
+    return -xp.sum(weighted, axis=1), residual, 1.0 / xp.clip(steepest, 1.0, None)
+
+
+def _focal(
+    logits: Array, blocks: Blocks, weight: Array, gamma: float, workspace: Workspace, name: str
+) -> tuple[Array, Array, Array]:
+    xp = namespace_of(logits)
+    n_classes, n_runs, n_rows = logits.shape
+    residual = workspace.take(name, n_classes, n_runs, n_rows)
+    residual[...] = log_softmax(logits)
+    log_true = true_class(residual, blocks, workspace.take("log true", n_runs, n_rows))
+    xp.exp(residual, out=residual)
+    wrong = -xp.expm1(log_true)  # 1 - q, also where q is almost 1
+    focus = wrong**gamma
+    # d focal / d log q = -((1 - q)^gamma - gamma q (1 - q)^(gamma - 1) log q); with q almost 1
+    # log q is about -(1 - q), so that the second term vanishes like (1 - q)^gamma.
+    ratio = xp.where(wrong > 0, -log_true / xp.where(wrong > 0, wrong, 1.0), 1.0)
+    slope = weight * focus * (1.0 + gamma * xp.exp(log_true) * ratio)
+    residual *= -slope
+    for label, rows in enumerate(blocks):
+        residual[label, :, rows] += slope[:, rows]
+    # Its curvature is at most 1.15 sqrt(1 + gamma) times that of eq. (9), for gamma up to 10.
+    pace = xp.ones_like(weight[:, 0]) / math.sqrt(1.0 + gamma)
+    return xp.sum(weight * focus * log_true, axis=1), residual, pace
