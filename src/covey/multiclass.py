@@ -17,8 +17,7 @@ from sklearn.utils.validation import (
 
 from covey._core import codes
 from covey._validation import check_choice, check_number, check_sample_weight
-from covey.members._fitting import as_table, classifies, fit_member, take_rows
-from covey.members._fused import ROWS_PER_BLOCK
+from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
 
 _CODES = ("max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive")
 _DECODINGS = {
@@ -257,12 +256,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "code_book_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        if X.shape[0] <= ROWS_PER_BLOCK:
-            return function(X)
-        starts = range(0, X.shape[0], ROWS_PER_BLOCK)
-        return np.concatenate(
-            [function(take_rows(X, slice(start, start + ROWS_PER_BLOCK))) for start in starts]
-        )
+        return in_blocks(function, X)
 
     def _bits(self, X):
         return np.stack([_chance_of_one(estimator, X) for estimator in self.estimators_], axis=1)

@@ -174,3 +174,17 @@ def test_no_fuser_that_picks_a_member_beats_the_oracle(case, method):
     oracle = make_fuser("oracle").fuse(P, y=y_test).argmax(axis=1) == y_test
     assert not (picked & ~oracle).any()
     assert oracle.mean() >= picked.mean()
+
+
+def test_meta_des_counts_silence_as_neither_right_nor_wrong():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
+    said = np.stack([np.eye(2)[y], np.eye(2)[rng.integers(0, 2, 60)]], axis=1)
+    available = np.ones((60, 2), dtype=bool)
+    available[::2, 0] = False
+    P = Predictions(said, available=available)
+    fuser = make_fuser("meta_des").fit(P, y, X)
+    near = np.array([[0, 2, 4, 1, 3, 5, 7]])  # three rows on which the first member is silent
+    evidence = fuser._evidence(P.rows([1]), near, near[:, :5])
+    assert_allclose(evidence[0, :7], [0.5, 0.5, 0.5, 1, 1, 1, 1])
+    assert_allclose(evidence[0, 14], 5.5 / 7)

@@ -9,7 +9,13 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from covey import FusionClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
+from covey import (
+    FusionClassifier,
+    Gate,
+    Predictions,
+    SubsetEnsembleClassifier,
+    make_quarter_circle,
+)
 
 
 def gated(n_estimators=4, *, random_state=0, **parameters):
@@ -125,6 +131,19 @@ def test_out_of_fold_gate_over_any_members():
     X, y = load_wine(return_X_y=True)
     fused = FusionClassifier([LogisticRegression(max_iter=5000), GaussianNB()], "gate").fit(X, y)
     assert fused.score(X, y) > 0.95
+
+
+@pytest.mark.parametrize("pool", ["linear", "log"])
+def test_silence_speaks_neither_for_nor_against_a_member(pool):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200)
+    said = np.where(y[:, None] == np.arange(2), 0.8, 0.2)
+    available = np.ones((200, 2), dtype=bool)
+    available[rng.permutation(200)[:80], 1] = False
+    P = Predictions(np.stack([said, said], axis=1), available=available)
+    importance = Gate(pool=pool).fit(P, y, X).importance(P, X)
+    assert_allclose(importance[available[:, 1]], 0.5, atol=1e-9)
+    assert_allclose(importance[~available[:, 1]], [[1.0, 0.0]] * 80, atol=1e-12)
 
 
 def test_bad_input_gets_one_sentence():

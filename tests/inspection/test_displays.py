@@ -5,12 +5,20 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from covey import FusionClassifier, SubsetEnsembleClassifier, SubsetSelector, make_quarter_circle
+from covey import (
+    FusionClassifier,
+    FusionRegressor,
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+    SubsetSelector,
+    make_quarter_circle,
+)
 from covey.inspection import (
     BiasVarianceDisplay,
     CoSelectionDisplay,
@@ -422,3 +430,19 @@ def test_without_matplotlib_its_name_is_said(monkeypatch, selectors):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="needs matplotlib: pip install matplotlib"):
         CoSelectionDisplay.from_estimator(selectors[8])
+
+
+def test_a_regressors_members_are_drawn_like_a_classifiers():
+    X, y = load_diabetes(return_X_y=True)
+    flock = SubsetEnsembleRegressor(3, fusion="mean", random_state=0).fit(X, y)
+    display = ImportanceDisplay.from_estimator(flock, X)
+    assert display.predictions is None
+    assert display.importance.shape == (len(y), 3)
+    history = TrainingHistoryDisplay.from_estimator(flock)
+    line = history.axes_[0].get_lines()[0].get_ydata()
+    assert line[0] == 1
+    assert line[-1] < 0.8
+    assert "loss" in history.axes_[0].get_ylabel()
+    fused = FusionRegressor([LinearRegression(), DummyRegressor()]).fit(X, y)
+    names = ImportanceDisplay.from_estimator(fused, X).names
+    assert names == ["linearregression", "dummyregressor"]

@@ -64,6 +64,9 @@ class Basis:
         Where its ramp begins and ends; NaN for none.
     center : ndarray of shape (n_features,)
         What features are centred by before they are multiplied.
+    seen : ndarray of shape (2, n_features) or None
+        The least and the greatest value of each feature: what lies beyond is multiplied as if
+        it lay there. None: products have no bounds.
     """
 
     n_features: int
@@ -72,6 +75,7 @@ class Basis:
     low: FloatArray
     high: FloatArray
     center: FloatArray
+    seen: FloatArray | None = None
 
     @classmethod
     def plain(cls, n_features: int) -> Basis:
@@ -110,8 +114,14 @@ class Basis:
         )
 
     @classmethod
-    def products(cls, columns: FloatArray, center: FloatArray) -> Basis:
-        """Features, their products, and the squares of those with more than two values."""
+    def products(
+        cls, columns: FloatArray, center: FloatArray, seen: FloatArray | None = None
+    ) -> Basis:
+        """Features, their products, and the squares of those with more than two values.
+
+        ``seen`` is as in the attributes: a product of two values that are both far out is much
+        farther, and without bounds one such row of new data is predicted beyond all sense.
+        """
         first, second = np.triu_indices(len(columns))
         two_valued = np.array(
             [bool(np.all((c == c.min()) | (c == c.max()))) for c in columns], dtype=bool
@@ -127,18 +137,21 @@ class Basis:
             np.concatenate([plain.low, none]),
             np.concatenate([plain.high, none]),
             center,
+            seen,
         )
 
     def union(self, other: Basis) -> Basis:
         """The columns of both; the features once, then what is special to each."""
         new = np.arange(other.n_features, other.n_columns)
+        multiplies = bool((other.partner >= 0).any())
         return Basis(
             self.n_features,
             np.concatenate([self.feature, other.feature[new]]),
             np.concatenate([self.partner, other.partner[new]]),
             np.concatenate([self.low, other.low[new]]),
             np.concatenate([self.high, other.high[new]]),
-            np.where((other.partner >= 0).any(), other.center, self.center),
+            other.center if multiplies else self.center,
+            other.seen if multiplies else self.seen,
         )
 
     @property
@@ -164,7 +177,8 @@ class Basis:
         )
         pairs = np.flatnonzero(self.partner >= 0)
         if len(pairs):
-            centred = columns - self.center[:, None]
+            inside = columns if self.seen is None else np.clip(columns, *self.seen[:, :, None])
+            centred = inside - self.center[:, None]
             with np.errstate(over="ignore"):
                 products = centred[self.feature[pairs]] * centred[self.partner[pairs]]
             # Far beyond all that was seen; but infinities have no difference.
@@ -187,6 +201,7 @@ class Basis:
             self.low[kept],
             self.high[kept],
             self.center,
+            self.seen,
         )
         return basis, kept
 

@@ -144,6 +144,32 @@ def trimmed_mean(values: FloatArray, spoken: Any, proportion: float) -> FloatArr
     return mean
 
 
+def trimmed_shares(values: FloatArray, spoken: BoolArray | None, proportion: float) -> FloatArray:
+    """How much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
+
+    Members that say the same share alike, so that their order decides nothing.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, K)
+    spoken : ndarray of shape (n, K), bool, or None
+    proportion : float
+    """
+    n_samples, n_members = values.shape
+    heard = np.ones(values.shape, dtype=bool) if spoken is None else spoken
+    count = heard.sum(axis=1)
+    cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
+    kept = np.empty(values.shape)
+    for member in range(n_members):
+        own = values[:, member : member + 1]
+        below = (heard & (values < own)).sum(axis=1)
+        equal = np.maximum((heard & (values == own)).sum(axis=1), 1)
+        # Its equals take the ranks from ``below`` on; some of these may be left out.
+        within = np.minimum(below + equal, count - cut) - np.maximum(below, cut)
+        kept[:, member] = np.maximum(within, 0) / equal
+    return normalised(np.where(heard, kept, 0.0), uniform(n_samples, n_members))
+
+
 def share_among(agrees: BoolArray, weight: FloatArray) -> FloatArray:
     """Importance shared by weight among the members that agree, or all if none does."""
     agreeing = np.where(agrees, weight, 0.0)

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import Array
-from covey._core.ascent import History
 from covey._core.design import Design
 from covey._core.gate import GatedLikelihood, Pool
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import Blocks
-from covey._core.trainer import StackTrainer
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -70,7 +69,7 @@ class Group:
     gate_intercept : ndarray of shape (K,)
     n_iter : int
         Iterations of the optimiser.
-    grown : list of (int, History)
+    grown : list of (int, object)
         How each member was grown: its steps and its history. Empty for a member alone.
     """
 
@@ -82,7 +81,24 @@ class Group:
     gate: FloatArray
     gate_intercept: FloatArray
     n_iter: int
-    grown: list[tuple[int, History]]
+    grown: list[tuple[int, Any]]
+
+
+class Grown(Protocol):
+    """One member of every run, as a trainer gives it."""
+
+    theta: Array  # (C, R, D)
+    intercept: Array  # (C, R)
+    support: BoolArray  # (R, D)
+    n_iter: IntArray  # (R,)
+    history: list[Any]  # one a run
+
+
+class Trainer(Protocol):
+    """What grows the members that the optimiser starts from, such as a `StackTrainer`."""
+
+    def grow(self) -> Grown:
+        """The next member of every run."""
 
 
 class _Starts:
@@ -92,12 +108,12 @@ class _Starts:
     members of a smaller one and some more, so that each member is grown once.
     """
 
-    def __init__(self, trainer: StackTrainer) -> None:
+    def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
         self._theta: list[Array] = []
         self._intercept: list[Array] = []
         self._support: list[BoolArray] = []
-        self._grown: list[list[tuple[int, History]]] = []
+        self._grown: list[list[tuple[int, Any]]] = []
 
     def of(self, n_members: int, runs: IntArray) -> tuple[Array, Array, Array]:
         """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
@@ -118,7 +134,7 @@ class _Starts:
             support.astype(np.float64),
         )
 
-    def history(self, n_members: int, run: int) -> list[tuple[int, History]]:
+    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
         """How the members of one run were grown."""
         return [grown[run] for grown in self._grown[:n_members]]
 
@@ -138,7 +154,7 @@ class CrossFit:
     n_restarts : int
         How often a candidate is fitted on all rows, each time from a start of its own.
     trainer : callable
-        ``trainer(basis, weight)`` gives a `StackTrainer` for runs of those weights (R, n).
+        ``trainer(basis, weight)`` gives a `Trainer` for runs of those weights (R, n).
     max_iter : int
         The most iterations of the optimiser.
     fit_intercept : bool
@@ -152,7 +168,7 @@ class CrossFit:
         parts: Sequence[tuple[IntArray, IntArray]],
         *,
         n_restarts: int,
-        trainer: Callable[[str, FloatArray], StackTrainer],
+        trainer: Callable[[str, FloatArray], Trainer],
         max_iter: int,
         fit_intercept: bool,
     ) -> None:
@@ -176,25 +192,26 @@ class CrossFit:
         self._fit_intercept = fit_intercept
 
     def held_out(self, family: Family) -> FloatArray:
-        """What each penalty's candidate gives to the true class of rows it was not fitted on.
+        """What each penalty's candidate says of rows that it was not fitted on.
+
+        For classes that is what it gives to the true one.
 
         Returns
         -------
-        true : ndarray of shape (A, E)
+        said : ndarray of shape (A, E)
             For the held-out rows of all folds, one fold after the other.
         """
         n_alphas, n_parts = len(family.alphas), len(self._parts)
         ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
-        true = np.empty((n_alphas, ends[-1]))
+        said = np.empty((n_alphas, ends[-1]))
         runs = np.tile(np.arange(n_parts), n_alphas)
         alpha = np.repeat(np.array(family.alphas), n_parts)
         for chunk, likelihood, x, _ in self._fits(self._rough, family, runs, alpha):
-            said = likelihood.true_probability(x)
-            for place, run in zip(chunk, said, strict=True):
+            for place, run in zip(chunk, self._says(likelihood, x), strict=True):
                 part = runs[place]
                 rows = self._parts[part][1]
-                true[place // n_parts, ends[part] : ends[part + 1]] = run[rows]
-        return true
+                said[place // n_parts, ends[part] : ends[part + 1]] = run[rows]
+        return said
 
     def fitted(self, family: Family, alpha: float) -> list[Group]:
         """A candidate on all rows, once for each restart."""
@@ -241,7 +258,7 @@ class CrossFit:
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             theta, intercept, support = self._start(family, runs[chunk])
-            likelihood = GatedLikelihood(
+            likelihood = self._likelihood(
                 design,
                 [designs[family.gate]],
                 self._blocks,
@@ -263,6 +280,14 @@ class CrossFit:
             )
             results.append((chunk, likelihood, found.x, found.n_iter))
         return results
+
+    def _likelihood(self, *args: Any, **kwargs: Any) -> GatedLikelihood:
+        """What is climbed; of numbers it is another one."""
+        return GatedLikelihood(*args, **kwargs)
+
+    def _says(self, likelihood: GatedLikelihood, x: Array) -> Array:
+        """What candidates are compared by, as (R, n)."""
+        return likelihood.true_probability(x)
 
     def _start(self, family: Family, runs: IntArray) -> tuple[Array, Array, Array | None]:
         design = self._designs[family.basis]

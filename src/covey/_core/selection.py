@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -39,6 +41,32 @@ def greedy_selection(
     """
     # A candidate that says nothing of a row is as wrong there as one can be.
     library = np.fmax(true, _FLOOR)
+    return greedy_mean(library, lambda p: -np.log(p), weight, n_picks, replace)
+
+
+def greedy_mean(
+    library: FloatArray,
+    row_loss: Callable[[FloatArray], FloatArray],
+    weight: FloatArray,
+    n_picks: int = 25,
+    replace: bool = True,
+) -> FloatArray:
+    """The same for any loss of what the picked ones say on average.
+
+    Parameters
+    ----------
+    library : ndarray of shape (M, n)
+        What each candidate says of each row.
+    row_loss : callable
+        The losses (..., n) of means (..., n).
+    weight, n_picks, replace
+        As for `greedy_selection`.
+
+    Returns
+    -------
+    weights : ndarray of shape (M,)
+        Shares of the picks; sum to one.
+    """
     share = weight / weight.sum()
     counts = np.zeros(len(library))
     total = np.zeros(library.shape[1])
@@ -46,7 +74,7 @@ def greedy_selection(
     allowed = np.ones(len(library), dtype=bool)
     for pick in range(n_picks):
         losses = np.full(len(library), np.inf)
-        losses[allowed] = -np.log((total + library[allowed]) / (pick + 1)) @ share
+        losses[allowed] = row_loss((total + library[allowed]) / (pick + 1)) @ share
         # Rounding must not choose between equals.
         chosen = int(np.argmax(losses <= losses.min() + 1e-12))
         counts[chosen] += 1

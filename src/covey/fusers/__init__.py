@@ -25,6 +25,7 @@ from covey.fusers._fixed import (
 )
 from covey.fusers._fuse import fuse
 from covey.fusers._gate import Gate
+from covey.fusers._model_stacking import Stacking
 from covey.fusers._predictions import Predictions, align_classes, as_predictions
 from covey.fusers._registry import FUSERS, make_fuser
 from covey.fusers._stacked import GreedySelection, LinearStacking
@@ -59,6 +60,7 @@ __all__ = [
     "Predictions",
     "Product",
     "SingleBest",
+    "Stacking",
     "TrimmedMean",
     "WeightedFuser",
     "align_classes",

@@ -44,7 +44,8 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         P : Predictions, array or list
             Whatever `covey.fuse` takes.
         y : array of shape (n_samples,)
-            True labels. Fixed rules do not look at them.
+            True labels, or true numbers for predictions of kind "value". Fixed rules do not
+            look at them.
         X : array of shape (n_samples, n_features), optional
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
@@ -65,7 +66,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return self
 
     def fuse(self, P, X=None, y=None):
-        """Fuse predictions into one probability a class.
+        """Fuse predictions into one probability a class, or into one number.
 
         Parameters
         ----------
@@ -78,12 +79,18 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         fused : ndarray of shape (n_samples, n_classes)
-            Rows sum to one.
+            Rows sum to one. For predictions of kind "value" an array of shape (n_samples,);
+            NaN where no member has spoken.
         """
-        return self._by_blocks(self._fuse_settled, P, X, y, "classes")
+        P = as_predictions(P)
+        fused = self._by_blocks(self._fuse_settled, P, X, y, "classes")
+        return fused[:, 0] if P.kind == "value" else fused
 
     def fuse_log(self, P, X=None, y=None):
         """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
+        P = as_predictions(P)
+        if P.kind == "value":
+            raise ValueError("fuse_log is for probabilities; predictions of kind value have none.")
         return self._by_blocks(self._fuse_log, P, X, y, "logarithms")
 
     def importance(self, P, X=None, y=None):
@@ -176,6 +183,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         if P.available is None or self.needs_y:
             return fused
         silent = ~P.available.any(axis=1)
+        if P.kind == "value" and over == "classes":
+            fused[silent] = np.nan
+            return fused
         even = 1.0 / fused.shape[1]
         fused[silent] = np.log(even) if over == "logarithms" else even
         return fused
@@ -188,7 +198,10 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _fuse(self, P, X, codes):
-        """Probabilities of shape (n_samples, n_classes) of checked predictions."""
+        """Probabilities of shape (n_samples, n_classes) of checked predictions.
+
+        For predictions of kind "value": the fused number of each sample, as (n_samples, 1).
+        """
 
     def _fuse_log(self, P, X, codes):
         with np.errstate(divide="ignore"):
@@ -211,3 +224,8 @@ def agreeing_importance(P, fused, weight):
     """Importance shared among the members whose own decision is the fused one."""
     agrees = P.labels == settled(fused).argmax(axis=1)[:, None]
     return share_among(agrees, weight)
+
+
+def values_by(P, importance):
+    """Numbers fused by the members' importances (n_samples, n_members), as (n_samples, 1)."""
+    return np.einsum("nkc,nk->nc", P.values, importance)

@@ -482,13 +482,15 @@ class MetaDES(_OutputProfiles, _PicksSeveral):
         def by_member(values):  # (n, k, K) -> (n * K, k)
             return values.swapaxes(1, 2).reshape(-1, values.shape[1])
 
-        right_near = by_member(self.right_[near])
+        # Where a member has not spoken it was neither right nor wrong.
+        right = self.right_ if self.spoken_ is None else np.where(self.spoken_, self.right_, 0.5)
+        right_near = by_member(right[near])
         return np.hstack(
             [
                 right_near,
                 by_member(self._true_probability[near]),
                 right_near.mean(axis=1, keepdims=True),
-                by_member(self.right_[alike]),
+                by_member(right[alike]),
                 P.values.max(axis=2).reshape(-1, 1),
             ]
         )

@@ -8,11 +8,12 @@ from covey._core.rules import (
     masked,
     normalised,
     trimmed_mean,
+    trimmed_shares,
     uniform,
     weighted_mean,
 )
 from covey._validation import check_number
-from covey.fusers._base import Fuser, agreeing_importance, spoken_weight
+from covey.fusers._base import Fuser, agreeing_importance, spoken_weight, values_by
 from covey.fusers._weights import WeightedFuser
 
 
@@ -27,10 +28,13 @@ def _spoken(P):
 class Mean(WeightedFuser):
     r"""The (weighted) mean of the members' probabilities: :math:`\sum_k w_k p_k(c | x)`.
 
+    Or of the numbers that regressors predict.
+
     Parameters
     ----------
-    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
-        How much each member counts; "accuracy" and "log_odds" learn it from held-out samples.
+    weights : array of shape (n_members,), str or None, default=None
+        How much each member counts. "accuracy" and "log_odds" learn it from held-out samples,
+        or "inverse_error" for predictions of kind "value".
 
     Examples
     --------
@@ -39,9 +43,11 @@ class Mean(WeightedFuser):
     array([[0.7, 0.3]])
     """
 
-    kinds = ("probability", "label")
+    kinds = ("probability", "label", "value")
 
     def _fuse(self, P, X, codes):
+        if P.kind == "value":
+            return values_by(P, self._importance(P, X, codes))
         return weighted_mean(P.values, self._weight(P))
 
 
@@ -90,6 +96,8 @@ class _OrderRule(Fuser):
     """A rule that orders the members' probabilities of each class."""
 
     def _fuse(self, P, X, codes):
+        if P.kind == "value":
+            return self._statistic(P)
         fallback = weighted_mean(P.values, spoken_weight(P))
         return normalised(self._statistic(P), fallback)
 
@@ -97,10 +105,29 @@ class _OrderRule(Fuser):
         return agreeing_importance(P, self._fuse(P, X, codes), spoken_weight(P))
 
 
-class Median(_OrderRule):
+class _TrimmedRule(_OrderRule):
+    """A rule that leaves out the extremes; a subclass says how many, by ``_proportion``.
+
+    Of numbers (predictions of kind "value") those members decide that are not left out: the
+    importances are their shares, and members that say the same share alike.
+    """
+
+    kinds = ("probability", "value")
+
+    def _statistic(self, P):
+        return trimmed_mean(P.values, _spoken(P), self._proportion())
+
+    def _importance(self, P, X, codes):
+        if P.kind == "value":
+            return trimmed_shares(P.values[:, :, 0], P.available, self._proportion())
+        return super()._importance(P, X, codes)
+
+
+class Median(_TrimmedRule):
     """The median of the members' probabilities of each class, renormalised.
 
-    Where all medians are zero, the mean rule stands in.
+    Where all medians are zero, the mean rule stands in. Of the numbers that regressors predict
+    it is the median as it is.
 
     Examples
     --------
@@ -109,12 +136,14 @@ class Median(_OrderRule):
     array([[0.6, 0.4]])
     """
 
-    def _statistic(self, P):
-        return trimmed_mean(P.values, _spoken(P), 0.5)
+    def _proportion(self):
+        return 0.5
 
 
-class TrimmedMean(_OrderRule):
+class TrimmedMean(_TrimmedRule):
     """The mean without the most extreme members, for each class, renormalised.
+
+    Or of the numbers that regressors predict, as it is.
 
     Parameters
     ----------
@@ -136,8 +165,8 @@ class TrimmedMean(_OrderRule):
     def _check_parameters(self, P):
         check_number(self.proportion, "proportion", low=0, high=0.5, closed="left")
 
-    def _statistic(self, P):
-        return trimmed_mean(P.values, _spoken(P), self.proportion)
+    def _proportion(self):
+        return self.proportion
 
 
 class Max(_OrderRule):

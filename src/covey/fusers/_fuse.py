@@ -6,7 +6,7 @@ from covey.fusers._registry import make_fuser
 
 
 def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=None, **parameters):
-    """Fuse saved predictions into one probability a class; no model is needed.
+    """Fuse saved predictions into one probability a class, or one number; no model is needed.
 
     Parameters
     ----------
@@ -27,15 +27,18 @@ def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=Non
         True labels, for the oracle.
     classes : array of shape (n_classes,), optional
         The labels.
-    kind : {"probability", "score", "label"}, optional
-        What the predictions are, where it is not as said above.
+    kind : {"probability", "score", "label", "value"}, optional
+        What the predictions are, where it is not as said above. "value" are the numbers of
+        regressors, one for each sample and member; "mean", "median", "trimmed_mean" and a
+        fitted `LinearStacking` fuse them.
     **parameters
         The rule's own, such as ``k`` and ``positive_class`` of "k_of_n".
 
     Returns
     -------
     fused : ndarray of shape (n_samples, n_classes)
-        Rows sum to one; the decision is their argmax.
+        Rows sum to one; the decision is their argmax. With ``kind="value"`` an array of shape
+        (n_samples,).
 
     Examples
     --------
@@ -48,6 +51,8 @@ def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=Non
     >>> covey.fuse([["cat", "dog"], ["dog", "dog"], ["dog", "cat"]], "majority").round(2)
     array([[0.33, 0.67],
            [0.33, 0.67]])
+    >>> covey.fuse([[1.0, 7.0], [2.0, 8.0], [9.0, 0.0]], "median", kind="value")
+    array([2., 7.])
     """
     P = as_predictions(P, classes=classes, kind=kind)
     if weights is not None:

@@ -5,9 +5,10 @@ import numpy as np
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.gate import GatedLikelihood, pooled, softmax_first
 from covey._core.lbfgs import minimise
+from covey._core.rules import weighted_mean
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser
+from covey.fusers._base import Fuser, spoken_weight, values_by
 
 
 class GateFeatures:
@@ -134,7 +135,14 @@ class Gate(Fuser):
 
     def _fit(self, P, codes, X, sample_weight):
         order = np.argsort(codes, kind="stable")
-        logs = np.ascontiguousarray(P.log()[order].transpose(1, 2, 0))[:, :, None, :]
+        logs = P.log()
+        if P.available is not None:
+            # Who has not spoken of a row says what the others say on average: silence speaks
+            # neither for nor against a member.
+            others = weighted_mean(P.values, spoken_weight(P))[:, None, :]
+            floor = np.finfo(np.float64).tiny
+            logs = np.where(P.available[:, :, None], logs, np.log(np.maximum(others, floor)))
+        logs = np.ascontiguousarray(logs[order].transpose(1, 2, 0))[:, :, None, :]
         likelihood = self._likelihood(
             None, X, codes, sample_weight, P.n_members, P.n_classes, frozen=logs
         )
@@ -247,6 +255,7 @@ class GatedGroups(Fuser):
     learns = True
     needs_X = True
     kinds = ("probability",)
+    _made_by = "SubsetEnsembleClassifier"
 
     def __init__(self, basis, coef, intercept, sizes, pools, weights, classes):
         self.basis = basis
@@ -270,7 +279,7 @@ class GatedGroups(Fuser):
     def fit(self, P, y=None, X=None, sample_weight=None):
         """Refuse: the gates were learnt together with their members."""
         raise ValueError(
-            "These gates were learnt together with their members, by a SubsetEnsembleClassifier; "
+            f"These gates were learnt together with their members, by a {self._made_by}; "
             "to learn one for other members use Gate."
         )
 
@@ -303,3 +312,16 @@ class GatedGroups(Fuser):
                 self.weights, self.pools, self._gated(X), strict=True
             )
         ).T
+
+
+class GatedMeans(GatedGroups):
+    """The same for members that predict numbers: their mean, weighted by their importances.
+
+    What a `SubsetEnsembleRegressor` finds by searching.
+    """
+
+    kinds = ("value",)
+    _made_by = "SubsetEnsembleRegressor"
+
+    def _fuse(self, P, X, codes):
+        return values_by(P, self._importance(P, X, codes))

@@ -14,15 +14,16 @@ class Predictions:
     Parameters
     ----------
     values : array of shape (n_samples, n_members, width)
-        The width is the number of classes, or 1 for regression. Labels may also be given as
-        an array of shape (n_samples, n_members).
+        The width is the number of classes, or 1 for regression. Labels and the numbers of
+        regressors may also be given as an array of shape (n_samples, n_members).
     classes : array of shape (n_classes,), optional
         The labels of the last axis; 0, 1, ... by default, or the labels that occur.
     names : list of str, optional
         The members' names; "member 1", "member 2", ... by default.
     kind : {"probability", "score", "label", "value"}, optional
-        What the values are. Scores rank the classes, but are not comparable between members.
-        By default three dimensions are probabilities, and two are labels.
+        What the values are. Scores rank the classes, but are not comparable between members;
+        a "value" is what a regressor predicts. By default three dimensions are probabilities,
+        and two are labels.
     available : array of shape (n_samples, n_members), bool, optional
         Where a member has spoken. By default everywhere, except where all that it says of a
         sample is NaN.
@@ -59,6 +60,8 @@ class Predictions:
             kind = "label" if values.ndim == 2 else "probability"
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
+        if kind == "value":
+            values = _as_numbers(values)
         if values.ndim != 3 and not (values.ndim == 2 and kind == "label"):
             raise ValueError(
                 "Predictions need values of shape (n_samples, n_members, n_classes), "
@@ -223,13 +226,21 @@ class Predictions:
         )
 
     def encode(self, y, unknown="error"):
-        """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored."""
+        """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored.
+
+        Beside predictions of kind "value" the truth is numbers, and they stay as they are.
+        """
         y = np.asarray(y)
         if y.ndim != 1 or len(y) != self.n_samples:
             raise ValueError(
-                f"y must hold one label for each of the {self.n_samples} samples, "
-                f"got an array of shape {y.shape}."
+                f"y must hold one {'number' if self.kind == 'value' else 'label'} for each of the "
+                f"{self.n_samples} samples, got an array of shape {y.shape}."
             )
+        if self.kind == "value":
+            y = _as_floats(y, "y")
+            if not np.isfinite(y).all():
+                raise ValueError("y must hold finite numbers; it has NaN or infinity.")
+            return y
         return encode_labels(y, self.classes, "y holds", unknown)
 
     def check_probabilities(self):
@@ -252,6 +263,28 @@ class Predictions:
             f"{self.names[member]!r} {problem}; give probabilities, or say kind='score' and use "
             "a rule for scores ('borda', 'majority')."
         )
+
+
+def _as_floats(numbers, who):
+    try:
+        return numbers.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{who} must hold numbers where kind='value', got an array of {numbers.dtype}."
+        ) from None
+
+
+def _as_numbers(values):
+    """What regressors predict, as (n, K, 1)."""
+    values = _as_floats(values, "Predictions")
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3 or values.shape[2] != 1:
+        raise ValueError(
+            "Predictions of kind 'value' need one number for each sample and member, an array of "
+            f"shape (n_samples, n_members), got one of shape {values.shape}."
+        )
+    return values
 
 
 def _encoded(labels, classes):
@@ -356,7 +389,7 @@ def as_predictions(P, *, classes=None, names=None, kind=None):
         An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
         (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
         member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
-        one column a member.
+        one column a member. With ``kind="value"`` numbers stand in the place of labels.
     classes, names, kind
         As for `Predictions`.
     """

@@ -25,6 +25,7 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._gate import Gate
+from covey.fusers._model_stacking import Stacking
 from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._votes import And, KOfN, Majority, Or
 
@@ -52,6 +53,7 @@ FUSERS = {
     "oracle": Oracle,
     "product": Product,
     "single_best": SingleBest,
+    "stacking": Stacking,
     "trimmed_mean": TrimmedMean,
 }
 

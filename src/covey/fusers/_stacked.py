@@ -6,7 +6,7 @@ from covey._core.rules import normalised, uniform, weighted_mean
 from covey._core.selection import greedy_selection
 from covey._core.stacking_weights import log_weights, squared_weights
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, spoken_weight
+from covey.fusers._base import Fuser, spoken_weight, values_by
 
 
 class _StackedFuser(Fuser):
@@ -25,17 +25,19 @@ class _StackedFuser(Fuser):
             spoken = P.available & (sample_weight > 0)[:, None]
             heard = spoken.any(axis=0)
             sample_weight = sample_weight * spoken.any(axis=1)
-            others = weighted_mean(values, spoken_weight(P))
-            values = np.where(P.available[:, :, None], values, others[:, None, :])
+            values = _others_for_silent(P)
         if not heard.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
         counted = sample_weight > 0
-        self.weights_[heard] = self._learn(
+        learn = self._learn_values if P.kind == "value" else self._learn
+        self.weights_[heard] = learn(
             values[counted][:, heard], codes[counted], sample_weight[counted]
         )
 
     def _fuse(self, P, X, codes):
+        if P.kind == "value":
+            return _others_for_silent(P)[:, :, 0] @ self.weights_[:, None]
         # Where no member with a weight has spoken, or nothing positive is left: the mean.
         sums = np.einsum("nkc,nk->nc", P.values, spoken_weight(P, self.weights_))
         return normalised(np.maximum(sums, 0.0), weighted_mean(P.values, spoken_weight(P)))
@@ -43,6 +45,18 @@ class _StackedFuser(Fuser):
     def _importance(self, P, X, codes):
         everyone = normalised(spoken_weight(P), uniform(P.n_samples, P.n_members))
         return normalised(spoken_weight(P, np.abs(self.weights_)), everyone)
+
+
+def _others_for_silent(P):
+    """The values, with the mean of those who have spoken in the place of who has not."""
+    if P.available is None:
+        return P.values
+    weight = spoken_weight(P)
+    if P.kind == "value":
+        others = values_by(P, normalised(weight, uniform(P.n_samples, P.n_members)))
+    else:
+        others = weighted_mean(P.values, weight)
+    return np.where(P.available[:, :, None], P.values, others[:, None, :])
 
 
 def _given_to_truth(values, codes):
@@ -57,7 +71,9 @@ class LinearStacking(_StackedFuser):
               + \lambda \sum_k \Big(w_k - \frac{1}{K}\Big)^2
 
     Where members have not spoken of a sample, the weights of the others stand; where none of
-    those with a weight has, the mean rule stands in.
+    those with a weight has, the mean rule stands in. The numbers of regressors (predictions of
+    kind "value") are summed as they are, a member that has not spoken says what the others say
+    on average, and the loss is in units of the variance of y.
 
     Parameters
     ----------
@@ -89,6 +105,8 @@ class LinearStacking(_StackedFuser):
     array([0.5, 0.5])
     """
 
+    kinds = ("probability", "label", "value")
+
     def __init__(self, loss="squared", nonnegative=True, sum_to_one=True, uniform_penalty=0.0):
         self.loss = loss
         self.nonnegative = nonnegative
@@ -98,6 +116,11 @@ class LinearStacking(_StackedFuser):
     def _check_parameters(self, P):
         check_choice(self.loss, "loss", ("squared", "log"))
         check_number(self.uniform_penalty, "uniform_penalty", low=0)
+        if self.loss == "log" and P is not None and P.kind == "value":
+            raise ValueError(
+                "loss='log' is for probabilities; use loss='squared' for predictions of kind "
+                "value."
+            )
         if self.loss == "log" and not (self.nonnegative and self.sum_to_one):
             raise ValueError(
                 "loss='log' is defined for mixtures only and needs nonnegative=True and "
@@ -115,6 +138,19 @@ class LinearStacking(_StackedFuser):
             np.repeat(sample_weight, n_classes),
             # The Brier score is a sum over classes, where the mean is over all of A's rows.
             self.uniform_penalty / n_classes,
+            self.nonnegative,
+            self.sum_to_one,
+        )
+
+    def _learn_values(self, values, y, sample_weight):
+        centre = np.average(y, weights=sample_weight)
+        spread = np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))
+        unit = spread if spread > 0 else 1.0
+        return squared_weights(
+            values[:, :, 0] / unit,
+            y / unit,
+            sample_weight,
+            self.uniform_penalty,
             self.nonnegative,
             self.sum_to_one,
         )

@@ -6,6 +6,7 @@ from covey._core.rules import normalised, uniform
 from covey.fusers._base import Fuser, spoken_weight
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
+LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
 
 
 class WeightedFuser(Fuser):
@@ -17,7 +18,9 @@ class WeightedFuser(Fuser):
         How much each member counts. None: all alike. "accuracy" learns each member's accuracy
         on the samples given to ``fit``. "log_odds" learns ``log((C - 1) a / (1 - a))`` of that
         accuracy for C classes, the best weights for a vote of independent members; a member
-        no better than chance gets none.
+        no better than chance gets none. "inverse_error", for predictions of kind "value",
+        learns the inverse of each member's mean squared error: the best weights for a mean of
+        members whose errors are independent and even out.
 
     Attributes
     ----------
@@ -35,10 +38,12 @@ class WeightedFuser(Fuser):
 
     def _check_parameters(self, P):
         if isinstance(self.weights, str):
-            if self.weights not in LEARNT_WEIGHTS:
-                listed = ", ".join(repr(name) for name in LEARNT_WEIGHTS)
+            known = LEARNT_WEIGHTS_OF_VALUES if P.kind == "value" else LEARNT_WEIGHTS
+            if self.weights not in known:
+                listed = ", ".join(repr(name) for name in known)
                 raise ValueError(
-                    f"weights must be numbers, None or one of {listed}, got {self.weights!r}."
+                    f"weights must be numbers, None or one of {listed} for predictions of kind "
+                    f"{P.kind}, got {self.weights!r}."
                 )
         elif self.weights is not None:
             weights = np.asarray(self.weights, dtype=np.float64)
@@ -54,6 +59,9 @@ class WeightedFuser(Fuser):
 
     def _fit(self, P, codes, X, sample_weight):
         weight = spoken_weight(P) * sample_weight[:, None]
+        if P.kind == "value":
+            self.weights_ = _inverse_errors(P.values[:, :, 0] - codes[:, None], weight)
+            return
         right = (weight * (P.labels == codes[:, None])).sum(axis=0)
         total = weight.sum(axis=0)
         if self.weights == "accuracy":
@@ -86,3 +94,16 @@ class WeightedFuser(Fuser):
         Sums of fractions depend on their order, and members' order must not break a tie.
         """
         return spoken_weight(P, self.weights_ if self.learns else self.weights)
+
+
+def _inverse_errors(errors, weight):
+    """Weights (K,) by the inverse mean squared error of errors (n, K); they sum to one."""
+    total = weight.sum(axis=0)
+    squared = (weight * errors**2).sum(axis=0) / np.where(total > 0, total, 1.0)
+    squared[total == 0] = np.inf  # who has never spoken is not known to be good
+    if not np.isfinite(squared).any():
+        return np.full(len(squared), 1.0 / len(squared))
+    best = squared.min()
+    # Beside a member without an error all others weigh nothing.
+    weights = np.where(squared == 0, 1.0, 0.0) if best == 0 else best / squared
+    return weights / weights.sum()

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from covey.members._fused import FusedClassifier
+from covey.members._fused_regression import FusedRegressor
 
 BLUE, ORANGE, INK, PALE, GREY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
 COLOURS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GREY)
@@ -45,8 +46,9 @@ def colours_of(number):
     return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]
 
 
-def check_flock(estimator):
-    if not isinstance(estimator, FusedClassifier):
+def check_flock(estimator, *, regressors=False):
+    known = (FusedClassifier, FusedRegressor) if regressors else FusedClassifier
+    if not isinstance(estimator, known):
         raise TypeError(
             "estimator must be a fitted ensemble of covey, such as SubsetEnsembleClassifier or "
             f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "

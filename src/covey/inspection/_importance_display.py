@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
@@ -62,7 +63,7 @@ class ImportanceDisplay(Display):
         display : ImportanceDisplay
         """
         cls._pyplot()
-        check_flock(estimator)
+        check_flock(estimator, regressors=True)
         if estimator.fuser_.needs_y:
             raise ValueError(
                 "estimator is fused by the oracle, which reads the true labels; fit it with "
@@ -70,7 +71,7 @@ class ImportanceDisplay(Display):
             )
         return cls.from_importance(
             estimator.explain_fusion(X),
-            predictions=estimator.predict(X),
+            predictions=estimator.predict(X) if is_classifier(estimator) else None,
             names=estimator._names(),
             kind=kind,
             ax=ax,

@@ -47,7 +47,7 @@ class TrainingHistoryDisplay(Display):
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier
+        estimator : SubsetEnsembleClassifier or SubsetEnsembleRegressor
         relative, ax
             As for `plot`.
 
@@ -55,13 +55,13 @@ class TrainingHistoryDisplay(Display):
         -------
         display : TrainingHistoryDisplay
         """
-        from covey.members import SubsetEnsembleClassifier
+        from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 
         cls._pyplot()
-        if not isinstance(estimator, SubsetEnsembleClassifier):
+        if not isinstance(estimator, SubsetEnsembleClassifier | SubsetEnsembleRegressor):
             raise TypeError(
-                "estimator must be a fitted SubsetEnsembleClassifier, whose members are grown "
-                f"step by step, got {type(estimator).__name__}."
+                "estimator must be a fitted SubsetEnsembleClassifier or SubsetEnsembleRegressor, "
+                f"whose members are grown step by step, got {type(estimator).__name__}."
             )
         check_is_fitted(estimator, "fuser_")
         return cls(history=estimator.history_).plot(ax, relative=relative)
@@ -74,8 +74,9 @@ class TrainingHistoryDisplay(Display):
         ax : matplotlib Axes, optional
             A new one by default; its place is shared by two.
         relative : bool, default=True
-            Whether weighted accuracies are shown as shares of each member's best. The weights
-            of later members sum to less, and so do their accuracies as they are.
+            Whether weighted accuracies are shown as shares of each member's best, and a
+            regressor's weighted losses of those at its start. The weights of later members sum
+            to less, and so do their accuracies and losses as they are.
 
         Returns
         -------
@@ -91,21 +92,24 @@ class TrainingHistoryDisplay(Display):
         upper, lower = ax.inset_axes((0, 0.5, 1, 0.5)), ax.inset_axes((0, 0, 1, 0.44))
         self.axes_ = np.array([upper, lower])
         few = len(self.history) <= len(COLOURS)
+        losses = any("weighted_loss" in past for past in self.history)
+        quality = "weighted_loss" if losses else "weighted_accuracy"
         colours = colours_of(len(self.history))
         for number, (past, colour) in enumerate(zip(self.history, colours, strict=True), start=1):
             if not past:
                 continue
-            for half, quantity in ((upper, "weighted_accuracy"), (lower, "subset_size")):
+            for half, quantity in ((upper, quality), (lower, "subset_size")):
                 values = np.asarray(past[quantity])
                 if relative and half is upper:
-                    values = values / max(values.max(), np.finfo(np.float64).tiny)
+                    whole = values[0] if losses else values.max()
+                    values = values / max(whole, np.finfo(np.float64).tiny)
                 style = {"color": colour, "lw": 1.3, "label": f"member {number}"}
                 if quantity == "subset_size":
                     style["drawstyle"] = "steps-post"
                 half.plot(np.arange(len(values)), values, **style)
                 half.plot(len(values) - 1, values[-1], "o", color=colour, ms=3)
-        of_best = "\n(share of best)" if relative else ""
-        upper.set_ylabel(f"weighted accuracy{of_best}", fontsize=8)
+        share = ("\n(share of start)" if losses else "\n(share of best)") if relative else ""
+        upper.set_ylabel(quality.replace("_", " ") + share, fontsize=8)
         lower.set_ylabel("subset size", fontsize=8)
         lower.set_xlabel("step")
         lower.yaxis.get_major_locator().set_params(integer=True)
@@ -114,7 +118,9 @@ class TrainingHistoryDisplay(Display):
         upper.tick_params(labelbottom=False, labelsize=8)
         lower.tick_params(labelsize=8)
         if few:
-            upper.legend(fontsize=7, loc="lower right", framealpha=0.9, ncols=2)
+            upper.legend(
+                fontsize=7, loc="upper right" if losses else "lower right", framealpha=0.9, ncols=2
+            )
         upper.set_title("how members were grown", fontsize=10, loc="left")
         if self.skipped:
             said = ", ".join(map(str, self.skipped))

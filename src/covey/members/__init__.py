@@ -2,14 +2,36 @@
 
 from covey.members._base import GrownClassifier
 from covey.members._fused import FusedClassifier
+from covey.members._fused_regression import FusedRegressor
 from covey.members._fusion import FusionClassifier
+from covey.members._fusion_regression import FusionRegressor
 from covey.members._joint_subsets import SubsetEnsembleClassifier
+from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
 from covey.members._linear import LinearMember
+from covey.members._linear_regression import LinearRegressionMember
+from covey.members._multiview import MultiviewClassifier
+from covey.members._sampled import (
+    SampledClassifiers,
+    SampledFusionClassifier,
+    SampledRegressors,
+    from_bagging,
+    from_forest,
+)
 
 __all__ = [
     "FusedClassifier",
+    "FusedRegressor",
     "FusionClassifier",
+    "FusionRegressor",
     "GrownClassifier",
     "LinearMember",
+    "LinearRegressionMember",
+    "MultiviewClassifier",
+    "SampledClassifiers",
+    "SampledFusionClassifier",
+    "SampledRegressors",
     "SubsetEnsembleClassifier",
+    "SubsetEnsembleRegressor",
+    "from_bagging",
+    "from_forest",
 ]

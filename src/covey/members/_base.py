@@ -3,7 +3,6 @@
 from abc import abstractmethod
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,7 +17,8 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.fusers import make_fuser
-from covey.members._fused import ROWS_PER_BLOCK, FusedClassifier
+from covey.members._fitting import in_blocks
+from covey.members._fused import FusedClassifier
 
 
 class GrownClassifier(CallbackSupportMixin, FusedClassifier):
@@ -248,14 +248,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         return X
 
     def _by_blocks(self, function, X):
-        starts = range(0, X.shape[0], ROWS_PER_BLOCK)
-        if len(starts) == 1:
-            return function(X)
-        blocks = (X[start : start + ROWS_PER_BLOCK] for start in starts)
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(function)(block) for block in blocks
-        )
-        return np.concatenate(parts)
+        return in_blocks(function, X, self.n_jobs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,6 +1,7 @@
 """Fitting models of any make on tables of any make."""
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
@@ -24,6 +25,20 @@ def take_rows(X, rows):
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
+ROWS_PER_BLOCK = 1 << 14
+
+
+def in_blocks(function, X, n_jobs=None):
+    """A function of rows, block by block: what members say of all rows may not fit into memory."""
+    starts = range(0, X.shape[0], ROWS_PER_BLOCK)
+    if len(starts) < 2:
+        return function(X)
+    blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in blocks)
+    return np.concatenate(parts)
 
 
 def fit_member(member, name, X, y, sample_weight):

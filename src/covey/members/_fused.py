@@ -8,9 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._validation import check_sample_weight
 from covey.fusers import Oracle, make_fuser
-
-# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
-ROWS_PER_BLOCK = 1 << 14
+from covey.members._outputs import importance_frame
 
 
 class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -129,14 +127,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             lambda rows: self.fuser_.importance(self._predictions(rows), rows),
             self._check_rows(X),
         )
-        if not as_frame:
-            return importance
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("as_frame=True makes a data frame and needs pandas.") from None
-        index = X.index if hasattr(X, "iloc") else None
-        return pd.DataFrame(importance, index=index, columns=self._names())
+        return importance_frame(importance, X, self._names()) if as_frame else importance
 
     def _names(self):
         """The members' names."""

@@ -3,7 +3,6 @@
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -15,8 +14,8 @@ from sklearn.utils.validation import (
 
 from covey._validation import check_sample_weight
 from covey.fusers import make_fuser
-from covey.members._fitting import as_table, classifies, fit_member, take_rows
-from covey.members._fused import ROWS_PER_BLOCK, FusedClassifier
+from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
+from covey.members._fused import FusedClassifier
 from covey.members._named import NamedMembers
 from covey.members._outputs import common_kind, gather, member_output
 
@@ -145,17 +144,6 @@ class FusionClassifier(NamedMembers, FusedClassifier):
         self.fuser_ = fuser
         return self
 
-    def _check_fitted(self, name, member):
-        try:
-            check_is_fitted(member)
-        except NotFittedError:
-            raise NotFittedError(
-                f"The member {name!r} is not fitted; fit it, or use prefit=False."
-            ) from None
-        except (AttributeError, TypeError):
-            pass  # no estimator of scikit-learn's kind: it will predict, or say why not
-        return member
-
     def _joint_classes(self, names, members, y):
         """All classes of fitted members and of y; a member that shares none is at fault."""
         labels = np.unique(y)
@@ -205,13 +193,7 @@ class FusionClassifier(NamedMembers, FusedClassifier):
         return self._predictions(X, "probability" if every else self.kind_).values
 
     def _by_blocks(self, function, X):
-        """In blocks of rows: what the members say of all of them may not fit into memory."""
-        n_rows = X.shape[0]
-        if n_rows <= ROWS_PER_BLOCK:
-            return function(X)
-        starts = range(0, n_rows, ROWS_PER_BLOCK)
-        blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
-        return np.concatenate([function(block) for block in blocks])
+        return in_blocks(function, X)
 
     def _predictions(self, X, kind=None):
         kind = self.kind_ if kind is None else kind

@@ -6,8 +6,10 @@ from abc import abstractmethod
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from covey.members._fitting import fit_on_rows
 
@@ -105,6 +107,17 @@ class NamedMembers:
         tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
         tags.input_tags.allow_nan = bool(inner) and all(tag.input_tags.allow_nan for tag in inner)
         return tags
+
+    def _check_fitted(self, name, member):
+        try:
+            check_is_fitted(member)
+        except NotFittedError:
+            raise NotFittedError(
+                f"The member {name!r} is not fitted; fit it, or use prefit=False."
+            ) from None
+        except (AttributeError, TypeError):
+            pass  # no estimator of scikit-learn's kind: it will predict, or say why not
+        return member
 
     # -- out of fold -------------------------------------------------------------------------
 

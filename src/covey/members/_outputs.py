@@ -85,3 +85,13 @@ def gather(outputs, classes, names, kind):
     P = Predictions(values, classes, names, kind, seen=None if seen.all() else seen)
     P.check_probabilities()
     return P
+
+
+def importance_frame(importance, X, names):
+    """Importances as a data frame with the members' names and the index of X, if it has one."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("as_frame=True makes a data frame and needs pandas.") from None
+    index = X.index if hasattr(X, "iloc") else None
+    return pd.DataFrame(importance, index=index, columns=names)

@@ -181,7 +181,11 @@ class FlockSearch:
         # A product belongs to two features, which may be of two groups: it could not flip
         # with either.
         if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY and not self._grouped:
-            self._add("products", Basis.products(columns, self._mean), columns)
+            self._add("products", self._products(columns), columns)
+
+    def _products(self, columns):
+        """The basis of products of features (D, n)."""
+        return Basis.products(columns, self._mean)
 
     def _add(self, name, basis, columns):
         expanded = basis.expand(columns)
@@ -246,7 +250,7 @@ class FlockSearch:
         place = np.empty(len(self._order), dtype=int)
         place[self._order] = np.arange(len(self._order))
         parts = [(place[train], place[test]) for train, test in folds]
-        fits = CrossFit(
+        fits = self._cross_fit(
             self._designs,
             self._blocks(),
             self._weight,
@@ -256,17 +260,15 @@ class FlockSearch:
             max_iter=_MAX_ITER,
             fit_intercept=fit_intercept,
         )
-        candidates, true = [], []
+        candidates, said = [], []
         for family in families:
             candidates += [(family, alpha) for alpha in family.alphas]
             if parts:
                 with on_family(family):
-                    true.append(fits.held_out(family))
+                    said.append(fits.held_out(family))
         if parts:
             rows = np.concatenate([test for _, test in parts])
-            library, weight = np.concatenate(true), self._weight[rows]
-            shares = greedy_selection(library, weight)
-            losses = -np.log(np.fmax(library, 1e-6)) @ weight / weight.sum()
+            shares, losses = self._selected(np.concatenate(said), rows)
         else:
             shares, losses = np.ones(1), np.full(1, np.nan)
         groups = []
@@ -283,12 +285,28 @@ class FlockSearch:
                 "pool": family.pool,
                 "gate": family.gate,
                 "alpha": alpha,
-                "log_loss": float(loss),
+                self._loss_name: float(loss),
                 "weight": float(share),
             }
             for (family, alpha), share, loss in zip(candidates, shares, losses, strict=True)
         ]
         return self._assembled(groups, table)
+
+    _loss_name = "log_loss"
+
+    def _cross_fit(self, *args, **kwargs):
+        """What fits the candidates."""
+        return CrossFit(*args, **kwargs)
+
+    def _selected(self, library, rows):
+        """Shares (M,) and losses (M,) of candidates by what they say (M, E) of rows held out."""
+        weight = self._weight[rows]
+        losses = -np.log(np.fmax(library, 1e-6)) @ weight / weight.sum()
+        return greedy_selection(library, weight), losses
+
+    def _fuser(self, *args):
+        """What fuses the groups that are found."""
+        return GatedGroups(*args)
 
     def _assembled(self, groups, table):
         """The groups as one flock on one basis, without what does not matter."""
@@ -325,7 +343,7 @@ class FlockSearch:
             history += [past for _, past in grown]
         sizes = [len(part) for part in coef]
         weights = np.array([weight for weight, _ in groups])
-        fuser = GatedGroups(
+        fuser = self._fuser(
             basis,
             np.concatenate(gate),
             np.concatenate(gate_intercept),

@@ -1,24 +1,8 @@
 """Linear stacking of any classifiers or regressors, with weights learnt out of fold."""
 
-import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils import check_array
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
-
-from covey._core.stacking_weights import squared_weights
-from covey._validation import check_choice, check_number, check_sample_weight
+from covey._validation import check_choice
 from covey.fusers import LinearStacking
-from covey.members import FusionClassifier
-from covey.members._fitting import as_table, fit_member, regresses, take_rows
-from covey.members._named import NamedMembers
-
-__all__ = ["LinearStackingClassifier", "LinearStackingRegressor"]
+from covey.members import FusionClassifier, FusionRegressor
 
 
 class LinearStackingClassifier(FusionClassifier):
@@ -125,7 +109,7 @@ class LinearStackingClassifier(FusionClassifier):
         return super().fit(X, y, sample_weight=sample_weight, groups=groups)
 
 
-class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
+class LinearStackingRegressor(FusionRegressor):
     r"""A weighted sum of regressors, its weights learnt from out-of-fold predictions.
 
     .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i
@@ -161,6 +145,8 @@ class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
         The members, fitted on all rows.
     named_estimators_ : dict
         The same by name.
+    fuser_ : LinearStacking
+        The fitted fuser.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where X has names.
@@ -176,6 +162,10 @@ class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
     >>> stack.weights_.round(1)
     array([1., 0.])
     """
+
+    # The members are always fitted here.
+    prefit = False
+    _who_learns = "the weights are learnt"
 
     def __init__(
         self,
@@ -196,12 +186,15 @@ class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    _member_kind = "regressor"
+    @property
+    def fuser(self):
+        """The fuser that is fitted."""
+        return LinearStacking("squared", self.nonnegative, self.sum_to_one, self.uniform_penalty)
 
-    def _can_be_member(self, member):
-        return regresses(member)
-
-    # -- fit ---------------------------------------------------------------------------------
+    @property
+    def weights_(self):
+        """The members' weights, as found."""
+        return self.fuser_.weights_
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Learn the weights out of fold, and fit the members on all rows.
@@ -220,90 +213,5 @@ class LinearStackingRegressor(NamedMembers, RegressorMixin, BaseEstimator):
         -------
         self : LinearStackingRegressor
         """
-        pairs = self._named()
         check_choice(self.loss, "loss", ("squared",))
-        check_number(self.uniform_penalty, "uniform_penalty", low=0)
-        X = as_table(X)
-        y = check_array(
-            column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
-        )
-        check_consistent_length(X, y)
-        validate_data(self, X, skip_check_array=True)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        said, rows = self._out_of_fold(pairs, X, y, weight, groups)
-        self.weights_ = self._learn(
-            said, y[rows], np.ones(len(rows)) if weight is None else weight[rows]
-        )
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_member)(clone(member), name, X, y, weight) for name, member in pairs
-        )
-        names = [name for name, _ in pairs]
-        self.named_estimators_ = dict(zip(names, self.estimators_, strict=True))
-        return self
-
-    def _learn(self, said, y, weight):
-        centre = np.average(y, weights=weight)
-        spread = np.sqrt(np.average((y - centre) ** 2, weights=weight))
-        unit = spread if spread > 0 else 1.0
-        return squared_weights(
-            said / unit, y / unit, weight, self.uniform_penalty, self.nonnegative, self.sum_to_one
-        )
-
-    def _out_of_fold(self, pairs, X, y, weight, groups):
-        """What members fitted without a row say of it, and for which rows there is such."""
-        folds = self._folds(X, y, groups)
-        names = [name for name, _ in pairs]
-        blocks = [
-            _said(names, members, take_rows(X, test))
-            for (_, test), members in zip(
-                folds, self._fit_folds(pairs, folds, X, y, weight), strict=True
-            )
-        ]
-        # A row in several test folds counts by its first one.
-        rows, first = self._rows_held_out(folds, len(y), "the weights are learnt")
-        return np.concatenate(blocks)[first], rows
-
-    # -- predict -----------------------------------------------------------------------------
-
-    def member_predictions(self, X):
-        """What each member predicts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples, n_members)
-        """
-        check_is_fitted(self, "weights_")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return _said(list(self.named_estimators_), self.estimators_, X)
-
-    def predict(self, X):
-        """The weighted sum of what the members predict.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-        """
-        return self.member_predictions(X) @ self.weights_
-
-
-def _said(names, members, X):
-    """What members predict, as (n, K)."""
-    said = np.empty((X.shape[0], len(members)))
-    for column, (name, member) in enumerate(zip(names, members, strict=True)):
-        output = np.asarray(member.predict(X), dtype=np.float64)
-        if output.shape not in ((len(said),), (len(said), 1)):
-            raise ValueError(
-                f"The member {name!r} predicts an array of shape {output.shape} for {len(said)} "
-                "rows; its predict must give one number a row."
-            )
-        said[:, column] = output.reshape(-1)
-    return said
+        return super().fit(X, y, sample_weight=sample_weight, groups=groups)

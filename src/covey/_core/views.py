@@ -1,0 +1,278 @@
+"""Views of a table: how columns are parted, and how views teach each other.
+
+Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. ``codes`` are classes as positions,
+-1 where a row has no label. ``present`` of shape (n, V) says which rows have which view.
+
+A learner is a function ``teach(view, rows, codes, weight)``: it fits the view's classifier on
+rows (some of them more than once, if they have several labels) and gives the probabilities of
+the classes for all n rows; those of labelled rows, or of rows without the view, are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+Learner = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]
+
+# A soft label that weighs less than this is left out, and the row's others take its share.
+LEAST_SHARE = 1e-3
+
+
+# -- which columns make a view -----------------------------------------------------------------
+
+
+def random_partition(draws: FloatArray, n_views: int) -> list[IntArray]:
+    """Columns dealt out to views in the order of their draws, like cards."""
+    order = np.argsort(draws, kind="stable")
+    return [np.sort(order[view::n_views]) for view in range(n_views)]
+
+
+def correlation_partition(correlation: FloatArray, n_views: int) -> list[IntArray]:
+    """Columns that go together, by complete linkage of ``1 - |correlation|``.
+
+    The tree is cut by leaving out its last merges, so there are always ``n_views`` views, also
+    where columns tie. They come in the order of their first columns.
+    """
+    n_columns = len(correlation)
+    distance = np.clip(1.0 - np.abs(correlation), 0.0, 1.0)
+    np.fill_diagonal(distance, 0.0)
+    group = np.arange(n_columns)
+    if n_columns > 1:
+        # Rounded, so that equal distances tie whatever the order of sums was.
+        merges = linkage(squareform(np.round(distance, 12), checks=False), "complete")
+        held: list[IntArray] = [np.array([column]) for column in range(n_columns)]
+        for one, other in merges[: n_columns - n_views, :2].astype(int):
+            held.append(np.concatenate([held[one], held[other]]))
+            group[held[-1]] = len(held)
+    firsts = np.sort(np.unique(group, return_index=True)[1])
+    return [np.flatnonzero(group == group[first]) for first in firsts]
+
+
+def correlations(X: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weighted correlations of the columns; a missing value counts as its column's mean.
+
+    A constant column is correlated with none.
+    """
+    known = ~np.isnan(X)
+    total = weight @ known
+    mean = weight @ np.where(known, X, 0.0) / np.where(total > 0, total, 1.0)
+    centred = np.where(known, X - mean, 0.0) * np.sqrt(weight)[:, None]
+    # Column by column, so that huge and tiny columns are measured alike.
+    largest = np.abs(centred).max(axis=0, initial=0.0)
+    centred /= np.where(largest > 1e-12 * np.abs(mean), largest, np.inf)
+    length = np.sqrt((centred**2).sum(axis=0))
+    centred /= np.where(length > 0, length, 1.0)
+    product: FloatArray = centred.T @ centred
+    return product
+
+
+def present_views(missing: BoolArray, views: list[IntArray]) -> BoolArray:
+    """Which rows have which view, (n, V): a view is absent where all its columns are missing."""
+    return np.stack([~missing[:, columns].all(axis=1) for columns in views], axis=1)
+
+
+# -- co-training -------------------------------------------------------------------------------
+
+
+def class_quotas(frequency: FloatArray, n_rows: float) -> IntArray:
+    """How many rows of each class to label: ``n_rows`` by frequency, at least one each."""
+    quota = np.rint(n_rows * frequency / frequency.sum())
+    return np.where(frequency > 0, np.maximum(quota, 1), 0).astype(np.intp)
+
+
+def most_confident(probability: FloatArray, rows: IntArray, quota: IntArray) -> IntArray:
+    """Of ``rows``, those that are most surely of the class they seem to be of.
+
+    Parameters
+    ----------
+    probability : (n, C)
+    rows : (m,)
+        Candidates; of equally sure ones the first are taken.
+    quota : (C,)
+        How many of each class.
+    """
+    seems = probability[rows].argmax(axis=1)
+    sure = probability[rows].max(axis=1)
+    taken = []
+    for code in np.flatnonzero(quota):
+        alike = np.flatnonzero(seems == code)
+        order = np.argsort(-np.round(sure[alike], 12), kind="stable")
+        taken.append(rows[alike[order[: quota[code]]]])
+    return np.concatenate(taken) if taken else rows[:0]
+
+
+def agreed(said: Iterable[FloatArray], present: BoolArray) -> BoolArray:
+    """On which rows all views that are present think of the same class, (n,)."""
+    voted = np.stack([probability.argmax(axis=1) for probability in said])
+    highest = np.where(present.T, voted, -1).max(axis=0)
+    same: BoolArray = (~present.T | (voted == highest)).all(axis=0)
+    return same
+
+
+def co_train(
+    teach: Learner,
+    codes: IntArray,
+    present: BoolArray,
+    weight: FloatArray,
+    quota: IntArray,
+    order: IntArray,
+    pool_size: int | None,
+    max_iter: int,
+    agree: bool,
+) -> tuple[IntArray, int]:
+    """Co-training: every view labels rows that it is sure of, for the other views.
+
+    A round: each view's classifier is fitted on the rows that have a label for this view; of
+    the pool each picks its most confident rows, ``quota`` of each class, among those that have
+    no label yet for some other view; these take the label. Where several views pick a row for
+    another, the surest is believed. A label once given stays. It ends when a round gives no
+    label, or after ``max_iter``; then the classifiers are fitted a last time.
+
+    Parameters
+    ----------
+    teach : Learner
+    codes : (n,)
+    present : (n, V)
+    weight : (n,)
+        What each row weighs in a fit.
+    quota : (C,)
+    order : (n_unlabelled,)
+        The unlabelled rows, in the order in which they enter the pool.
+    pool_size : int or None
+        How many of them are looked at in a round; None is all.
+    max_iter : int
+    agree : bool
+        Whether the pool is filled with rows only that all views present put in one class.
+
+    Returns
+    -------
+    given : (V, n)
+        The labels that each view has learnt from; -1 is none.
+    n_iter : int
+        How many rounds there were; the last gives no label, unless it is ``max_iter``'s.
+    """
+    n_rows, n_views = present.shape
+    given = np.where(present.T, codes, -1)
+    stale = np.ones(n_views, dtype=bool)
+    said: list[FloatArray] = [np.empty((0, 0))] * n_views
+
+    def learn() -> None:
+        # Who has got no new label would learn the same again.
+        for view in np.flatnonzero(stale):
+            rows = np.flatnonzero(given[view] >= 0)
+            said[view] = teach(int(view), rows, given[view, rows], weight[rows])
+        stale[:] = False
+
+    for n_iter in range(max_iter):
+        learn()
+        lacking = present.T & (given < 0)
+        pool = order[lacking[:, order].any(axis=0)]
+        if agree:
+            pool = pool[agreed(said, present)[pool]]
+        pool = pool[:pool_size]
+        trust = np.zeros((n_views, n_rows))
+        offer = np.full((n_views, n_rows), -1)
+        for view in range(n_views):
+            wanted = np.delete(lacking, view, axis=0).any(axis=0) & present[:, view]
+            picked = most_confident(said[view], np.sort(pool[wanted[pool]]), quota)
+            sure = np.round(said[view][picked].max(axis=1), 12)
+            label = said[view][picked].argmax(axis=1)
+            for other in range(n_views):
+                better = lacking[other, picked] & (sure > trust[other, picked])
+                if other != view:
+                    offer[other, picked[better]] = label[better]
+                    trust[other, picked[better]] = sure[better]
+        if not (offer >= 0).any():
+            return given, n_iter + 1
+        given = np.where(offer >= 0, offer, given)
+        stale |= (offer >= 0).any(axis=1)
+    learn()
+    return given, max_iter
+
+
+# -- co-EM -------------------------------------------------------------------------------------
+
+
+def told_by_others(
+    said: FloatArray, present: BoolArray, view: int
+) -> tuple[FloatArray, BoolArray]:
+    """What the other views say of each row on average, (n, C), and of which rows any speaks."""
+    voice = present.T.astype(np.float64)
+    voice[view : view + 1] = 0.0  # no view of this number: all speak
+    total = voice.sum(axis=0)
+    mean = np.einsum("vnc,vn->nc", said, voice) / np.maximum(total, 1.0)[:, None]
+    return mean, total > 0
+
+
+def softly_labelled(
+    rows: IntArray, targets: FloatArray, weight: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Rows once for each class, weighing as much as it is probable: (rows, codes, weight)."""
+    share = np.where(targets >= LEAST_SHARE, targets, 0.0)
+    share /= share.sum(axis=1, keepdims=True)
+    place, codes = np.nonzero(share)
+    return rows[place], codes, weight[place] * share[place, codes]
+
+
+def co_em(
+    teach: Learner,
+    codes: IntArray,
+    present: BoolArray,
+    weight: FloatArray,
+    n_classes: int,
+    max_iter: int,
+    tol: float,
+    agree: bool,
+) -> tuple[FloatArray, int]:
+    """Co-EM: views take turns; each learns all rows by what the others think of them.
+
+    At first each view learns the labelled rows alone. A round: from the second view on, the
+    first view last, each is fitted on its labelled rows and on all unlabelled ones, which have
+    the mean probabilities of the other views as soft labels. It ends when no probability of
+    the mean over views moves by ``tol`` in a round, or after ``max_iter``. With ``agree``, only
+    rows are learnt that all views present put in one class at the time.
+
+    Returns
+    -------
+    said : (V, n, C)
+        What each view says of the unlabelled rows in the end.
+    n_iter : int
+        How many rounds there were.
+    """
+    n_rows, n_views = present.shape
+    labelled, unlabelled = codes >= 0, codes < 0
+    said = np.zeros((n_views, n_rows, n_classes))
+
+    def learn(view: int, soft: IntArray, targets: FloatArray) -> None:
+        hard = np.flatnonzero(labelled & present[:, view])
+        rows, guessed, share = softly_labelled(soft, targets, weight[soft])
+        said[view] = teach(
+            view,
+            np.concatenate([hard, rows]),
+            np.concatenate([codes[hard], guessed]),
+            np.concatenate([weight[hard], share]),
+        )
+
+    for view in range(n_views):
+        learn(view, np.empty(0, dtype=np.intp), np.empty((0, n_classes)))
+    before, _ = told_by_others(said, present, n_views)
+    for n_iter in range(1, max_iter + 1):
+        for view in [*range(1, n_views), 0]:
+            targets, told = told_by_others(said, present, view)
+            if agree:
+                told &= agreed(said, present)
+            soft = np.flatnonzero(unlabelled & told & present[:, view])
+            learn(view, soft, targets[soft])
+        after, _ = told_by_others(said, present, n_views)
+        if np.abs(after - before)[unlabelled].max(initial=0.0) < tol:
+            return said, n_iter
+        before = after
+    return said, max_iter

@@ -1,0 +1,170 @@
+"""One member of an ensemble that samples, as a model of the whole X."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    validate_data,
+)
+
+from covey.members._fitting import as_table
+from covey.members._sampling import as_array
+
+
+class _OnColumns(BaseEstimator):
+    """A fitted member that picks its columns out of the whole X.
+
+    Parameters
+    ----------
+    estimator : estimator
+        As the ensemble fitted it, on some columns.
+    columns : array of int, or None
+        Which ones, in its order; one may be there twice. None: all of them.
+    n_features : int
+        How many columns X has.
+    feature_names : array of str or None
+        Their names, where they have any.
+    """
+
+    def __init__(self, estimator, columns, n_features, feature_names=None):
+        self.estimator = estimator
+        self.columns = columns
+        self.n_features = n_features
+        self.feature_names = feature_names
+
+    @property
+    def n_features_in_(self):
+        """How many columns X must have."""
+        return self.n_features
+
+    @property
+    def feature_names_in_(self):
+        """The names of the columns of X, where they are known."""
+        if self.feature_names is None:
+            raise AttributeError("This member was fitted on columns without names.")
+        return self.feature_names
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def __sklearn_clone__(self):
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
+
+    def fit(self, X, y=None, **fit_params):
+        """Do nothing: the member is fitted."""
+        return self
+
+    def _view(self, X):
+        """What the member looks at, without names: it was fitted without."""
+        if not (isinstance(X, np.ndarray) or hasattr(X, "tocsr")):
+            X = as_table(X)
+            validate_data(self, X, reset=False, skip_check_array=True)
+            X = as_array(X)
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but this member was fitted where there were "
+                f"{self.n_features}."
+            )
+        return X if self.columns is None else X[:, self.columns]
+
+
+def _has(method):
+    return available_if(lambda self: hasattr(self.estimator, method))
+
+
+class SampledClassifier(ClassifierMixin, _OnColumns):
+    """A fitted classifier of an ensemble that takes the whole X and the ensemble's labels.
+
+    It stays as it is: like scikit-learn's ``FrozenEstimator``, ``fit`` changes nothing.
+
+    Parameters
+    ----------
+    estimator : classifier
+        As the ensemble fitted it: on some columns, to the positions of labels.
+    columns : array of int, or None
+        Which columns, in its order; one may be there twice. None: all of them.
+    n_features : int
+        How many columns X has.
+    feature_names : array of str or None
+        Their names, where they have any.
+    classes : array of shape (n_classes,)
+        The ensemble's labels.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels that the member has seen.
+    n_features_in_, feature_names_in_
+        As scikit-learn's classifiers have them.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey.members._sampled import SampledClassifier
+    >>> stump = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> SampledClassifier(stump, [2], 3, classes=["no", "yes"]).predict([[5.0, 5.0, 0.9]])
+    array(['yes'], dtype='<U3')
+    """
+
+    def __init__(self, estimator, columns, n_features, feature_names=None, classes=()):
+        super().__init__(estimator, columns, n_features, feature_names)
+        self.classes = classes
+
+    def _labels(self, positions):
+        return np.asarray(self.classes)[np.asarray(positions).astype(np.intp)]
+
+    @property
+    def classes_(self):
+        """The labels that the member has seen."""
+        return self._labels(self.estimator.classes_)
+
+    def predict(self, X):
+        """The labels that the member decides on."""
+        return self._labels(self.estimator.predict(self._view(X)))
+
+    @_has("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities, in the order of ``classes_``."""
+        return self.estimator.predict_proba(self._view(X))
+
+    @_has("decision_function")
+    def decision_function(self, X):
+        """Scores, in the order of ``classes_``."""
+        return self.estimator.decision_function(self._view(X))
+
+
+class SampledRegressor(RegressorMixin, _OnColumns):
+    """A fitted regressor of an ensemble that takes the whole X.
+
+    It stays as it is: like scikit-learn's ``FrozenEstimator``, ``fit`` changes nothing.
+
+    Parameters
+    ----------
+    estimator : regressor
+        As the ensemble fitted it, on some columns.
+    columns : array of int, or None
+        Which columns, in its order; one may be there twice. None: all of them.
+    n_features : int
+        How many columns X has.
+    feature_names : array of str or None
+        Their names, where they have any.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from covey.members._sampled import SampledRegressor
+    >>> stump = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 3.0])
+    >>> SampledRegressor(stump, [2], 3).predict([[5.0, 5.0, 0.9]])
+    array([3.])
+    """
+
+    def predict(self, X):
+        """The member's values."""
+        return self.estimator.predict(self._view(X))

@@ -1,0 +1,151 @@
+"""How ensembles that sample are checked, seeded and read."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    column_or_1d,
+)
+
+from covey._core.out_of_bag import (
+    held_out_rows,
+)
+from covey._core.random import Purpose, UniformRows
+from covey._validation import check_number, check_sample_weight
+from covey.members._fitting import as_table
+from covey.members._outputs import gather, member_output
+
+BAGGING = (BaggingClassifier, BaggingRegressor)
+FORESTS = (
+    RandomForestClassifier,
+    ExtraTreesClassifier,
+    RandomForestRegressor,
+    ExtraTreesRegressor,
+)
+
+
+class HoldingOut:
+    """Which rows are kept from the members, where some have to be."""
+
+    def __init__(self, fraction, random_state):
+        check_number(fraction, "validation_fraction", low=0, high=1, closed="neither")
+        self.fraction, self.random_state = fraction, random_state
+        self.seed = int(check_random_state(random_state).randint(2**31 - 1))
+
+    def split(self, y, weight):
+        """Positions of the rows to grow on, and of those held out."""
+        codes = np.unique(y, return_inverse=True)[1]
+        draws = UniformRows(self.seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, len(y))[:, 0]
+        weight = np.ones(len(y)) if weight is None else weight
+        held_out = held_out_rows(codes, weight, draws, self.fraction)
+        if not held_out.any():
+            raise ValueError(
+                "No class has two rows, so none can be held out for the fuser to learn from; use "
+                "a fixed rule."
+            )
+        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+
+
+def check_ensemble(ensemble, known):
+    if not isinstance(ensemble, known):
+        listed = ", ".join(one.__name__ for one in known)
+        raise TypeError(f"ensemble must be one of {listed}, got {ensemble!r}.")
+
+
+def checked_rows(X, y, sample_weight, classifies):
+    X, y = as_table(X), column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+    if classifies:
+        check_classification_targets(y)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"Classifiers need samples of at least 2 classes in y, got {len(classes)} class: "
+                f"{classes.tolist()}."
+            )
+    return X, y, weight
+
+
+def check_features(fuser, X):
+    """Refuse, before anything is grown, features that the fuser cannot read."""
+    if fuser.needs_X:
+        fuser._features(X)
+
+
+def seeded(ensemble, seed):
+    """An unfitted copy that grows the same members whenever it is fitted."""
+    ensemble = clone(ensemble)
+    return ensemble.set_params(random_state=seed) if ensemble.random_state is None else ensemble
+
+
+def leaves_rows_out(ensemble, n_rows):
+    """Whether members are grown on fewer rows than there are."""
+    if ensemble.bootstrap:
+        return True
+    if isinstance(ensemble, FORESTS):
+        return False
+    return not (draws_as_many(ensemble) or ensemble.max_samples == n_rows)
+
+
+def draws_as_many(ensemble):
+    """Whether as many rows are drawn for each member as there are."""
+    share = ensemble.max_samples
+    return share is None or (isinstance(share, float) and share == 1.0)
+
+
+def bags_of(ensemble, n_rows, sample_weight):
+    """The rows that each member was grown on, if these can be the rows given."""
+    bags = [np.asarray(bag) for bag in ensemble.estimators_samples_]
+    if len(bags) != len(ensemble.estimators_):
+        raise ValueError(
+            f"The ensemble was grown in several steps (warm_start), and scikit-learn knows the "
+            f"rows of {len(bags)} of its {len(ensemble.estimators_)} members only; fit it in one."
+        )
+    needed = 1 + max(int(bag.max()) for bag in bags)
+    # With weights a share of 1.0 may be one of their sum, and tells nothing.
+    exact = draws_as_many(ensemble) and (ensemble.max_samples is None or sample_weight is None)
+    exact |= isinstance(ensemble, FORESTS) and not ensemble.bootstrap
+    known = len(bags[0]) if exact else None
+    if n_rows < needed or (known is not None and known != n_rows):
+        count = f"{known}" if known is not None else f"{needed} or more"
+        raise ValueError(
+            f"The ensemble was fitted on {count} rows, but X has {n_rows}; give the rows, and the "
+            "sample_weight, that it was fitted with."
+        )
+    return bags
+
+
+def as_array(X, trees=False):
+    """Rows as an ensemble of scikit-learn turns them into an array; members check the rest."""
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32 if trees else None,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+    )
+
+
+def said_by(members, names, classes, kind, X):
+    outputs = [
+        member_output(member, X, classes, kind, name)
+        for name, member in zip(names, members, strict=True)
+    ]
+    return gather(outputs, classes, names, kind)
+
+
+def weight_of(sample_weight, heard):
+    if sample_weight is None:
+        return None
+    return check_sample_weight(sample_weight, len(heard))[heard]

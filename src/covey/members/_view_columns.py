@@ -1,0 +1,219 @@
+"""Which columns make a view: by name, number, slice, mask or selector, or found by themselves."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from numbers import Integral
+
+import numpy as np
+
+from covey._core.random import Purpose, UniformRows
+from covey._core.views import correlation_partition, correlations, random_partition
+from covey._validation import check_choice
+
+PARTITIONS = ("random", "correlation")
+
+
+def find_views(views, X, feature_names, weight, *, partition, disjoint, seed):
+    """The views of a table, as a dict from names to column positions.
+
+    Parameters
+    ----------
+    views : int, mapping from names to columns, or sequence of columns
+    X : array, sparse matrix or data frame of shape (n, D)
+    feature_names : array of str or None
+    weight : array of shape (n,)
+    partition : {"random", "correlation"}
+        How a number of views is found.
+    disjoint : bool
+        Whether no column may be in two views.
+    seed : int
+    """
+    n_features = X.shape[1]
+    if isinstance(views, Integral) and not isinstance(views, bool):
+        found = _parted(int(views), X, feature_names, weight, partition, seed)
+        return {f"view {k}": columns for k, columns in enumerate(found, start=1)}
+    if isinstance(views, Mapping):
+        named = dict(views)
+    elif isinstance(views, list | tuple):
+        named = {f"view {k}": columns for k, columns in enumerate(views, start=1)}
+    else:
+        raise TypeError(
+            "views must be a dict from names to columns, a list of such columns, or a number of "
+            f"views, got {views!r}."
+        )
+    if not named:
+        raise ValueError("views is empty; give at least one view.")
+    found = {}
+    for name, columns in named.items():
+        if not isinstance(name, str):
+            raise TypeError(f"views must be named by str, got {name!r}.")
+        found[name] = _positions(columns, name, X, n_features, feature_names)
+    if disjoint:
+        _refuse_overlap(found, feature_names)
+    return found
+
+
+def missing_values(X):
+    """Where a table has no value, (n, D) bool; None if it has all of them."""
+    if hasattr(X, "tocsr"):
+        entries = X.tocoo()
+        lost = np.isnan(entries.data)
+        if not lost.any():
+            return None
+        missing = np.zeros(X.shape, dtype=bool)
+        missing[entries.row[lost], entries.col[lost]] = True
+        return missing
+    if hasattr(X, "isna"):
+        missing = X.isna().to_numpy(dtype=bool)
+    elif isinstance(X, np.ndarray):
+        if X.dtype.kind not in "fO":
+            return None
+        missing = X != X
+    else:
+        columns = [np.asarray(X[:, column]) for column in range(X.shape[1])]
+        missing = np.stack([_missing_entries(column) for column in columns], axis=1)
+    return missing if missing.any() else None
+
+
+def _missing_entries(column):
+    if column.dtype.kind == "O":
+        return np.array([entry is None or entry != entry for entry in column], dtype=bool)
+    return column != column
+
+
+def take_columns(X, columns):
+    """Some columns of an array, sparse matrix or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, columns]
+    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        return X[:, columns]
+    return X[:, [int(column) for column in columns]]
+
+
+def label_of(column, feature_names):
+    """What a message calls a column."""
+    return int(column) if feature_names is None else repr(str(feature_names[column]))
+
+
+# -- views that are given ----------------------------------------------------------------------
+
+
+def _positions(columns, view, X, n_features, feature_names):
+    """Positions of one view's columns, in the order given."""
+    if callable(columns):
+        columns = columns(X)
+    if isinstance(columns, slice):
+        columns = _of_slice(columns, view, n_features, feature_names)
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    if not hasattr(columns, "__iter__"):
+        raise TypeError(
+            f"The view {view!r} must be columns by name, number, slice, mask or selector, got "
+            f"{columns!r}."
+        )
+    columns = list(columns)
+    if columns and all(isinstance(column, bool | np.bool_) for column in columns):
+        if len(columns) != n_features:
+            raise ValueError(
+                f"The view {view!r} is a mask of {len(columns)} columns, but X has {n_features}."
+            )
+        columns = np.flatnonzero(columns).tolist()
+    if not columns:
+        raise ValueError(f"The view {view!r} is empty; give it a column, or leave it out.")
+    positions = [_position(column, view, n_features, feature_names) for column in columns]
+    for place, position in enumerate(positions):
+        if position in positions[:place]:
+            raise ValueError(
+                f"The view {view!r} names column {label_of(position, feature_names)} twice."
+            )
+    return np.array(positions)
+
+
+def _position(column, view, n_features, feature_names):
+    if isinstance(column, str):
+        if feature_names is None:
+            raise ValueError(
+                f"The view {view!r} names the column {column!r}, but X has no column names; give "
+                "column numbers, or X as a data frame."
+            )
+        known = [str(name) for name in feature_names]
+        if column not in known:
+            near = get_close_matches(column, known, n=3, cutoff=0.0)
+            raise ValueError(
+                f"The view {view!r} names the column {column!r}, which X does not have; the "
+                f"nearest are {', '.join(map(repr, near))}."
+            )
+        return known.index(column)
+    if not isinstance(column, Integral) or isinstance(column, bool | np.bool_):
+        raise TypeError(f"The view {view!r} must name columns by str or int, got {column!r}.")
+    if not -n_features <= column < n_features:
+        raise ValueError(
+            f"The view {view!r} names the column {column}, but X has columns 0 to "
+            f"{n_features - 1}."
+        )
+    return int(column) % n_features
+
+
+def _of_slice(columns, view, n_features, feature_names):
+    """A slice of positions, or of names, whose end belongs to it as in pandas."""
+    start, stop = columns.start, columns.stop
+    if isinstance(start, str):
+        start = _position(start, view, n_features, feature_names)
+    if isinstance(stop, str):
+        stop = _position(stop, view, n_features, feature_names) + 1
+    return range(*slice(start, stop, columns.step).indices(n_features))
+
+
+def _refuse_overlap(views, feature_names):
+    owner = {}
+    for name, columns in views.items():
+        for column in columns.tolist():
+            if column in owner:
+                raise ValueError(
+                    f"disjoint=True asks for views that share no column, but column "
+                    f"{label_of(column, feature_names)} is in view {owner[column]!r} and in view "
+                    f"{name!r}."
+                )
+            owner[column] = name
+
+
+# -- views that are found ----------------------------------------------------------------------
+
+
+def _parted(n_views, X, feature_names, weight, partition, seed):
+    check_choice(partition, "partition", PARTITIONS)
+    n_features = X.shape[1]
+    if n_views < 1:
+        raise ValueError(f"views must be at least 1, got {n_views}.")
+    if n_views > n_features:
+        raise ValueError(
+            f"views={n_views} asks for {n_views} disjoint views, but X has {n_features} "
+            "feature(s); ask for fewer views."
+        )
+    if n_views == 1:
+        return [np.arange(n_features)]
+    if partition == "random":
+        draws = UniformRows(seed, Purpose.START, 0, 0, 1).read(0, n_features)[:, 0]
+        found = random_partition(draws, n_views)
+        return sorted(found, key=lambda columns: columns[0])
+    return correlation_partition(correlations(_numbers(X, feature_names), weight), n_views)
+
+
+def _numbers(X, feature_names):
+    """The columns as numbers, to compare them."""
+    if hasattr(X, "tocsr"):
+        return X.toarray().astype(np.float64)
+    if isinstance(X, np.ndarray):
+        return X.astype(np.float64)
+    numbers = np.empty(X.shape)
+    for column in range(X.shape[1]):
+        entries = X.iloc[:, column] if hasattr(X, "iloc") else X[:, column]
+        try:
+            numbers[:, column] = np.asarray(entries, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"partition='correlation' compares numbers, but column "
+                f"{label_of(column, feature_names)} holds none; use partition='random', or name "
+                "the views."
+            ) from None
+    return numbers

@@ -1,0 +1,367 @@
+"""The ensemble of linear regressors on feature subsets."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_regressor
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import QuantileRegressor, Ridge, RidgeCV
+from sklearn.model_selection import GroupKFold, KFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from covey.fusers import Mean, Median
+from covey.inspection import CoSelectionDisplay, ImportanceDisplay
+from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
+from covey.members._linear_regression import LinearRegressionMember
+
+
+@parametrize_with_checks(
+    [
+        SubsetEnsembleRegressor(1, cv=2, alpha=0.03),
+        SubsetEnsembleRegressor(2, effort="fast", max_iter=5),
+        SubsetEnsembleRegressor(
+            2, fusion="median", loss="quantile", acceptance="metropolis", max_iter=20
+        ),
+    ]
+)
+def test_scikit_learn_check_passes(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def searched(diabetes):
+    return SubsetEnsembleRegressor(4, cv=3, random_state=0).fit(*diabetes)
+
+
+def bent(n_rows=300, seed=0):
+    """Which of two planes holds depends on the first column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    y = np.where(X[:, 0] > 0, 2 * X[:, 1], -2 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
+    return X, 100 + 5 * y
+
+
+def rmse(model, X, y):
+    return np.sqrt(np.mean((model.predict(X) - y) ** 2))
+
+
+def standardised_ridge(X, y, alpha):
+    return make_pipeline(StandardScaler(), Ridge(alpha * len(y))).fit(X, y)
+
+
+# -- what it must come to --------------------------------------------------------------------
+
+
+def test_one_member_without_flips_is_ridge(diabetes):
+    X, y = diabetes
+    expected = standardised_ridge(X, y, 0.05).predict(X)
+    spread = np.std(y)
+    for options in (
+        {"fusion": "gate", "effort": "fast"},
+        {"fusion": "mean", "tol": 0.0, "max_iter": 3000, "n_iter_no_change": 50},
+    ):
+        flock = SubsetEnsembleRegressor(
+            1, alpha=0.05, flip_probability=0, random_state=0, **options
+        ).fit(X, y)
+        assert_allclose(flock.predict(X), expected, atol=2e-3 * spread)
+
+
+def test_the_default_is_at_least_as_good_as_ridge_on_diabetes(diabetes):
+    X, y = diabetes
+    ours, ridge = [], []
+    for number in range(3):
+        parts = train_test_split(X, y, test_size=0.2, random_state=number)
+        model = SubsetEnsembleRegressor(random_state=0).fit(parts[0], parts[2])
+        ours.append(rmse(model, parts[1], parts[3]))
+        rival = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13)))
+        ridge.append(rmse(rival.fit(parts[0], parts[2]), parts[1], parts[3]))
+    assert np.mean(ours) <= 1.01 * np.mean(ridge)
+
+
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
+def test_a_gate_bends_where_a_mean_cannot(effort):
+    X, y = bent()
+    gated = SubsetEnsembleRegressor(4, effort=effort, alpha=0.003, cv=3, random_state=0).fit(
+        X[:200], y[:200]
+    )
+    mean = SubsetEnsembleRegressor(4, fusion="mean", random_state=0).fit(X[:200], y[:200])
+    assert mean.score(X[200:], y[200:]) < 0.2
+    assert gated.score(X[200:], y[200:]) > 0.6
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("fusion", ["gate", "mean"])
+def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fusion):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(
+        1, loss="quantile", quantile=q, effort="fast", fusion=fusion, alpha=1e-3, random_state=0
+    ).fit(X, y)
+    assert abs(np.mean(y <= flock.predict(X)) - q) < 0.04
+    if fusion == "gate":
+        Z = StandardScaler().fit_transform(X)
+        exact = QuantileRegressor(quantile=q, alpha=0).fit(Z, y)
+
+        def pinball(predicted):
+            return np.mean(np.maximum(q * (y - predicted), (q - 1) * (y - predicted)))
+
+        assert pinball(flock.predict(X)) < 1.01 * pinball(exact.predict(Z))
+
+
+@pytest.mark.parametrize("fusion", ["gate", "mean"])
+def test_huber_resists_outliers(fusion):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    truth = X @ [3.0, -2.0, 1.0] + 7
+    y = truth + 0.1 * rng.normal(size=200)
+    # Large, and on one side: where the first column is large.
+    y[np.argsort(-X[:, 0])[:20]] -= 200.0
+    options = {"n_estimators": 1, "effort": "fast", "alpha": 1e-4, "fusion": fusion}
+    robust = SubsetEnsembleRegressor(loss="huber", random_state=0, **options).fit(X, y)
+    plain = SubsetEnsembleRegressor(loss="squared", random_state=0, **options).fit(X, y)
+    assert rmse(robust, X, truth) < 0.5
+    assert rmse(plain, X, truth) > 10
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_units_of_x_and_y_do_not_matter(loss):
+    X, y = bent(120)
+    made = SubsetEnsembleRegressor(3, effort="fast", loss=loss, max_iter=20, random_state=0)
+    one = clone(made).fit(X, y).predict(X)
+    other = clone(made).fit(1e3 * X + 5, 1e-4 * y - 2).predict(1e3 * X + 5)
+    # The corner of a quantile's loss lets rounding grow.
+    assert_allclose((other + 2) * 1e4, one, rtol=1e-3)
+
+
+def test_a_row_far_out_is_not_predicted_beyond_all_sense():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 0] ** 2 + 0.1 * rng.normal(size=200)
+    flock = SubsetEnsembleRegressor(1, cv=3, random_state=0).fit(X, y)
+    assert (flock.basis_.partner >= 0).any()
+    assert flock.score(X, y) > 0.9
+    # A product of two such values would be ten thousand times what was seen.
+    far = flock.predict(np.array([[300.0, 300.0, 0.0]]))
+    assert np.abs(far) < 1000 * np.abs(y).max()
+
+
+# -- what it says ----------------------------------------------------------------------------
+
+
+def test_members_and_importances_make_the_prediction(searched, diabetes):
+    X, _ = diabetes
+    table, importance = searched.member_predictions(X), searched.explain_fusion(X)
+    assert table.shape == importance.shape == (len(X), searched.n_estimators_)
+    assert_allclose(importance.sum(axis=1), 1)
+    assert_allclose((table * importance).sum(axis=1), searched.predict(X))
+    for member, column in zip(searched.estimators_, table.T, strict=True):
+        assert is_regressor(member)
+        assert_allclose(member.predict(X), column)
+
+
+def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
+    X, _ = diabetes
+    K, D = searched.n_estimators_, X.shape[1]
+    assert searched.coef_.shape == (K, searched.basis_.n_columns)
+    assert searched.intercept_.shape == searched.n_iter_.shape == (K,)
+    assert searched.support_.shape == (K, D)
+    assert searched.feature_importances_.shape == (D,)
+    assert_allclose(searched.feature_importances_.sum(), 1)
+    assert X.columns[searched.feature_importances_.argmax()] in {"bmi", "s5"}
+    assert_allclose(searched.group_weights_.sum(), 1)
+    assert len(searched.group_of_) == K
+    assert_array_equal(searched.feature_names_in_, X.columns)
+    results = searched.cv_results_
+    assert_allclose(results["weight"].sum(), 1)
+    assert {"basis", "n_members", "gate", "alpha", "mean_loss", "weight"} == set(results)
+    # Less than the loss of a constant, half the variance.
+    assert results["mean_loss"][results["weight"] > 0].max() < 0.5
+
+
+def test_coefficients_are_zero_outside_the_subset(diabetes):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(
+        5, fusion="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
+    ).fit(X, y)
+    assert not flock.support_.all()
+    assert_array_equal(flock.coef_ != 0, flock.support_)
+    for past, n_iter in zip(flock.history_, flock.n_iter_, strict=True):
+        assert set(past) == {"weighted_loss", "objective", "subset_size", "accepted_flip"}
+        assert all(len(values) == n_iter + 1 for values in past.values())
+    assert any(past["accepted_flip"].any() for past in flock.history_)
+
+
+def test_groups_of_columns_flip_together_and_some_are_kept(diabetes):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(
+        8,
+        fusion="mean",
+        flip_probability=0.2,
+        subset_penalty=0.01,
+        feature_groups={"serum": ["s1", "s2", "s3"]},
+        always_keep=["age"],
+        random_state=0,
+    ).fit(X, y)
+    support = pd.DataFrame(flock.support_, columns=X.columns)
+    assert support["age"].all()
+    assert_array_equal(support["s1"], support["s2"])
+    assert_array_equal(support["s1"], support["s3"])
+    assert not support["s1"].all()
+
+
+def test_fixed_fusions_are_what_they_are_called(diabetes):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(3, fusion="median", random_state=0).fit(X, y)
+    assert_allclose(flock.predict(X), np.median(flock.member_predictions(X), axis=1))
+    assert isinstance(flock.fuser_, Median)
+    stages = flock.staged_score(X, y)
+    assert_allclose(stages[-1], flock.score(X, y))
+    assert len(stages) == 3
+
+
+@pytest.mark.parametrize("fusion", ["linear_stacking", Mean("inverse_error")])
+def test_weights_are_learnt_from_rows_that_members_have_not_seen(diabetes, fusion):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(3, fusion=fusion, random_state=0).fit(X, y)
+    assert_allclose(flock.fuser_.weights_.sum(), 1)
+    assert flock.score(X, y) > 0.45
+    # All rows weigh the same, so what the members have not seen shows in their mean: it is not
+    # that of all rows.
+    everything = SubsetEnsembleRegressor(3, fusion="mean", random_state=0).fit(X, y)
+    assert not np.allclose(flock.coef_, everything.coef_)
+
+
+def test_sparse_rows_give_what_dense_ones_do(diabetes):
+    X, y = diabetes
+    X = np.where(np.abs(X) < 0.03, 0.0, X)
+    for options in ({"fusion": "mean"}, {"effort": "fast"}, {"effort": "fast", "loss": "huber"}):
+        made = SubsetEnsembleRegressor(2, random_state=0, **options)
+        dense = clone(made).fit(X, y)
+        thin = clone(made).fit(sparse.csr_array(X), y)
+        assert_allclose(thin.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-4)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(searched, diabetes):
+    X, y = diabetes
+    again = SubsetEnsembleRegressor(4, cv=3, random_state=0).fit(X, y)
+    assert_array_equal(again.predict(X), searched.predict(X))
+    assert_array_equal(pickle.loads(pickle.dumps(searched)).predict(X), searched.predict(X))
+    other = SubsetEnsembleRegressor(4, fusion="mean", random_state=1).fit(X, y)
+    first = SubsetEnsembleRegressor(4, fusion="mean", random_state=0).fit(X, y)
+    assert not np.array_equal(other.coef_, first.coef_)
+
+
+def test_rows_of_one_group_are_held_out_together(diabetes):
+    X, y = diabetes
+    groups = np.arange(len(y)) % 7
+    made = SubsetEnsembleRegressor(1, cv=3, random_state=0)
+    by_number = clone(made).fit(X, y, groups=groups)
+    given = clone(made).set_params(cv=list(GroupKFold(3).split(X, y, groups)))
+    assert given.fit(X, y, groups=groups).score(X, y) > 0.4
+    assert by_number.score(X, y) > 0.4
+    with pytest.raises(ValueError, match="separates rows of one group"):
+        clone(made).set_params(cv=KFold(3)).fit(X, y, groups=groups)
+
+
+def test_a_constant_column_and_a_constant_target_are_borne():
+    X, y = bent(60)
+    X[:, 2] = 3.0
+    flock = SubsetEnsembleRegressor(2, effort="fast", random_state=0).fit(X, y)
+    assert not flock.support_[:, 2].any()
+    still = SubsetEnsembleRegressor(2, cv=2, random_state=0).fit(X, np.full(60, 5.0))
+    assert_allclose(still.predict(X), 5.0, atol=0.05)
+
+
+def test_verbose_says_what_is_done(diabetes, capsys):
+    X, y = diabetes
+    SubsetEnsembleRegressor(2, fusion="mean", verbose=1, random_state=0).fit(X, y)
+    said = capsys.readouterr().out
+    assert said.count("[SubsetEnsembleRegressor]") == 2
+    assert "member 2/2" in said
+
+
+def test_displays_draw_what_it_says(searched, diabetes):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    X, _ = diabetes
+    importance = searched.explain_fusion(X, as_frame=True)
+    assert ImportanceDisplay.from_importance(importance).names == searched._names()
+    kept = searched.support_.astype(float)
+    display = CoSelectionDisplay.from_matrix(
+        kept.T @ kept / len(kept), feature_names=searched.feature_names_in_
+    )
+    assert display.co_selection.shape == (10, 10)
+    plt.close("all")
+
+
+def test_a_member_reads_as_a_formula():
+    member = LinearRegressionMember([0.5, 0, -2], 1.0, feature_names=["a", "b", "c"])
+    assert member.formula() == "1 + 0.5 a - 2 c"
+    assert member.formula(top=1) == "1 - 2 c + 1 smaller terms"
+    assert str(clone(member)) == member.formula()
+    frame = pd.DataFrame([[2.0, 9.0, 1.0]], columns=["a", "b", "c"])
+    assert_allclose(member.predict(frame), 0.0)
+
+
+# -- what cannot work ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators"),
+        ({"loss": "absolute"}, "loss must be one of 'squared', 'huber', 'quantile'"),
+        ({"epsilon": 0.5}, "epsilon"),
+        ({"quantile": 1.0}, "quantile"),
+        ({"effort": "huge"}, "effort"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"cv": 1}, "cv"),
+        ({"flip_probability": 2.0}, "flip_probability"),
+        ({"learning_rate": "constant"}, "learning_rate"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"acceptance": "always"}, "acceptance"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"fusion": "majority"}, "fusion='majority' fuses what classifiers say"),
+        ({"fusion": Mean([1.0, 2.0])}, "one number for each of the 3 members"),
+        ({"always_keep": ["height"]}, "always_keep names the column 'height'"),
+        (
+            {"fusion": "mean", "learning_rate": 1e300},
+            "lets the descent of member 1 diverge; use learning_rate='auto'",
+        ),
+    ],
+)
+def test_a_parameter_that_makes_no_sense_is_named(diabetes, options, message):
+    X, y = diabetes
+    made = SubsetEnsembleRegressor(**{"n_estimators": 3, "random_state": 0, **options})
+    with pytest.raises(ValueError, match=message):
+        made.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda X, y: (X.assign(bmi=np.nan), y), "NaN in column 'bmi'"),
+        (lambda X, y: (X * 0 + 1, y), "are constant"),
+        (lambda X, y: (X, y.where(y > 100)), "NaN"),
+        (lambda X, y: (X, y.where(y > 100, 1e300)), "too far apart"),
+    ],
+)
+def test_data_that_cannot_be_learnt_from_is_told(diabetes, spoil, message):
+    with pytest.raises(ValueError, match=message):
+        SubsetEnsembleRegressor(2, loss="huber", random_state=0).fit(*spoil(*diabetes))
+
+
+def test_groups_without_a_search_are_refused(diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match="use fusion='gate', or leave groups out"):
+        SubsetEnsembleRegressor(fusion="mean").fit(X, y, groups=np.zeros(len(y)))
