@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture bench-accuracy bench-fusion bench-gap bench-selection clean
+.PHONY: demo test test-oldest lint picture gallery bench-accuracy bench-fusion bench-gap \
+	bench-multiview bench-regression bench-rivals bench-selection clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -28,6 +29,10 @@ picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/inspection.py
 
+# The course's questions, answered; each script draws the picture beside it.
+gallery: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python docs/gallery/run_all.py
+
 # All tables, or twelve of them with QUICK=1; goes on where it was interrupted.
 bench-accuracy: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick)
@@ -39,6 +44,14 @@ bench-accuracy: $(VENV)/.bench
 # How far a gate goes from equal weights towards the oracle.
 bench-gap: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/gap.py $(if $(QUICK),--quick)
+
+# Numbers instead of classes, against ridge regression and a forest.
+bench-regression: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python benchmarks/regression/run.py
+
+# A tenth of the labels: co-training and co-EM against the labelled rows alone.
+bench-multiview: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python benchmarks/multiview/run.py
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo
