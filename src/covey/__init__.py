@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _HOMES = {
+    "DecorateClassifier": "covey.members",
+    "DiverseMaxEntClassifier": "covey.members",
     "FusionClassifier": "covey.members",
     "FusionRegressor": "covey.members",
     "GrownClassifier": "covey.members",
@@ -21,6 +23,7 @@ _HOMES = {
     "SampledFusionClassifier": "covey.members",
     "SubsetEnsembleClassifier": "covey.members",
     "SubsetEnsembleRegressor": "covey.members",
+    "SubsetSearchClassifier": "covey.members",
     "from_bagging": "covey.members",
     "from_forest": "covey.members",
     "DESKNN": "covey.fusers",

@@ -1,6 +1,8 @@
 """How members are grown, or brought along."""
 
 from covey.members._base import GrownClassifier
+from covey.members._decorate import DecorateClassifier
+from covey.members._diverse_maxent import DiverseMaxEntClassifier
 from covey.members._fused import FusedClassifier
 from covey.members._fused_regression import FusedRegressor
 from covey.members._fusion import FusionClassifier
@@ -17,8 +19,11 @@ from covey.members._sampled import (
     from_bagging,
     from_forest,
 )
+from covey.members._subset_search import SubsetSearchClassifier
 
 __all__ = [
+    "DecorateClassifier",
+    "DiverseMaxEntClassifier",
     "FusedClassifier",
     "FusedRegressor",
     "FusionClassifier",
@@ -32,6 +37,7 @@ __all__ = [
     "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
+    "SubsetSearchClassifier",
     "from_bagging",
     "from_forest",
 ]

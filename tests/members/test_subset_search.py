@@ -1,0 +1,415 @@
+import functools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GroupKFold, StratifiedShuffleSplit, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from covey._core.subset_search import random_subsets
+from covey.members._folds import make_folds
+from covey.members._subset_search import NeighborsMember, SubsetSearchClassifier
+from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
+from tests._core.test_subset_search import literal_evolve, literal_hill_climb
+
+_SPLITS_ROWS = (
+    "rows are held out by position to judge subsets, so a weight of 2 and a row given twice are "
+    "not the same"
+)
+
+
+def climbing(**parameters):
+    return SubsetSearchClassifier(
+        **{"n_estimators": 2, "cv": 2, "max_passes": 1, "random_state": 0} | parameters
+    )
+
+
+def genetic(**parameters):
+    return climbing(**{"search": "genetic", "population_size": 4, "n_generations": 2} | parameters)
+
+
+SEARCHES = pytest.mark.parametrize("make", [climbing, genetic])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 6))
+    X[:, :3] += 1.5 * np.eye(3)[y]
+    return X, y
+
+
+@parametrize_with_checks(
+    [climbing(), genetic(estimator=GaussianNB(), fusion="majority")],
+    expected_failed_checks=lambda _: dict.fromkeys(
+        [
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        _SPLITS_ROWS,
+    ),
+)
+def test_scikit_learn_check_passes(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("check", FUSED_CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
+@SEARCHES
+def test_own_contract_is_kept(make, check):
+    check(make())
+
+
+# -- the search ----------------------------------------------------------------------------------
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Bayes that counts its fits, on what columns and rows."""
+
+    seen = []  # noqa: RUF012
+
+    def fit(self, X, y):
+        self.bayes_ = GaussianNB().fit(X, y)
+        self.classes_ = self.bayes_.classes_
+        self.seen.append(X.tobytes())
+        return self
+
+    def predict(self, X):
+        return self.bayes_.predict(X)
+
+    def predict_proba(self, X):
+        return self.bayes_.predict_proba(X)
+
+
+@SEARCHES
+@pytest.mark.parametrize("max_fits", [None, 40])
+def test_fits_are_counted_and_none_is_made_twice(table, make, max_fits):
+    Counting.seen.clear()
+    flock = make(
+        estimator=Counting(),
+        n_estimators=3,
+        max_passes=5,
+        n_generations=8,
+        cv=3,
+        max_fits=max_fits,
+    ).fit(*table)
+    assert flock.n_fits_ == len(Counting.seen) == len(set(Counting.seen))
+    assert flock.search_complete_ == (max_fits is None)
+    if max_fits is not None:
+        assert flock.n_fits_ <= max_fits
+    assert flock.history_[-1]["n_fits"] <= flock.n_fits_
+
+
+@SEARCHES
+def test_the_criterion_never_falls(table, make):
+    gains = []
+    for seed in range(4):
+        flock = make(
+            estimator=GaussianNB(),
+            diversity_weight=0.4 * (seed % 2),
+            n_estimators=3,
+            max_passes=9,
+            n_generations=9,
+            random_state=seed,
+        )
+        criterion = [stage["criterion"] for stage in flock.fit(*table).history_]
+        assert (np.diff(criterion) >= 0).all()
+        gains.append(criterion[-1] - criterion[0])
+    assert max(gains) > 0
+    if make is climbing:
+        accuracy = np.array([stage["accuracy"] for stage in climbing().fit(*table).history_])
+        assert (np.diff(accuracy, axis=0) >= 0).all()
+
+
+def judge_of(learner, X, y, weight, folds):
+    """A judge that fits scikit-learn's models one after another."""
+
+    held_out = np.concatenate([test for _, test in folds])
+
+    @functools.cache
+    def decided(mask):
+        mask = np.array(mask)
+        return np.concatenate(
+            [
+                clone(learner).fit(X[train][:, mask], y[train]).predict(X[test][:, mask])
+                for train, test in folds
+            ]
+        )
+
+    def judge(masks):
+        decisions = np.array([decided(tuple(map(bool, mask))) for mask in masks])
+        right = decisions == y[held_out]
+        return right @ weight[held_out] / weight[held_out].sum(), decisions
+
+    return judge, weight[held_out]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_members_are_those_of_the_literal_search(table, alpha):
+    X, y = table[0][:45, 1:], table[1][:45]
+    learner = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    seed = int(np.random.RandomState(4).randint(2**31 - 1))
+    folds = make_folds(3, X, y, np.ones(45), np.arange(3), groups=None, seed=seed, n_repeats=1)
+    judge, weight = judge_of(learner, X, y, np.ones(45), folds)
+    # The default learner is that of scikit-learn, where all rows weigh the same.
+    given = {"n_estimators": 3, "cv": 3, "diversity_weight": alpha, "random_state": 4}
+    climbed = climbing(**given, max_passes=2).fit(X, y)
+    expected, _ = literal_hill_climb(
+        judge, weight, random_subsets(seed, 3, 5), seed, alpha, "sum", 2
+    )
+    np.testing.assert_array_equal(climbed.support_, expected)
+    if alpha == 0:
+        evolved = genetic(**given, population_size=6, n_generations=4).fit(X, y)
+        expected = literal_evolve(judge, random_subsets(seed, 6, 5), seed, 4)
+        np.testing.assert_array_equal(evolved.support_, expected[:3])
+    for mask, member in zip(climbed.support_, climbed.estimators_, strict=True):
+        fresh = clone(learner).fit(X[:, mask], y)
+        np.testing.assert_allclose(
+            member.predict_proba(X[:, mask]), fresh.predict_proba(X[:, mask])
+        )
+
+
+def test_disagreement_makes_members_unlike(table):
+    X, y = table
+    unlike = [
+        np.mean(np.ptp(flock.member_probabilities(X).argmax(axis=2), axis=1) > 0)
+        for flock in (
+            climbing(n_estimators=3, max_passes=5, diversity_weight=alpha).fit(X, y)
+            for alpha in (0.0, 3.0)
+        )
+    ]
+    assert unlike[1] > unlike[0]
+
+
+@SEARCHES
+def test_the_same_seed_gives_the_same_flock_with_any_number_of_jobs(table, make):
+    X, y = table
+    learner = DecisionTreeClassifier(max_features=1, max_depth=2)
+    one, two, three, other = (
+        make(estimator=learner, n_estimators=3, **given).fit(X, y)
+        for given in ({}, {}, {"n_jobs": 2}, {"random_state": 1})
+    )
+    for twin in (two, three):
+        np.testing.assert_array_equal(one.support_, twin.support_)
+        np.testing.assert_array_equal(one.predict_proba(X), twin.predict_proba(X))
+        assert one.n_fits_ == twin.n_fits_
+    assert not np.array_equal(one.support_, other.support_)
+    copy = pickle.loads(pickle.dumps(one))
+    np.testing.assert_array_equal(copy.predict_proba(X), one.predict_proba(X))
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_the_default_learner_searched_is_as_good_as_one_on_all_features(load):
+    X, y = load(return_X_y=True)
+    single = make_pipeline(StandardScaler(), KNeighborsClassifier())
+    # Fewer folds and passes than by default: quicker, and not better.
+    flock = SubsetSearchClassifier(cv=3, max_passes=1, random_state=0)
+    folds = [(np.arange(len(y))[i::2], np.arange(len(y))[1 - i :: 2]) for i in range(2)]
+    ours, theirs = (cross_val_score(model, X, y, cv=folds).mean() for model in (flock, single))
+    # Within half a point: a row or two of a test fold.
+    assert ours >= theirs - 0.005
+    assert ours > 0.93
+
+
+# -- what goes in and what comes out --------------------------------------------------------------
+
+
+def test_names_are_kept_and_subsets_are_by_name(table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    flock = climbing().fit(frame, y)
+    for mask, subset, member in zip(
+        flock.support_, flock.feature_subsets_, flock.estimators_, strict=True
+    ):
+        assert subset.tolist() == frame.columns[mask].tolist()
+        assert member.n_features_in_ == mask.sum()
+    assert (
+        climbing().fit(X, y).feature_subsets_[0].tolist()
+        == np.flatnonzero(flock.support_[0]).tolist()
+    )
+
+
+def test_sparse_rows_give_the_members_of_dense_ones(table):
+    X, y = np.where(np.abs(table[0]) > 0.4, table[0], 0.0), table[1]
+    learner = LogisticRegression()
+    dense = climbing(estimator=learner).fit(X, y)
+    thin = climbing(estimator=learner).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(dense.support_, thin.support_)
+    np.testing.assert_allclose(dense.predict_proba(X), thin.predict_proba(X), atol=1e-4)
+    X = table[0]  # without ties
+    own = climbing().fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(own.predict_proba(X), climbing().fit(X, y).predict_proba(X))
+
+
+def test_groups_are_never_split(table):
+    X, y = table
+    groups = np.repeat(np.arange(10), 9)
+    rows = X[:, 0]
+
+    class Watching(Counting):
+        def predict(self, X):
+            held_out.append(groups[np.isin(rows, X[:, 0])])
+            return super().predict(X)
+
+    held_out = []
+    flock = climbing(estimator=Watching(), cv=GroupKFold(5)).fit(X, y, groups=groups)
+    assert flock.n_fits_
+    for part in held_out:
+        if len(part):
+            assert (np.bincount(part)[np.unique(part)] == 9).all()
+    assert sum(map(len, held_out)) > 100
+    learnt = climbing(fusion="linear_stacking", cv=3).fit(X, y, groups=groups)
+    assert learnt.score(X, y) > 0.5
+
+
+def test_weights_reach_learner_and_criterion(table):
+    X, y = table
+    weight = np.where(y == 0, 50.0, 1.0)
+    for learner in (None, GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())):
+        plain = climbing(estimator=learner).fit(X, y)
+        heavy = climbing(estimator=learner).fit(X, y, sample_weight=weight)
+        assert (heavy.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+        same = climbing(estimator=learner, class_weight={0: 50, 1: 1, 2: 1}).fit(X, y)
+        np.testing.assert_allclose(same.predict_proba(X), heavy.predict_proba(X))
+
+
+def test_rows_without_weight_are_as_good_as_absent_for_the_neighbours(table):
+    X, y = table
+    weight = np.ones(90)
+    weight[60:] = 0
+    part, whole = NeighborsMember().fit(X[:60], y[:60]), NeighborsMember().fit(X, y, weight)
+    np.testing.assert_array_equal(part.predict_proba(X), whole.predict_proba(X))
+    scaled = NeighborsMember().fit(X, y, np.full(90, 1 / 3))
+    np.testing.assert_array_equal(
+        scaled.predict_proba(X), NeighborsMember().fit(X, y).predict_proba(X)
+    )
+
+
+def test_neighbourhood_is_as_heavy_as_five_average_rows():
+    X = np.arange(8.0)[:, None]
+    y = np.array([0, 1, 1, 1, 1, 1, 0, 0])
+    weight = np.array([4.0, 1, 1, 1, 1, 1, 1, 6])  # 2 on average: a neighbourhood of 10
+    # From the left: 4 of class 0, five of class 1, and 1 of class 0.
+    said = NeighborsMember().fit(X, y, weight).predict_proba([[-1.0]])
+    np.testing.assert_allclose(said, [[0.5, 0.5]])
+
+
+def test_one_validation_part_costs_one_fit_a_subset(table):
+    X, y = table
+    part = StratifiedShuffleSplit(1, test_size=0.3, random_state=0)
+    flock = climbing(cv=part, n_estimators=1).fit(X, y)
+    # The start, each of six flips, and the member.
+    assert flock.n_fits_ == 8
+    assert np.isclose(flock.history_[0]["accuracy"] * 27 % 1, 0, atol=1e-9).all()
+
+
+@pytest.mark.parametrize("fusion", ["mean", "majority", "product", "knora_e", "linear_stacking"])
+def test_any_fuser_fuses(table, fusion):
+    X, y = table
+    flock = climbing(fusion=fusion).fit(X, y)
+    assert flock.score(X, y) > 0.5
+    assert flock.staged_score(X, y, fusion="majority").shape == (2,)
+
+
+def test_size_is_selected(table):
+    X, y = table
+    flock = climbing(n_estimators=5, select_size="train").fit(X, y)
+    assert flock.n_estimators_ == len(flock.estimators_) == len(flock.support_) <= 5
+    staged = climbing(n_estimators=5).fit(X, y).staged_score(X, y)
+    assert flock.n_estimators_ == 1 + int(np.argmax(staged > staged.max() - 1e-12))
+
+
+def test_members_without_probabilities_vote(table):
+    X, y = table
+    flock = climbing(estimator=RidgeClassifier(), fusion="majority").fit(X, y)
+    assert flock.score(X, y) > 0.5
+    assert set(np.unique(flock.member_probabilities(X))) == {0.0, 1.0}
+
+
+def test_one_feature_makes_members_of_one_subset(table):
+    X, y = table
+    for make in (climbing, genetic):
+        flock = make(n_estimators=3).fit(X[:, :1], y)
+        assert flock.support_.tolist() == [[True]] * 3
+        assert flock.estimators_[0] is flock.estimators_[2]
+        assert flock.n_fits_ == 3
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"estimator": LinearRegression()}, ValueError, "estimator must be a classifier"),
+        ({"estimator": GaussianNB}, ValueError, "an object, not a class"),
+        (
+            {"estimator": RidgeClassifier(), "fusion": "product"},
+            ValueError,
+            "'RidgeClassifier' has no predict_proba",
+        ),
+        ({"diversity_weight": -0.1}, ValueError, "diversity_weight"),
+        ({"diversity_weight": np.inf}, ValueError, "diversity_weight must be a finite number"),
+        ({"population_size": 1}, ValueError, "population_size"),
+        ({"n_estimators": 0}, ValueError, "n_estimators"),
+        ({"search": "random"}, ValueError, "search must be one of 'hill_climbing', 'genetic'"),
+        ({"acceptance": "any"}, ValueError, "acceptance must be one of"),
+        ({"max_passes": 0}, ValueError, "max_passes"),
+        ({"n_generations": 1.5}, TypeError, "n_generations"),
+        ({"max_fits": 0}, ValueError, "max_fits"),
+        ({"max_fits": 5}, ValueError, "max_fits=5 does not even pay for the start"),
+        ({"cv": 1}, ValueError, "cv"),
+        ({"fusion": "loudest"}, ValueError, "fusion must be one of"),
+        (
+            {"search": "genetic", "population_size": 4, "n_estimators": 5},
+            ValueError,
+            "n_estimators=5 members cannot be chosen from a population of population_size=4",
+        ),
+        (
+            {"estimator": KNeighborsClassifier(), "class_weight": {0: 2}},
+            TypeError,
+            "estimator=KNeighborsClassifier cannot be fitted with sample_weight",
+        ),
+    ],
+)
+def test_bad_parameters_are_refused_in_one_sentence(table, parameters, error, words):
+    with pytest.raises(error, match=words):
+        climbing(**parameters).fit(*table)
+
+
+def test_bad_data_are_refused_in_one_sentence(table):
+    X, y = table
+    with pytest.raises(ValueError, match="at least 2 classes in y, got 1 class"):
+        climbing().fit(X, np.zeros(90))
+    with pytest.raises(ValueError, match="No class has two rows"):
+        climbing().fit(X[:3], y[:3])
+    with pytest.raises(ValueError, match="NaN in column 2"):
+        climbing().fit(np.where(np.arange(6) == 2, np.nan, X), y)
+    with pytest.raises(ValueError, match="groups must hold one entry"):
+        climbing().fit(X, y, groups=[1, 2])
+
+
+def test_uniform_weights_are_none_for_a_learner_without(table):
+    X, y = table
+    learner = KNeighborsClassifier()
+    plain = climbing(estimator=learner).fit(X, y)
+    tripled = climbing(estimator=learner).fit(X, y, sample_weight=np.full(90, 3.0))
+    np.testing.assert_array_equal(plain.predict_proba(X), tripled.predict_proba(X))
+
+
+def test_a_learner_that_sees_nothing_is_no_error(table):
+    flock = climbing(estimator=DummyClassifier()).fit(*table)
+    assert flock.search_complete_
+    # No flip helps: one pass, and the starts stay.
+    assert len(flock.history_) == 2
