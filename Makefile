@@ -53,6 +53,12 @@ bench-regression: $(VENV)/.bench
 bench-multiview: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/multiview/run.py
 
+# The paper's rivals, and what it costs to fit a model again for every candidate subset.
+bench-rivals: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/run.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/decorate.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/cost.py
+
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo
 	$(ONE_THREAD) $(BIN)/python benchmarks/selection/run.py
