@@ -33,6 +33,15 @@ def slope(e, name, threshold=1.0, q=0.5, band=0.05):
     return q - 0.5 + e / (2 * band)
 
 
+def typical(lost, v, name):
+    """The loss that others are measured by: the mean, or what outliers do not move."""
+    if name == "squared":
+        return (v * lost).sum() / v.sum()
+    half = v.sum() / 2
+    median = next(one for one in np.sort(lost) if v[lost <= one].sum() >= half)
+    return median / np.log(2)
+
+
 def members(
     x,
     y,
@@ -59,7 +68,7 @@ def members(
         theta, b = starts(k)
         lam = np.ones(D)
         if earlier:
-            trust = [np.exp(-lost / ((v * lost).sum() / v.sum())) for lost in earlier]
+            trust = [np.exp(-lost / typical(lost, v, kind["name"])) for lost in earlier]
             w = v * (1 - np.mean(trust, axis=0))
         else:
             w = v.copy()

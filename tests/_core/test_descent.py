@@ -7,7 +7,7 @@ from covey._core.ascent import DivergedError
 from covey._core.descent import Descent, ValueTrainer
 from covey._core.design import Design, dense_moments
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.value_losses import ValueLoss
+from covey._core.value_losses import ValueLoss, doubt_weights
 
 from . import literal_regression as literal
 
@@ -166,6 +166,41 @@ def test_without_flips_descent_ends_at_ridge_and_never_rises():
     gram = X.T @ X / len(y) + 0.05 * np.eye(X.shape[1])
     assert_allclose(member.theta[0, 0], np.linalg.solve(gram, X.T @ y / len(y)), atol=1e-6)
     assert np.diff(member.history[0].objective).max() < 1e-14
+
+
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
+def test_a_finished_member_is_at_the_minimum_on_its_subset(loss):
+    X, y = problem()
+    X[:, 3] = X[:, 2] + 0.05 * X[:, 3]  # steps would take thousands
+    weight = np.random.default_rng(1).uniform(0, 2, (2, len(y)))
+    descent = replaced(PLAIN, learning_rate="auto", alpha=1e-3, finish=300)
+    grown = trainer(X, y, loss, descent, weight=weight, runs=(0, 1))
+    for number in range(2):
+        share = weight * doubt_weights(grown._trust_sum, number, weight)
+        member = grown.grow()
+        assert member.converged.all()
+        for run, w in enumerate(share / share.sum(axis=1)[:, None]):
+            theta, b = member.theta[0, run], member.intercept[0, run]
+            pull = w * loss.slope(y - X @ theta - b)
+            assert_allclose((X.T @ pull + 1e-3 * theta)[member.support[run]], 0, atol=2e-5)
+            assert_allclose(pull.sum(), 0, atol=2e-5)
+            assert_array_equal(theta != 0, member.support[run])
+    short = trainer(X, y, loss, replaced(descent, finish=2), weight=weight, runs=(0, 1))
+    assert not short.grow().converged.any()
+
+
+def test_steps_are_no_shorter_for_a_narrow_band_but_the_end_is_as_sharp():
+    X, y = problem()
+    ends = []
+    for band in (0.05, 1e-3):
+        loss = ValueLoss("quantile", quantile=0.3, band=band)
+        descent = replaced(PLAIN, learning_rate="auto", finish=500)
+        member = trainer(X, y, loss, descent, p=0.0).grow()
+        error = y - X @ member.theta[0, 0] - member.intercept[0, 0]
+        sharp = ValueLoss("quantile", quantile=0.3, band=1e-9)
+        ends.append((member.history[0].objective, sharp.value(error).mean()))
+    assert_array_equal(ends[0][0], ends[1][0])
+    assert ends[1][1] < ends[0][1]
 
 
 def test_the_automatic_rate_is_the_inverse_of_the_largest_curvature():

@@ -83,5 +83,14 @@ def test_adaboost_ignores_a_member_no_better_than_chance_and_survives_a_perfect_
     np.testing.assert_allclose(perfect, [[1.0, 1.0, 1.0]])
 
 
+def test_adaboost_bears_a_row_of_weight_zero_that_is_always_wrong():
+    # Each of the others is wrong in turn, so that it leaves them farther behind for ever.
+    members = np.tile(np.column_stack([0.9 - 0.8 * np.eye(5), np.full(5, 0.1)]), (250, 1))
+    weight = weights_after(members, [1.0] * 5 + [0.0], "adaboost")[0]
+    assert np.isfinite(weight).all()
+    expected = weights_after(members[:, :5], name="adaboost")[0]
+    np.testing.assert_allclose(weight[:5], expected)
+
+
 def test_without_reweighting_weights_stay_ones():
     np.testing.assert_array_equal(weights_after([[0.2, 0.9]], name=None), [[1.0, 1.0]])

@@ -11,12 +11,13 @@ LOSSES = [
     ValueLoss("huber", threshold=0.7),
     ValueLoss("quantile", quantile=0.2),
     ValueLoss("quantile", quantile=0.9),
+    ValueLoss("quantile", quantile=0.3, band=0.2),
 ]
 ERRORS = np.concatenate([np.linspace(-3, 3, 121), np.linspace(-0.06, 0.06, 25) + 1e-4])
 
 
 def named(loss):
-    return {"name": loss.name, "threshold": loss.threshold, "q": loss.quantile}
+    return {"name": loss.name, "threshold": loss.threshold, "q": loss.quantile, "band": loss.band}
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
@@ -42,6 +43,20 @@ def test_trust_does_not_change_with_the_unit_and_falls_with_the_loss():
     assert_allclose(trust(loss, weight), trust(1e6 * loss, weight))
     assert (np.diff(trust(np.sort(loss, axis=1), weight), axis=1) < 0).all()
     assert_allclose(trust(np.zeros((1, 3)), np.ones((1, 3))), 1)
+
+
+def test_robust_trust_is_not_moved_by_an_outlier():
+    loss = np.random.default_rng(0).exponential(0.3, (2, 400))
+    weight = np.random.default_rng(1).uniform(0, 1, (2, 400))
+    calm = trust(loss, weight, robust=True)
+    assert_allclose(calm, trust(loss, weight), atol=0.05)
+    loss[0, 7] = 1e9
+    moved = trust(loss, weight, robust=True)
+    assert moved[0, 7] == 0
+    assert_allclose(np.delete(moved, 7, axis=1), np.delete(calm, 7, axis=1), atol=0.01)
+    # Where most rows are without loss, the mean is all there is.
+    loss = np.array([[0.0, 0.0, 3.0]])
+    assert_allclose(trust(loss, np.ones((1, 3)), robust=True), [[1, 1, np.exp(-3)]])
 
 
 def test_doubt_is_one_minus_the_mean_trust_and_never_nothing():

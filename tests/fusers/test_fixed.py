@@ -29,6 +29,7 @@ from covey import (
     SingleBest,
     TrimmedMean,
 )
+from covey.fusers import make_fuser
 
 UNWEIGHTED = [Mean(), Product(), Median(), TrimmedMean(0.2), Max(), Min(), Borda(), Majority()]
 POSITIVE = [Or(), And(), KOfN(2)]
@@ -224,6 +225,28 @@ def test_borda_takes_incomparable_scores_and_all_tied_is_uniform():
     one, other = (Borda().fuse(Predictions(s, kind="score")) for s in (scores, stretched))
     assert_allclose(one, other)
     assert_allclose(Borda().fuse(np.full((2, 3, 4), 0.25)), 0.25)
+
+
+@pytest.mark.parametrize("rule", ["mean", "product", "majority", "borda"])
+def test_where_only_members_without_weight_have_spoken_these_decide(rule):
+    P = np.array([[[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], [[np.nan] * 2, [0.2, 0.8], [0.4, 0.6]]])
+    weighted = make_fuser(rule, weights=[1, 0, 0])
+    alone, others = make_fuser(rule).fuse(P[:1, :1]), make_fuser(rule).fuse(P[1:, 1:])
+    assert_allclose(weighted.fuse(P), np.concatenate([alone, others]))
+    assert_allclose(weighted.importance(P), [[1, 0, 0], [0, 0.5, 0.5]])
+
+
+def test_numbers_of_members_without_weight_are_better_than_none():
+    P = Predictions([[np.nan, 10.0], [3.0, 10.0], [np.nan, np.nan]], kind="value")
+    assert_allclose(Mean(weights=[1, 0]).fuse(P), [10.0, 3.0, np.nan])
+    assert_allclose(Mean(weights=[1, 0]).importance(P)[:2], [[0, 1], [1, 0]])
+
+
+def test_k_of_n_counts_no_vote_without_weight():
+    P = np.array([[[np.nan] * 2, [0.2, 0.8]]])
+    rule = KOfN(1, weights=[1, 0])
+    assert_allclose(rule.fuse(P), [[1.0, 0.0]])
+    assert_allclose(rule.importance(P), [[0.0, 1.0]])
 
 
 def test_product_leaves_out_members_that_did_not_speak():

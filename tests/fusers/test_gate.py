@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.optimize import minimize
 from scipy.special import softmax
-from sklearn.datasets import load_iris, load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 
 from covey import (
     FusionClassifier,
+    FusionRegressor,
     Gate,
     Predictions,
     SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
     make_quarter_circle,
 )
 
@@ -146,6 +150,104 @@ def test_silence_speaks_neither_for_nor_against_a_member(pool):
     assert_allclose(importance[~available[:, 1]], [[1.0, 0.0]] * 80, atol=1e-12)
 
 
+# -- numbers -----------------------------------------------------------------------------------
+
+
+def numbers(n_rows=120, n_members=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 2)) * [1.0, 5.0] + 3.0
+    y = 100.0 + 20.0 * rng.normal(size=n_rows)
+    spread = np.exp(rng.normal(size=(n_members, 2)) @ (X - 3.0).T / 4)
+    return X, y, y[:, None] + 20.0 * spread.T * rng.normal(size=(n_rows, n_members))
+
+
+def literal_gate_of_numbers(X, y, said, alpha, weight):
+    """The gate of the least penalised squared error, by an optimiser without gradients."""
+    centre = np.average(y, weights=weight)
+    variance = np.average((y - centre) ** 2, weights=weight)
+    mean = np.average(X, axis=0, weights=weight)
+    features = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
+    n_members = said.shape[1]
+
+    def importance(v):
+        v = v.reshape(3, n_members)
+        return softmax(features @ v[:2] + v[2], axis=1)
+
+    def objective(v):
+        error = y - (importance(v) * said).sum(axis=1)
+        penalty = (v.reshape(3, n_members)[:2] ** 2).sum()
+        return np.average(error**2, weights=weight) / variance / 2 + alpha * penalty / 2
+
+    return importance(minimize(objective, np.zeros(3 * n_members), tol=1e-10).x)
+
+
+def test_a_gate_of_numbers_has_the_least_squared_error():
+    X, y, said = numbers()
+    weight = np.linspace(0.0, 2.0, len(y))
+    P = Predictions(said, kind="value")
+    gate = Gate(alpha=0.01).fit(P, y, X, weight)
+    importance = literal_gate_of_numbers(X, y, said, 0.01, weight)
+    assert importance.std(axis=0).min() > 0.02
+    assert_allclose(gate.importance(P, X), importance, atol=1e-3)
+    assert_allclose(gate.fuse(P, X), (gate.importance(P, X) * said).sum(axis=1))
+    # Neither the unit of y nor where its zero is matters.
+    moved = Predictions(1e3 * said - 7, kind="value")
+    again = Gate(alpha=0.01).fit(moved, 1e3 * y - 7, X, weight)
+    assert_allclose(again.importance(moved, X), gate.importance(P, X), atol=1e-6)
+
+
+def test_a_gate_over_frozen_regressors_picks_the_one_that_knows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (400, 2))
+    y = np.abs(X[:, 0]) + 0.01 * rng.normal(size=400)
+    left = LinearRegression().fit(X[X[:, 0] < 0], y[X[:, 0] < 0])
+    right = LinearRegression().fit(X[X[:, 0] > 0], y[X[:, 0] > 0])
+    fused = FusionRegressor([("left", left), ("right", right)], "gate", prefit=True).fit(X, y)
+    assert fused.score(X, y) > 0.95
+    importance = fused.explain_fusion(X)
+    assert importance[X[:, 0] < -0.2, 0].min() > 0.5
+    assert importance[X[:, 0] > 0.2, 1].min() > 0.5
+    thin = FusionRegressor([("left", left), ("right", right)], "gate", prefit=True)
+    thin.fit(sparse.csr_array(X), y)
+    assert_allclose(thin.predict(sparse.csr_array(X)), fused.predict(X), atol=1e-6)
+
+
+def test_out_of_fold_gate_over_any_regressors():
+    X, y = load_diabetes(return_X_y=True)
+    fused = FusionRegressor([Ridge(0.1), KNeighborsRegressor(20)], Gate(features="quadratic"))
+    assert fused.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.4
+    flock = SubsetEnsembleRegressor(3, fusion=Gate(), random_state=0).fit(X[::2], y[::2])
+    assert_allclose(
+        flock.predict(X), (flock.explain_fusion(X) * flock.member_predictions(X)).sum(axis=1)
+    )
+
+
+def test_silence_speaks_neither_for_nor_against_a_number():
+    X, y, said = numbers(n_members=1)
+    available = np.ones((len(y), 2), dtype=bool)
+    available[::3, 1] = available[0] = False
+    P = Predictions(np.repeat(said, 2, axis=1), kind="value", available=available)
+    gate = Gate().fit(P, y, X)
+    importance = gate.importance(P, X)
+    assert_allclose(importance[available[:, 1]], 0.5, atol=1e-9)
+    assert_allclose(importance[3::3], [[1.0, 0.0]] * len(y[3::3]), atol=1e-12)
+    assert_allclose(gate.fuse(P, X), [np.nan, *said[1:, 0]])
+
+
+def test_numbers_are_not_multiplied_and_gaps_in_x_are_told_first():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="pool='log' multiplies probabilities"):
+        FusionRegressor([Ridge()], Gate(pool="log")).fit(X, y)
+
+    class Unfittable(Ridge):
+        def fit(self, X, y):
+            raise AssertionError("Too late.")
+
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="Gate .* needs finite numbers"):
+        FusionRegressor([Unfittable()], "gate").fit(X, y)
+
+
 def test_bad_input_gets_one_sentence():
     X, y = load_iris(return_X_y=True)
     for parameters, message in (
@@ -160,3 +262,14 @@ def test_bad_input_gets_one_sentence():
         gated().set_params(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="Only the product of linear members is itself linear"):
         gated().fit(X, y).collapse()
+
+
+@pytest.mark.parametrize("fitted_on", [np.asarray, sparse.csr_array])
+def test_a_gate_reads_dense_and_sparse_rows_alike(fitted_on):
+    X, y = load_wine(return_X_y=True)
+    flock = SubsetEnsembleClassifier(
+        3, fusion=Gate(features="quadratic", max_iter=30), random_state=0
+    ).fit(fitted_on(X), y)
+    np.testing.assert_allclose(
+        flock.predict_proba(X), flock.predict_proba(sparse.csr_array(X)), atol=1e-9
+    )

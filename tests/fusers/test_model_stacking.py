@@ -8,8 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -21,6 +23,7 @@ import covey
 from covey import FusionClassifier, Predictions
 from covey.fusers import Stacking, make_fuser
 from covey.fusers._model_stacking import encode_outputs, linear_coefficients
+from covey.stacking import GeneralStackingClassifier
 from covey.utils.estimator_checks import FUSER_CHECKS
 from tests.fusers.test_stacked import brier, held_out
 
@@ -28,6 +31,7 @@ EVERY = [
     *(Stacking(outputs=outputs) for outputs in ("probabilities", "one_hot", "logits", "ranks")),
     Stacking(DecisionTreeClassifier(max_depth=4, random_state=0)),
     Stacking(RidgeClassifier()),
+    Stacking(keep_certainty=True),
     Stacking(make_pipeline(StandardScaler(), LogisticRegression()), passthrough=True),
 ]
 
@@ -113,12 +117,27 @@ def test_labels_and_scores_are_taken_where_they_say_enough():
             Stacking(outputs=outputs).fit(given, y)
 
 
-def test_certainty_of_all_is_kept_unless_told_otherwise():
+def test_certainty_of_all_is_kept_only_if_asked_for():
     P, y = held_out()
     certain = np.eye(3)[np.repeat(y[:, None], 4, axis=1)]
-    assert_array_equal(Stacking().fit(P, y).fuse(certain), np.eye(3)[y])
-    assert_allclose(Stacking().fit(P, y).importance(certain), 1 / 4)
-    assert Stacking(keep_certainty=False).fit(P, y).fuse(certain).max() < 1
+    keeping = Stacking(keep_certainty=True).fit(P, y)
+    assert keeping.keeps_certainty
+    assert_array_equal(keeping.fuse(certain), np.eye(3)[y])
+    assert_allclose(keeping.importance(certain), 1 / 4)
+    assert not Stacking().keeps_certainty
+    assert Stacking().fit(P, y).fuse(certain).max() < 1
+
+
+def test_members_that_are_always_certain_go_through_the_model():
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [
+        (f"tree {k}", DecisionTreeClassifier(max_features=2, random_state=k)) for k in range(3)
+    ]
+    fused = FusionClassifier(trees, "stacking", cv=3).fit(X[::2], y[::2])
+    general = GeneralStackingClassifier(trees, cv=3).fit(X[::2], y[::2])
+    said = fused.predict_proba(X[1::2])
+    assert_allclose(said, general.predict_proba(X[1::2]), atol=1e-12)
+    assert log_loss(y[1::2], said) < 0.4
 
 
 def test_features_are_seen_too():

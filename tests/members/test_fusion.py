@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
     GroupKFold,
+    StratifiedGroupKFold,
     TimeSeriesSplit,
     cross_val_predict,
     train_test_split,
@@ -176,6 +177,24 @@ def test_time_ordered_and_grouped_splits(wine):
     assert len(fused.fuser_.truth_) == len(y)
     with pytest.raises(ValueError, match="cannot split these rows: The 'groups' parameter"):
         FusionClassifier(members(), "knora_e", cv=GroupKFold(3)).fit(X, y)
+
+
+def test_a_number_of_folds_divides_no_group(wine):
+    X, _, y, _ = wine
+    groups = np.arange(len(y)) // 4
+    fused, by_group, plain = (
+        FusionClassifier(members(), "linear_stacking", cv=cv).fit(X, y, groups=given)
+        for cv, given in ((3, groups), (StratifiedGroupKFold(3), groups), (3, None))
+    )
+    assert_array_equal(fused.fuser_.weights_, by_group.fuser_.weights_)
+    assert not np.array_equal(fused.fuser_.weights_, plain.fuser_.weights_)
+
+
+@pytest.mark.parametrize("rule", ["median", "gate"])
+def test_a_member_without_probabilities_is_named_by_rules_of_numbers_too(wine, rule):
+    X, _, y, _ = wine
+    with pytest.raises(ValueError, match="kind probability, but the member 'ridgeclassifier'"):
+        FusionClassifier([GaussianNB(), RidgeClassifier()], rule).fit(X, y)
 
 
 def test_sample_weight_reaches_members_and_fuser(wine):

@@ -14,7 +14,7 @@ from sklearn.ensemble import VotingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, TimeSeriesSplit, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -51,6 +51,11 @@ class Silent(RegressorMixin, BaseEstimator):
 class Wide(Silent):
     def predict(self, X):
         return np.zeros((len(X), 2))
+
+
+class Endless(Silent):
+    def predict(self, X):
+        return np.full(len(X), -np.inf)
 
 
 # -- fusers of numbers -------------------------------------------------------------------------
@@ -179,6 +184,7 @@ def test_what_numbers_cannot_be_fused_by_is_told(call, message):
         FusionRegressor(
             [("ridge", Ridge()), ("linear", LinearRegression())], LinearStacking(), cv=3
         ),
+        FusionRegressor([("ridge", Ridge()), ("linear", LinearRegression())], "gate", cv=3),
     ]
 )
 def test_scikit_learn_check_passes(estimator, check):
@@ -269,6 +275,28 @@ def test_a_member_that_predicts_nan_has_not_spoken(diabetes):
     assert_allclose(fused.explain_fusion(X)[silent, 0], 1)
 
 
+def test_where_the_only_member_with_weight_is_silent_the_others_decide(diabetes):
+    X, y = diabetes
+    pool = [("ridge", Ridge(0.1)), ("silent", Silent())]
+    fused = FusionRegressor(pool, Mean(weights=[0, 1])).fit(X, y)
+    silent = X[:, 0] > 0
+    assert_array_equal(fused.predict(X)[silent], fused.member_predictions(X)[silent, 0])
+    assert_array_equal(fused.explain_fusion(X), np.where(silent[:, None], [[1, 0]], [[0, 1]]))
+
+
+def test_a_number_of_folds_divides_no_group(diabetes):
+    X, y = diabetes
+    groups = np.arange(len(y)) // 13
+    fused, by_group, plain = (
+        FusionRegressor(members(), "linear_stacking", cv=cv).fit(X, y, groups=given)
+        for cv, given in ((3, groups), (GroupKFold(3), groups), (3, None))
+    )
+    assert_array_equal(fused.fuser_.weights_, by_group.fuser_.weights_)
+    assert not np.array_equal(fused.fuser_.weights_, plain.fuser_.weights_)
+    with pytest.raises(ValueError, match="cv=50 cannot split these rows"):
+        FusionRegressor(members(), "linear_stacking", cv=50).fit(X, y, groups=groups)
+
+
 def test_staged_scores_end_with_the_score(diabetes):
     X, y = diabetes
     fused = FusionRegressor(members(), "median").fit(X, y)
@@ -315,6 +343,14 @@ def test_it_clones_pickles_and_takes_parameters_of_members(diabetes):
         (lambda: FusionRegressor(members(), Mean("accuracy")), "'inverse_error'"),
         (lambda: FusionRegressor(members(), TrimmedMean(0.7)), "proportion"),
         (lambda: FusionRegressor([("wide", Wide())]), "'wide' predicts an array of shape"),
+        (
+            lambda: FusionRegressor([("ridge", Ridge()), ("endless", Endless())]),
+            "'endless' predicts infinity for row 0 of the 1",
+        ),
+        (
+            lambda: FusionRegressor([("endless", Endless())], "linear_stacking", cv=2),
+            "'endless' predicts infinity for row 0 of the 221",
+        ),
     ],
 )
 def test_what_cannot_work_is_told_in_one_sentence(diabetes, make, message):

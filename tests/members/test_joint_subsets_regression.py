@@ -1,6 +1,7 @@
 """The ensemble of linear regressors on feature subsets."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import QuantileRegressor, Ridge, RidgeCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, QuantileRegressor, Ridge, RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -63,18 +65,14 @@ def standardised_ridge(X, y, alpha):
 # -- what it must come to --------------------------------------------------------------------
 
 
-def test_one_member_without_flips_is_ridge(diabetes):
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fusion": "mean"}], ids=str)
+def test_one_member_without_flips_is_ridge(diabetes, options):
     X, y = diabetes
+    flock = SubsetEnsembleRegressor(
+        1, alpha=0.05, flip_probability=0, random_state=0, **options
+    ).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)
-    spread = np.std(y)
-    for options in (
-        {"fusion": "gate", "effort": "fast"},
-        {"fusion": "mean", "tol": 0.0, "max_iter": 3000, "n_iter_no_change": 50},
-    ):
-        flock = SubsetEnsembleRegressor(
-            1, alpha=0.05, flip_probability=0, random_state=0, **options
-        ).fit(X, y)
-        assert_allclose(flock.predict(X), expected, atol=2e-3 * spread)
+    assert_allclose(flock.predict(X), expected, atol=2e-3 * np.std(y))
 
 
 def test_the_default_is_at_least_as_good_as_ridge_on_diabetes(diabetes):
@@ -118,6 +116,39 @@ def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fusion):
         assert pinball(flock.predict(X)) < 1.01 * pinball(exact.predict(Z))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"n_estimators": 3, "cv": 3}, {"effort": "fast"}, {"n_estimators": 3, "fusion": "mean"}],
+    ids=str,
+)
+@pytest.mark.parametrize("q", [0.1, 0.9])
+def test_a_quantile_is_one_however_little_noise_there_is(q, options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    noise = 0.02 * rng.normal(size=1500) * np.where(X[:, 0] > 0, 2.0, 1.0)
+    y = X @ [1.0, 2.0, -1.0] + noise
+    flock = SubsetEnsembleRegressor(loss="quantile", quantile=q, random_state=0, **options)
+    below = y[500:] <= flock.fit(X[:500], y[:500]).predict(X[500:])
+    assert abs(below.mean() - q) < 0.05
+
+
+@pytest.mark.parametrize("loss", ["huber", "quantile"])
+@pytest.mark.parametrize(
+    "options", [{"n_estimators": 3, "cv": 3}, {"fusion": "mean"}], ids=["search", "mean"]
+)
+def test_it_does_not_matter_how_far_one_outlier_lies(loss, options):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X @ [1.0, -2.0, 0.5, 0.0] + 3 + 0.3 * rng.normal(size=120)
+    others = np.arange(120) != 7
+    for far in (100.0, 1e18, -1e45):
+        y[7] = far
+        flock = SubsetEnsembleRegressor(loss=loss, random_state=0, **options).fit(X, y)
+        left = (y - flock.predict(X))[others]
+        assert np.std(left) < 0.35
+        assert np.abs(left).max() < 1.0
+
+
 @pytest.mark.parametrize("fusion", ["gate", "mean"])
 def test_huber_resists_outliers(fusion):
     rng = np.random.default_rng(0)
@@ -141,6 +172,89 @@ def test_units_of_x_and_y_do_not_matter(loss):
     other = clone(made).fit(1e3 * X + 5, 1e-4 * y - 2).predict(1e3 * X + 5)
     # The corner of a quantile's loss lets rounding grow.
     assert_allclose((other + 2) * 1e4, one, rtol=1e-3)
+
+
+def test_fast_shrinks_no_more_than_the_noise_asks_for():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = X @ rng.normal(size=5) + 0.01 * rng.normal(size=300)
+    fast = SubsetEnsembleRegressor(effort="fast", random_state=0)
+    assert clone(fast).fit(X, y).score(X, y) > 0.9999
+    # Columns that differ little, and a target that is in how they differ.
+    Z = X[:, :1] + 0.1 * rng.normal(size=(300, 8))
+    z = (Z - Z.mean(axis=1)[:, None]) @ rng.normal(size=8) + 0.01 * rng.normal(size=300)
+    assert clone(fast).fit(Z, z).score(Z, z) > 0.95
+    noise = rng.normal(size=300)
+    assert clone(fast).fit(X, noise).score(X, noise) < 0.15
+
+
+def test_with_as_many_columns_as_rows_fast_does_not_believe_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 60)), rng.normal(size=40)
+    flock = SubsetEnsembleRegressor(2, effort="fast", random_state=0).fit(X, y)
+    assert_allclose(flock.cv_results_["alpha"], 0.1)
+
+
+@pytest.mark.parametrize("options", [{"cv": 3}, {"effort": "fast"}, {"fusion": "mean"}], ids=str)
+def test_only_the_ratios_of_weights_matter(options):
+    X, y = bent(700)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    made = SubsetEnsembleRegressor(2, random_state=0, **options)
+    one = clone(made).fit(X, y, sample_weight=weight)
+    # Powers of two leave all digits as they are.
+    for unit in (2.0**-20, 2.0**20):
+        other = clone(made).fit(X, y, sample_weight=unit * weight)
+        assert_allclose(other.predict(X), one.predict(X))
+
+
+def test_products_that_vary_by_rounding_alone_are_not_used():
+    rng = np.random.default_rng(0)
+    first = np.where(np.arange(120) % 2 == 0, 0.1, 0.2)
+    X = np.column_stack([first, 0.3 - first, rng.normal(size=120)])
+    y = 10 * first + X[:, 2] ** 2 + 0.1 * rng.normal(size=120)
+    flock = SubsetEnsembleRegressor(2, cv=3, random_state=0).fit(X, y)
+    assert np.abs(flock.coef_).max() < 1e3
+    assert np.abs(flock.predict([[0.15, 0.15, 0.0], [0.2, 0.2, 0.0]])).max() < 10
+    # Of two rows every product is a constant, and of two that weigh something.
+    X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
+    weight = np.array([1.0, 1, 0, 0, 0, 0])
+    for rows, given in ((slice(2), None), (slice(6), weight)):
+        flock = SubsetEnsembleRegressor(2, cv=2, random_state=0)
+        flock.fit(X[rows], y[rows], sample_weight=given)
+        assert np.abs(flock.predict(rng.normal(size=(50, 3)))).max() < 100
+
+
+def test_members_that_fail_to_converge_are_told_of(diabetes):
+    X, y = diabetes
+    with pytest.warns(ConvergenceWarning, match=r"2 of 2 members never got below .* overshoots"):
+        SubsetEnsembleRegressor(2, fusion="mean", learning_rate=3.0, random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"2 of 2 members did not converge in max_iter=3"):
+        SubsetEnsembleRegressor(2, fusion="mean", max_iter=3, random_state=0).fit(X, y)
+
+
+def test_members_converge_on_columns_that_differ_little():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1)) + 0.03 * rng.normal(size=(200, 8))
+    y = (X - X.mean(axis=1)[:, None]) @ rng.normal(size=8) + 0.005 * rng.normal(size=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flock = SubsetEnsembleRegressor(3, fusion="mean", flip_probability=0, random_state=0)
+        flock.fit(X, y)
+    assert flock.score(X, y) > LinearRegression().fit(X, y).score(X, y) - 0.001
+
+
+def test_a_splitter_is_shown_the_rows_as_they_are(diabetes):
+    X, y = diabetes
+    shown = []
+
+    class Splitter(KFold):
+        def split(self, X, y=None, groups=None):
+            shown.append((X, y))
+            return super().split(X, y, groups)
+
+    SubsetEnsembleRegressor(1, cv=Splitter(2), random_state=0).fit(X, y)
+    assert_array_equal(shown[0][0], X)
+    assert_array_equal(shown[0][1], y)
 
 
 def test_a_row_far_out_is_not_predicted_beyond_all_sense():
@@ -282,6 +396,18 @@ def test_a_constant_column_and_a_constant_target_are_borne():
     assert_allclose(still.predict(X), 5.0, atol=0.05)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_a_constant_may_be_of_any_size(loss):
+    X, _ = bent(60)
+    y = np.full(60, -3.7e120)
+    weight = np.ones(60)
+    made = SubsetEnsembleRegressor(2, loss=loss, effort="fast", random_state=0)
+    assert_allclose(clone(made).fit(X, y).predict(X), y)
+    # What a row of weight 0 holds does not count.
+    y[3], weight[3] = 5.0, 0.0
+    assert_allclose(made.fit(X, y, sample_weight=weight).predict(X), y[0])
+
+
 def test_verbose_says_what_is_done(diabetes, capsys):
     X, y = diabetes
     SubsetEnsembleRegressor(2, fusion="mean", verbose=1, random_state=0).fit(X, y)
@@ -359,6 +485,18 @@ def test_a_parameter_that_makes_no_sense_is_named(diabetes, options, message):
 def test_data_that_cannot_be_learnt_from_is_told(diabetes, spoil, message):
     with pytest.raises(ValueError, match=message):
         SubsetEnsembleRegressor(2, loss="huber", random_state=0).fit(*spoil(*diabetes))
+
+
+def test_one_row_of_weight_and_folds_without_any_get_one_sentence(diabetes):
+    X, y = diabetes
+    weight = np.zeros(len(y))
+    weight[5] = 2
+    with pytest.raises(ValueError, match="sample_weight is above 0 for one row only"):
+        SubsetEnsembleRegressor().fit(X, y, sample_weight=weight)
+    weight[:100] = 1
+    folds = [(np.arange(200, 300), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    with pytest.raises(ValueError, match=r"Fold 1 of cv trains on no row that has a weight"):
+        SubsetEnsembleRegressor(cv=folds).fit(X, y, sample_weight=weight)
 
 
 def test_groups_without_a_search_are_refused(diabetes):

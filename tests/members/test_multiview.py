@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
-from sklearn.model_selection import KFold, train_test_split
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -317,6 +317,23 @@ def test_supervised_leaves_unlabelled_rows_out(iris, unknown):
     assert_array_equal(model.transduction_[~known], plain.predict(X[~known]))
 
 
+@pytest.mark.parametrize("unknown", [np.nan, pd.NA])
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("names", [["a", "b", "c"], [5, 6, 7]])
+def test_what_is_missing_is_unlabelled(iris, unknown, gap, names):
+    X, y = iris
+    known = np.arange(len(y)) % 3 == 0
+    some = np.array([names[code] for code in y], dtype=object)
+    some[~known] = gap
+    model = MultiviewClassifier(
+        VIEWS, GaussianNB(), unlabeled_label=unknown, method="supervised"
+    ).fit(X, some)
+    plain = MultiviewClassifier(VIEWS, GaussianNB()).fit(X[known], np.array(names)[y][known])
+    assert_array_equal(model.classes_, names)
+    assert_array_equal(model.predict(X), plain.predict(X))
+    assert_array_equal(model.transduction_[~known], plain.predict(X[~known]))
+
+
 def taught_by_hand(X, y, weight, agree):
     """One round of co-training of two views, a row of each class each, as in the paper."""
     known = y >= 0
@@ -442,6 +459,40 @@ def test_rows_of_weight_zero_are_not_there(iris):
     assert_array_equal(weightless.predict_proba(X), left_out.predict_proba(X))
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_rows_of_weight_zero_do_not_fill_gaps_for_a_fuser_that_looks_at_x(iris, make):
+    X, y = iris
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    counts = rng.integers(0, 3, len(y)).astype(float)
+    X[counts == 0] *= 100
+    recipe = MultiviewClassifier(VIEWS, None, "knora_e", cv=KFold(3), random_state=0)
+    model = recipe.fit(make(X), y, sample_weight=counts)
+    expected = np.nanmean(np.repeat(X, counts.astype(int), axis=0), axis=0)
+    assert_allclose(model._column_means, expected)
+
+
+def test_a_splitter_is_shown_rows_and_labels_as_they_are(frame):
+    X, y = frame
+    shown = []
+
+    class Splitter(StratifiedKFold):
+        def split(self, X, y=None, groups=None):
+            shown.append((X, y))
+            return super().split(X, y, groups)
+
+    recipe = MultiviewClassifier(VIEWS, GaussianNB(), "linear_stacking", cv=Splitter(3))
+    names = np.array(["a", "b", "c"])[y]
+    recipe.fit(X, names)
+    assert shown[0][0] is X
+    assert_array_equal(shown[0][1], names)
+    # No splitter would take what is missing.
+    gaps = names.astype(object)
+    gaps[::4] = None
+    recipe.set_params(unlabeled_label=np.nan, method="supervised").fit(X, gaps)
+    assert_array_equal(shown[1][1], np.where(np.arange(len(y)) % 4, y, -1))
+
+
 # -- bad input -----------------------------------------------------------------------------------
 
 
@@ -520,6 +571,17 @@ def test_bad_labels_get_one_sentence(iris):
         taught.fit(X, np.where(y == 1, 1, -1))
     with pytest.raises(ValueError, match="whose sample_weight is above 0, got 1 class"):
         taught.fit(X, y, sample_weight=(y == 1).astype(float))
+    strings = np.array(["a", "b", "-1"])[y]
+    with pytest.raises(ValueError, match="is no string, but y holds strings, '-1' among them"):
+        taught.fit(X, strings)
+    with pytest.raises(ValueError, match="use unlabeled_label='nan'"):
+        clone(taught).set_params(unlabeled_label=np.nan).fit(X, np.array([*strings[1:], np.nan]))
+    for mark in (None, -1):
+        for gap in (None, pd.NA):
+            gaps = y.astype(object)
+            gaps[4] = gap
+            with pytest.raises(ValueError, match=r"y holds no label \(None or NaN\) in row 4"):
+                clone(taught).set_params(unlabeled_label=mark).fit(X, gaps)
     gone = X.copy()
     gone[y > 0, :2] = np.nan
     with pytest.raises(ValueError, match=r"The view 'sepal' has labelled rows of 1 class\(es\)"):

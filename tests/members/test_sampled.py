@@ -21,9 +21,10 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LinearRegression, Perceptron
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FusionClassifier
@@ -41,11 +42,12 @@ from covey.fusers import (
 from covey.inspection import diversity, tandem_bound
 from covey.members._fused import FusedClassifier
 from covey.members._sampled import (
-    SampledClassifiers,
     SampledFusionClassifier,
+    SampledFusionRegressor,
     from_bagging,
     from_forest,
 )
+from covey.members._sampled_sources import SampledClassifiers
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 # Enough members that each row is outside of some bag.
@@ -258,6 +260,100 @@ def test_out_of_bag_of_regressors(make, ensemble):
         members.fuse("majority")
 
 
+@pytest.fixture(scope="module")
+def diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return X[:200], X[200:], y[:200], y[200:]
+
+
+@pytest.mark.parametrize(
+    ("make", "ensemble"),
+    [
+        (from_forest, RandomForestRegressor(13, random_state=0)),
+        (from_forest, ExtraTreesRegressor(13, random_state=0)),
+        (from_bagging, BaggingRegressor(DecisionTreeRegressor(), 13, random_state=0)),
+        (from_bagging, BaggingRegressor(LinearRegression(), 13, max_features=4, random_state=0)),
+    ],
+    ids=["forest", "extra trees", "bagging", "patches"],
+)
+def test_mean_of_regressors_is_the_ensembles_own_to_the_bit(diabetes, make, ensemble):
+    X, X_test, y, _ = diabetes
+    theirs = clone(ensemble).fit(X, y).predict(X_test)
+    assert_array_equal(make(ensemble, X, y).fuse("mean").predict(X_test), theirs)
+    assert_array_equal(SampledFusionRegressor(ensemble).fit(X, y).predict(X_test), theirs)
+
+
+@pytest.mark.filterwarnings("ignore:.*in every member's bag")
+def test_a_fused_regressor_is_grown_anew_on_the_rows_of_a_fold(diabetes):
+    X, X_test, y, y_test = diabetes
+    bagging = BaggingRegressor(DecisionTreeRegressor(), ENOUGH, random_state=0)
+    fused = from_bagging(bagging, X, y, random_state=0).fuse("linear_stacking")
+    assert isinstance(fused, SampledFusionRegressor)
+    again = clone(fused).fit(X_test, y_test)
+    direct = from_bagging(bagging, X_test, y_test, random_state=0).fuse("linear_stacking")
+    assert_array_equal(again.predict(X), direct.predict(X))
+    # Members that had seen the rows they are judged by would score about 0.9.
+    assert cross_val_score(fused, X, y).mean() < 0.6
+
+
+@pytest.mark.parametrize(
+    ("make", "ensemble"),
+    [
+        (from_forest, ExtraTreesRegressor(8, random_state=0)),
+        (
+            from_bagging,
+            BaggingRegressor(LinearRegression(), 8, max_features=4, bootstrap=False),
+        ),
+    ],
+    ids=["extra trees", "subspaces"],
+)
+@pytest.mark.parametrize("rule", ["linear_stacking", "gate", Mean("inverse_error")], ids=str)
+def test_without_bags_regressors_are_taught_by_rows_held_out(diabetes, make, ensemble, rule):
+    X, X_test, y, _ = diabetes
+    seeds = {"validation_fraction": 0.3, "random_state": 3}
+    members = make(ensemble, X, y, **seeds)
+    fused = members.fuse(rule)
+    others, held_out = members._holding_out.split(None, None, len(y))
+    assert len(held_out) == round(0.3 * len(y))
+    theirs = members._unfitted.fit(X[others], y[others])
+    fuser = make_fuser(rule)
+    P = make(theirs, X[others], y[others]).predictions(X[held_out])
+    now = make(theirs, X[others], y[others]).predictions(X_test)
+    fuser.fit(P, y[held_out], X[held_out])
+    assert_allclose(fused.predict(X_test), fuser.fuse(now, X_test), rtol=1e-12)
+    alone = SampledFusionRegressor(ensemble, rule, **seeds).fit(X, y)
+    assert_array_equal(alone.predict(X_test), fused.predict(X_test))
+    fitted = make(clone(ensemble).fit(X, y), X, y)
+    with pytest.raises(ValueError, match="use FusionRegressor"):
+        fitted.fuse(rule)
+
+
+@pytest.mark.filterwarnings("ignore:.*in every member's bag")
+def test_a_gate_over_regressors_learns_out_of_bag(diabetes):
+    X, X_test, y, _ = diabetes
+    members = from_forest(RandomForestRegressor(ENOUGH, random_state=0), X, y)
+    heard = members.out_of_bag.any(axis=1)
+    P = members.out_of_bag_predictions().rows(heard)
+    by_hand = Gate().fit(P, y[heard], X[heard])
+    fused = members.fuse("gate")
+    assert_allclose(fused.fuser_.coef_, by_hand.coef_, atol=1e-6)
+    now = members.predictions(X_test)
+    assert_allclose(fused.predict(X_test), by_hand.fuse(now, X_test), rtol=1e-6)
+    importance = fused.explain_fusion(X_test, as_frame=True)
+    assert list(importance.columns) == members.names
+    assert_allclose((importance * now.values[:, :, 0]).sum(axis=1), fused.predict(X_test))
+
+
+def test_weights_of_rows_reach_the_fuser_of_regressors(diabetes):
+    X, _, y, _ = diabetes
+    weight = np.where(np.arange(len(y)) < 100, 1.0, 0.0)
+    bagging = BaggingRegressor(LinearRegression(), ENOUGH, max_features=3, random_state=0)
+    bagging.fit(X, y)
+    fused = from_bagging(bagging, X, y, sample_weight=weight).fuse("linear_stacking")
+    P = from_bagging(bagging, X, y).out_of_bag_predictions().rows(np.arange(100))
+    assert_allclose(fused.fuser_.weights_, LinearStacking().fit(P, y[:100]).weights_, atol=1e-8)
+
+
 # -- members -----------------------------------------------------------------------------------
 
 
@@ -426,7 +522,7 @@ def test_without_bags_a_rule_learns_from_rows_held_out(wine, make, ensemble, rul
     assert not members.out_of_bag.any()
     fused = members.fuse(rule)
     assert fused.score(X_test, y_test) > 0.7
-    others, held_out = members._holding_out.split(y, None)
+    others, held_out = members._holding_out.split(y, None, len(y))
     assert len(held_out) == sum(round(0.3 * count) for count in np.bincount(y))
     theirs = clone(ensemble).fit(X[others], y[others])
     assert_array_equal(fused.ensemble_.predict_proba(X_test), theirs.predict_proba(X_test))
@@ -496,6 +592,9 @@ def expected_failures(estimator):
             BaggingClassifier(GaussianNB(), 8), Mean("accuracy"), validation_fraction=0.3
         ),
         SampledFusionClassifier(ExtraTreesClassifier(5), "knora_e"),
+        SampledFusionRegressor(RandomForestRegressor(8)),
+        SampledFusionRegressor(BaggingRegressor(LinearRegression(), 8), "linear_stacking"),
+        SampledFusionRegressor(ExtraTreesRegressor(5), "gate"),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -547,6 +646,8 @@ def test_other_ensembles_are_refused(wine):
         from_forest(RandomForestClassifier, X, y)
     with pytest.raises(TypeError, match="must grow classifiers, but ExtraTreesRegressor grows"):
         SampledFusionClassifier(ExtraTreesRegressor()).fit(X, y)
+    with pytest.raises(TypeError, match="must grow regressors, but ExtraTreesClassifier grows"):
+        SampledFusionRegressor(ExtraTreesClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="ensemble must be one of"):
         SampledFusionClassifier(GaussianNB()).fit(X, y)
 
@@ -641,6 +742,10 @@ def test_bad_words_are_refused(wine, trees):
         SampledFusionClassifier(every, "knora_e").fit(X, y)
     with pytest.raises(ValueError, match="No class has two rows"):
         SampledFusionClassifier(ExtraTreesClassifier(2), "knora_e").fit(X[:3], [0, 1, 2])
+    with pytest.raises(ValueError, match="Of n_samples=1 fewer than two count"):
+        SampledFusionRegressor(ExtraTreesRegressor(2), "linear_stacking").fit(X[:1], [1.0])
+    with pytest.raises(ValueError, match="fuses what classifiers say"):
+        SampledFusionRegressor(ExtraTreesRegressor(2), "majority").fit(X, y)
 
 
 def test_gaps_in_x_are_for_trees_and_not_for_distances(wine):

@@ -30,6 +30,7 @@ from sklearn.model_selection import (
     KFold,
     RepeatedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     TimeSeriesSplit,
     cross_val_predict,
 )
@@ -89,6 +90,7 @@ def shuffled(n_splits=3):
             features=StandardScaler(),
             cv=3,
         ),
+        GeneralStackingClassifier([LogisticRegression(), GaussianNB()], RidgeClassifier(), cv=3),
         GeneralStackingRegressor([Ridge(), LinearRegression()], cv=3),
         GeneralStackingRegressor(
             [[("ridge", Ridge())], [("second", Ridge(solver="sparse_cg", tol=1e-14))]],
@@ -519,6 +521,105 @@ def test_rows_without_an_out_of_fold_output_are_left_out_with_a_warning():
     stack = GeneralStackingClassifier([CLASSIFIERS, [GaussianNB()]], cv=TimeSeriesSplit(4))
     with pytest.warns(UserWarning, match="40 of 160 rows have no out-of-fold"):
         assert stack.fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("make", "splitter"),
+    [
+        (lambda cv: GeneralStackingClassifier(classifiers(), cv=cv), StratifiedGroupKFold(3)),
+        (lambda cv: GeneralStackingRegressor(regressors(), cv=cv), GroupKFold(3)),
+    ],
+    ids=["classifier", "regressor"],
+)
+def test_a_number_of_folds_divides_no_group(make, splitter):
+    X, y = load_wine(return_X_y=True)
+    groups = np.arange(len(y)) // 5
+    fitted, by_group, plain = (
+        make(cv).fit(X, y, groups=given).final_estimator_
+        for cv, given in ((3, groups), (splitter, groups), (3, None))
+    )
+    assert_array_equal(fitted.coef_, by_group.coef_)
+    assert not np.array_equal(fitted.coef_, plain.coef_)
+
+
+def test_a_slice_of_names_ends_with_its_end():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+
+    def columns(passthrough):
+        stack = GeneralStackingRegressor([("ridge", Ridge())], passthrough=passthrough)
+        return stack.fit(X[:60], y[:60])._columns.tolist()
+
+    assert columns(slice("bmi", "s1")) == [2, 3, 4]
+    assert columns(slice("s5", None)) == [8, 9]
+    assert columns(slice(None, "age")) == [0]
+    assert columns(slice("age", "s1", 2)) == [0, 2, 4]
+    assert columns(slice(-2, None)) == [8, 9]
+    with pytest.raises(ValueError, match="passthrough names the column 'bim'"):
+        columns(slice("bim", "s1"))
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [[], slice(0, 0), np.zeros(10, dtype=bool), make_column_selector("nothing like it")],
+    ids=["list", "slice", "mask", "selector"],
+)
+def test_no_column_passed_through_is_none(nothing):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    members = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2, random_state=0))]
+    stack = GeneralStackingRegressor(members, passthrough=nothing).fit(X, y)
+    assert_array_equal(stack.predict(X), GeneralStackingRegressor(members).fit(X, y).predict(X))
+
+
+# -- models on top without probabilities -------------------------------------------------------
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+def test_without_probabilities_on_top_there_are_scores_as_in_scikit_learn(load):
+    X, y = load(return_X_y=True)
+    ours = GeneralStackingClassifier(classifiers(), LinearSVC(random_state=0))
+    theirs = StackingClassifier(classifiers(), LinearSVC(random_state=0))
+    for stack in (ours, clone(ours).fit(X, y)):
+        assert not hasattr(stack, "predict_proba")
+        assert not hasattr(stack, "predict_log_proba")
+    ours.fit(X, y)
+    theirs.fit(X, y)
+    assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
+    assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert_allclose(ours.explain_fusion(X).sum(axis=1), 1)
+    with pytest.raises(ValueError, match="'stack' does not have"):
+        GeneralStackingClassifier([("stack", ours)]).fit(X, y)
+
+
+def test_a_model_on_top_that_only_decides_gives_no_scores():
+    class Decides(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return self.classes_[(X[:, 0] > 0.5).astype(int)]
+
+    X, y = load_breast_cancer(return_X_y=True)
+    stack = GeneralStackingClassifier(classifiers(), Decides()).fit(X, y)
+    assert not hasattr(stack, "predict_proba")
+    assert not hasattr(stack, "decision_function")
+    assert stack.score(X, y) > 0.9
+
+
+def test_a_class_that_the_model_on_top_never_saw_scores_lowest():
+    X, y = load_iris(return_X_y=True)
+    # The last class is in the first block only, of which nothing is said out of fold.
+    order = np.r_[100:150, np.arange(100).reshape(2, 50).T.ravel()]
+    X, y = X[order], y[order]
+    folds = [(np.r_[0:100], np.r_[100:150])]
+    stack = GeneralStackingClassifier(classifiers(), LinearSVC(), cv=folds)
+    with pytest.warns(UserWarning, match="no out-of-fold prediction"):
+        stack.fit(X, y)
+    scores = stack.decision_function(X)
+    assert scores.shape == (150, 3)
+    assert np.isfinite(scores).all()
+    assert (scores.argmin(axis=1) == 2).all()
+    assert_array_equal(stack.predict(X), scores.argmax(axis=1))
 
 
 def test_groups_and_given_folds():

@@ -7,11 +7,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import Fuser, FusionClassifier, SubsetEnsembleClassifier
-from covey.fusers import FUSERS, KOfN, Majority, Mean, Product
+from covey.fusers import FUSERS, KOfN, Majority, Mean, Product, Stacking
 from covey.utils.estimator_checks import (
     FUSED_CLASSIFIER_CHECKS,
     FUSER_CHECKS,
     check_fuser,
+    check_unanimous_certainty_stays,
 )
 
 EVERY_FUSER = [
@@ -22,6 +23,7 @@ EVERY_FUSER = [
     Mean("accuracy"),
     Majority("log_odds"),
     Product("accuracy"),
+    Stacking(keep_certainty=True),
 ]
 
 MEMBERS = [LogisticRegression(), GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
@@ -50,6 +52,21 @@ def test_fuser_keeps_the_contract(fuser, check):
 )
 def test_fused_classifier_keeps_the_contract(classifier, check):
     check(classifier)
+
+
+def test_certainty_is_asked_only_of_fusers_that_promise_it():
+    class Doubtful(Mean):
+        """Never quite sure."""
+
+        keeps_certainty = False
+
+        def _fuse(self, P, X, codes):
+            return 0.9 * super()._fuse(P, X, codes) + 0.1 / P.n_classes
+
+    check_unanimous_certainty_stays(Doubtful())
+    Doubtful.keeps_certainty = True
+    with pytest.raises(AssertionError):
+        check_unanimous_certainty_stays(Doubtful())
 
 
 def test_the_contract_can_be_broken():

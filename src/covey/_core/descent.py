@@ -8,13 +8,14 @@ the place of likelihood and accuracy. Member by member, gradient descent on
 
 while annealed flips of Lambda propose other subsets: at each step one plain candidate and, if
 a flip was drawn, one with the flipped subset, both a gradient step away from where the member
-stands. Row weights w come from how far earlier members are off.
+stands. Given its subset, L-BFGS can finish what the steps have begun. Row weights w come from
+how far earlier members are off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from array_api_compat import device
 from covey._core.arrays import Array, to_host
 from covey._core.ascent import DivergedError
 from covey._core.design import Design
+from covey._core.lbfgs import minimise
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.subsets import TIE, FlipProposals, beats, metropolis
 from covey._core.value_losses import ValueLoss, doubt_weights, trust
@@ -35,6 +37,9 @@ IntArray = npt.NDArray[np.int64]
 # They approach the largest eigenvalue from below, and descent stays monotone up to twice the
 # step that it allows, so a rough value is enough.
 _POWER_ITERATIONS = 16
+# A step is about as long as the band in which a quantile's slope turns; through a narrower one
+# than this it would take for ever.
+_STEP_BAND = 0.05
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,9 @@ class Descent:
         Of "metropolis".
     alpha, subset_penalty : float
         The penalties in F.
+    finish : int
+        The most iterations of L-BFGS by which a member, its subset being found, goes on to the
+        minimum of F; 0: it stays where the steps led.
     """
 
     learning_rate: Literal["auto"] | float
@@ -73,13 +81,15 @@ class Descent:
     temperature: float
     alpha: float = 0.0
     subset_penalty: float = 0.0
+    finish: int = 0
 
 
 @dataclass
 class LossHistory:
-    """What one member of one run went through; entry 0 is the random start.
+    """What one member of one run went through before it was finished; entry 0 is the start.
 
-    ``weighted_loss`` is F without its penalties, ``objective`` is F.
+    ``weighted_loss`` is F without its penalties, ``objective`` is F; a quantile's loss has a
+    band of 0.05 or more there.
     """
 
     weighted_loss: FloatArray
@@ -90,7 +100,7 @@ class LossHistory:
 
 @dataclass
 class ValueMembers:
-    """One member of every run, as it was where F was lowest.
+    """One member of every run, as it was where F was lowest, or finished from there.
 
     Attributes
     ----------
@@ -102,6 +112,8 @@ class ValueMembers:
         Lambda.
     n_iter : ndarray of shape (R,)
     history : list of R `LossHistory`
+    converged : ndarray of shape (R,), bool
+        False where the iterations to finish a member did not suffice.
     """
 
     theta: Array
@@ -109,6 +121,7 @@ class ValueMembers:
     support: BoolArray
     n_iter: IntArray
     history: list[LossHistory]
+    converged: BoolArray
 
 
 @dataclass
@@ -185,6 +198,7 @@ class ValueTrainer:
         self._target = target
         self._base_weight = base_weight
         self._loss = loss
+        self._step_loss = replace(loss, band=max(loss.band, _STEP_BAND))
         self._descent = descent
         self._seed = seed
         self._runs = list(runs)
@@ -200,7 +214,7 @@ class ValueTrainer:
         """Let later members know of one already grown."""
         said = self._say(theta, intercept, np.arange(len(self._runs)))
         loss = self._loss.value(self._target - said[0])
-        self._trust_sum += trust(loss, self._base_weight)
+        self._trust_sum += trust(loss, self._base_weight, self._loss.robust)
         self.n_grown += 1
 
     def grow(self) -> ValueMembers:
@@ -210,6 +224,8 @@ class ValueTrainer:
         )
         share = weight / self._xp.sum(weight, axis=1)[:, None]
         members = self._train(share, self._learning_rates(share))
+        if self._descent.finish:
+            self._finish(members, share)
         self.see(members.theta, members.intercept)
         return members
 
@@ -220,7 +236,7 @@ class ValueTrainer:
     def _learning_rates(self, share: Array) -> Array:
         rate = self._descent.learning_rate
         if rate == "auto":
-            return 1.0 / (self._loss.curvature * self._largest(share) + self._descent.alpha)
+            return 1.0 / (self._step_loss.curvature * self._largest(share) + self._descent.alpha)
         return self._to_device(np.full(len(self._runs), float(rate)))
 
     def _largest(self, share: Array) -> Array:
@@ -257,7 +273,7 @@ class ValueTrainer:
         xp = self._xp
         masked = self._masked(theta, support)
         said = self._say(masked, intercept, runs)
-        value = xp.sum(share * self._loss.value(self._target - said[0]), axis=1)
+        value = xp.sum(share * self._step_loss.value(self._target - said[0]), axis=1)
         loss = np.array(to_host(value), dtype=np.float64)
         squares = np.asarray(to_host(xp.sum(masked * masked, axis=2)[0]), dtype=np.float64)
         cost = self._descent.subset_penalty * support.sum(axis=1)
@@ -294,7 +310,7 @@ class ValueTrainer:
         share: Array,
     ) -> _State:
         """One gradient step with the given subset, under which the member says ``said``."""
-        pull = share * self._loss.slope(self._target - said[0])
+        pull = share * self._step_loss.slope(self._target - said[0])
         slope, total = self._design.gradient(pull[None], runs)
         slope = slope + self._descent.alpha * state.theta
         theta = state.theta - rate[:, None] * self._masked(slope, support)
@@ -334,7 +350,7 @@ class ValueTrainer:
         active = np.arange(n_runs)
         state = self._start(share)
         best = state.of(active)
-        constant = xp.sum(share * self._loss.value(self._target), axis=1)
+        constant = xp.sum(share * self._step_loss.value(self._target), axis=1)
         unit = np.maximum(np.asarray(to_host(constant), dtype=np.float64), np.finfo(float).tiny)
         proposals = FlipProposals(
             self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
@@ -390,4 +406,25 @@ class ValueTrainer:
                 )
                 for run, n in enumerate(n_iter)
             ],
+            np.ones(n_runs, dtype=bool),
         )
+
+    def _finish(self, members: ValueMembers, share: Array) -> None:
+        """Take members to the minimum of F with the subsets that they have."""
+        xp, alpha = self._xp, self._descent.alpha
+
+        def objective(x: Array, runs: IntArray) -> tuple[Array, Array]:
+            theta = self._masked(x[None, :, :-1], members.support[runs])
+            error = self._target - self._say(theta, x[None, :, -1], runs)[0]
+            value = xp.sum(share[runs, :] * self._loss.value(error), axis=1)
+            pull = share[runs, :] * self._loss.slope(error)
+            slope, total = self._design.gradient(pull[None], runs)
+            slope = self._masked(slope + alpha * theta, members.support[runs])
+            value = value + 0.5 * alpha * xp.sum(theta * theta, axis=2)[0]
+            return value, xp.concat([slope[0], total[0][:, None]], axis=1)
+
+        start = xp.concat([members.theta[0], members.intercept[0][:, None]], axis=1)
+        found = minimise(objective, start, max_iter=self._descent.finish)
+        members.theta = self._masked(found.x[None, :, :-1], members.support)
+        members.intercept = found.x[None, :, -1]
+        members.converged = found.converged | (found.n_iter < self._descent.finish)

@@ -19,6 +19,10 @@ from covey._core.gate import GatedLikelihood
 from covey._core.search import CrossFit
 from covey._core.value_losses import ValueLoss
 
+# Beyond so many spreads of y that outliers do not move, single precision loses in a sum what
+# other rows have to say.
+_FARTHEST = 10.0
+
 
 @dataclass(kw_only=True)
 class GatedValues(GatedLikelihood):
@@ -68,6 +72,8 @@ class ValueCrossFit(CrossFit):
         super().__init__(*args, **kwargs)
         self._target = target
         self._loss = loss
+        if loss.robust and np.abs(target).max() > _FARTHEST:
+            self._rough = self._designs
 
     def _likelihood(self, *args: Any, **kwargs: Any) -> GatedValues:
         kind = args[0].like.dtype

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 
 from covey._core.arrays import Array, namespace_of, to_host
+from covey._core.journal import Arrays, Journal
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -79,6 +82,7 @@ def minimise(
     max_iter: int = 200,
     tol: float = 1e-5,
     memory: int = 10,
+    journal: Journal | None = None,
 ) -> Minimum:
     """Minimise a stack of smooth functions.
 
@@ -94,19 +98,29 @@ def minimise(
         A run has converged when no entry of its gradient exceeds it.
     memory : int
         How many pairs of differences approximate the curvature.
+    journal : Journal, optional
+        Where iterations are kept, to go on from after an interruption.
     """
     xp = namespace_of(start)
-    n_runs = start.shape[0]
-    runs = np.arange(n_runs)
-    value, gradient = objective(start, runs)
-    stack = _Stack(runs, start, value, gradient, [], [], [])
-    result = Minimum(
-        xp.asarray(start, copy=True),
-        xp.asarray(value, copy=True),
-        np.zeros(n_runs, dtype=np.int64),
-        np.zeros(n_runs, dtype=bool),
-    )
-    for _ in range(max_iter):
+    task = None if journal is None else journal.begin()
+    if task is not None and task.result is not None:
+        return _minimum(task.result, start)
+    if task is not None and task.state is not None:
+        stack, result = _restored(task.state, start)
+        n_done = int(task.state["n_done"])
+    else:
+        n_runs = start.shape[0]
+        runs = np.arange(n_runs)
+        value, gradient = objective(start, runs)
+        stack = _Stack(runs, start, value, gradient, [], [], [])
+        result = Minimum(
+            xp.asarray(start, copy=True),
+            xp.asarray(value, copy=True),
+            np.zeros(n_runs, dtype=np.int64),
+            np.zeros(n_runs, dtype=bool),
+        )
+        n_done = 0
+    for number in range(n_done, max_iter):
         flat = to_host(xp.max(xp.abs(stack.gradient), axis=1)) <= tol
         result.converged[stack.runs[flat]] = True
         if flat.any():
@@ -122,7 +136,70 @@ def minimise(
             stack.keep(np.flatnonzero(moved))
         if not len(stack.runs):
             break
+        if task is not None:
+            task.step(partial(_snapshot, stack, result, number + 1))
+    if task is not None:
+        task.finish(_arrays(result))
     return result
+
+
+def _arrays(result: Minimum) -> Arrays:
+    return {
+        "x": to_host(result.x),
+        "value": to_host(result.value),
+        "n_iter": result.n_iter,
+        "converged": result.converged,
+    }
+
+
+def _minimum(arrays: Arrays, like: Array) -> Minimum:
+    xp, where = namespace_of(like), device(like)
+    return Minimum(
+        xp.asarray(arrays["x"], device=where),
+        xp.asarray(arrays["value"], device=where),
+        arrays["n_iter"].astype(np.int64),
+        arrays["converged"].astype(bool),
+    )
+
+
+def _snapshot(stack: _Stack, result: Minimum, n_done: int) -> Arrays:
+    """All that the next iteration needs."""
+    arrays = {f"result {name}": x for name, x in _arrays(result).items()}
+    arrays |= {
+        "runs": stack.runs,
+        "x": to_host(stack.x),
+        "value": to_host(stack.value),
+        "gradient": to_host(stack.gradient),
+        "n_done": np.array(n_done),
+    }
+    for name, pairs in (("step", stack.steps), ("turn", stack.turns), ("inner", stack.inner)):
+        arrays |= {f"{name} {place}": to_host(x) for place, x in enumerate(pairs)}
+    return arrays
+
+
+def _restored(arrays: Arrays, like: Array) -> tuple[_Stack, Minimum]:
+    xp, where = namespace_of(like), device(like)
+
+    def back(name: str) -> Array:
+        return xp.asarray(arrays[name], device=where)
+
+    n_pairs = sum(name.startswith("inner ") for name in arrays)
+    steps, turns, inner = (
+        [back(f"{name} {place}") for place in range(n_pairs)] for name in ("step", "turn", "inner")
+    )
+    stack = _Stack(
+        arrays["runs"].astype(np.int64),
+        back("x"),
+        back("value"),
+        back("gradient"),
+        steps,
+        turns,
+        inner,
+    )
+    kept = {
+        name.removeprefix("result "): x for name, x in arrays.items() if name.startswith("result ")
+    }
+    return stack, _minimum(kept, like)
 
 
 def _direction(stack: _Stack) -> Array:

@@ -81,9 +81,10 @@ class Reweighting:
         if self._n_seen == 0 or self._name is None:
             return xp.ones_like(self._base_weight)
         if self._name == "adaboost":
-            return self._of_mean_one(
-                xp.exp(self._log_weight - xp.max(self._log_weight, axis=1)[:, None])
-            )
+            # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+            heard = xp.where(self._base_weight > 0, self._log_weight, -xp.inf)
+            log_weight = self._log_weight - xp.max(heard, axis=1)[:, None]
+            return self._of_mean_one(xp.exp(xp.clip(log_weight, None, 0.0)))
         p = self._true_probability_sum / self._n_seen
         if self._name == "mean_probability":
             weight = xp.clip(1.0 - p, 0.0, 1.0)

@@ -155,19 +155,32 @@ def trimmed_shares(values: FloatArray, spoken: BoolArray | None, proportion: flo
     spoken : ndarray of shape (n, K), bool, or None
     proportion : float
     """
-    n_samples, n_members = values.shape
     heard = np.ones(values.shape, dtype=bool) if spoken is None else spoken
-    count = heard.sum(axis=1)
+    count = heard.sum(axis=1, keepdims=True)
     cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
+    # Who has not spoken comes last.
+    order = np.argsort(values, axis=1) if spoken is None else np.lexsort((values, ~heard), axis=1)
+    below, end = _runs(np.take_along_axis(values, order, axis=1), count)
+    # Equals take the ranks from ``below`` to ``end``; some of these may be left out.
+    within = np.maximum(np.minimum(end, count - cut) - np.maximum(below, cut), 0)
     kept = np.empty(values.shape)
-    for member in range(n_members):
-        own = values[:, member : member + 1]
-        below = (heard & (values < own)).sum(axis=1)
-        equal = np.maximum((heard & (values == own)).sum(axis=1), 1)
-        # Its equals take the ranks from ``below`` on; some of these may be left out.
-        within = np.minimum(below + equal, count - cut) - np.maximum(below, cut)
-        kept[:, member] = np.maximum(within, 0) / equal
-    return normalised(np.where(heard, kept, 0.0), uniform(n_samples, n_members))
+    np.put_along_axis(kept, order, within / (end - below), axis=1)
+    return normalised(np.where(heard, kept, 0.0), uniform(*values.shape))
+
+
+def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the run of equals of each entry of sorted rows begins and ends, both as (n, K).
+
+    Entries from ``count`` (n, 1) on are apart from those before, whatever they are.
+    """
+    n_samples, n_members = ordered.shape
+    rank = np.broadcast_to(np.arange(n_members), ordered.shape)
+    edge = np.ones((n_samples, n_members + 1), dtype=bool)
+    edge[:, 1:-1] = (ordered[:, 1:] != ordered[:, :-1]) | (rank[:, 1:] == count)
+    begin = np.maximum.accumulate(np.where(edge[:, :-1], rank, 0), axis=1)
+    last = np.where(edge[:, 1:], rank + 1, n_members)
+    end = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    return begin, end
 
 
 def share_among(agrees: BoolArray, weight: FloatArray) -> FloatArray:

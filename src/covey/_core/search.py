@@ -18,6 +18,7 @@ import numpy.typing as npt
 from covey._core.arrays import Array
 from covey._core.design import Design
 from covey._core.gate import GatedLikelihood, Pool
+from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import Blocks
 
@@ -158,6 +159,8 @@ class CrossFit:
     max_iter : int
         The most iterations of the optimiser.
     fit_intercept : bool
+    journal : Journal, optional
+        Where iterations are kept, to go on from after an interruption.
     """
 
     def __init__(
@@ -171,8 +174,10 @@ class CrossFit:
         trainer: Callable[[str, FloatArray], Trainer],
         max_iter: int,
         fit_intercept: bool,
+        journal: Journal | None = None,
     ) -> None:
         self._designs = designs
+        self._journal = journal
         # Folds are for comparing candidates; single precision is enough, and twice as fast.
         self._rough = (
             {name: design.in_single_precision() for name, design in designs.items()}
@@ -277,6 +282,7 @@ class CrossFit:
                 max_iter=self._max_iter,
                 tol=1e-4,
                 memory=6,
+                journal=self._journal,
             )
             results.append((chunk, likelihood, found.x, found.n_iter))
         return results

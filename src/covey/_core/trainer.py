@@ -19,6 +19,7 @@ from array_api_compat import device
 from covey._core.arrays import Array, Workspace, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
 from covey._core.design import Design
+from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.reweighting import Reweighting
@@ -58,30 +59,81 @@ class _Recorder:
     """Collects the histories of a stack, one column a step."""
 
     def __init__(self, n_runs: int) -> None:
-        self._columns = np.zeros((4, n_runs, 64))
-        self._length = np.zeros(n_runs, dtype=np.int64)
+        self.columns = np.zeros((4, n_runs, 64))
 
     def add(
         self, state: _State, objective: Array, active: IntArray, taken: BoolArray, step: int
     ) -> None:
-        if step >= self._columns.shape[2]:
-            self._columns = np.concatenate([self._columns, np.zeros_like(self._columns)], axis=2)
-        self._columns[0, active, step] = state.accuracy
-        self._columns[1, active, step] = to_host(objective)
-        self._columns[2, active, step] = state.support.sum(axis=1)
-        self._columns[3, active, step] = taken
+        if step >= self.columns.shape[2]:
+            self.columns = np.concatenate([self.columns, np.zeros_like(self.columns)], axis=2)
+        self.columns[0, active, step] = state.accuracy
+        self.columns[1, active, step] = to_host(objective)
+        self.columns[2, active, step] = state.support.sum(axis=1)
+        self.columns[3, active, step] = taken
 
     def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
         histories = []
         for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
             # What a refused last step shows is the state before it.
             steps = np.minimum(np.arange(evaluated + 1), taken)
-            accuracy, objective, size, flip = self._columns[:, run, steps]
+            accuracy, objective, size, flip = self.columns[:, run, steps]
             flip[taken + 1 :] = 0.0
             histories.append(
                 History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
             )
         return histories
+
+
+@dataclass
+class _Progress:
+    """All that the next step of a member needs; what a journal keeps."""
+
+    step: int
+    active: IntArray
+    weight: Array  # of the active runs
+    state: _State
+    result: Members
+    best: FloatArray
+    waited: IntArray
+    n_taken: IntArray
+    recorder: _Recorder
+
+    def arrays(self) -> Arrays:
+        state, result = self.state, self.result
+        return {
+            "step": np.array(self.step),
+            "active": self.active,
+            "weight": to_host(self.weight),
+            "theta": to_host(state.theta),
+            "intercept": to_host(state.intercept),
+            "support": state.support,
+            # Flips change them column by column: made anew they would differ by rounding.
+            "logits": to_host(state.logits),
+            "accuracy": state.accuracy,
+            "kept theta": to_host(result.theta),
+            "kept intercept": to_host(result.intercept),
+            "kept support": result.support,
+            "kept n_iter": result.n_iter,
+            "kept accuracy": result.accuracy,
+            "best": self.best,
+            "waited": self.waited,
+            "n_taken": self.n_taken,
+            "recorded": self.recorder.columns,
+        }
+
+
+def _as_arrays(members: Members) -> Arrays:
+    arrays: Arrays = {
+        "theta": to_host(members.theta),
+        "intercept": to_host(members.intercept),
+        "support": members.support,
+        "n_iter": members.n_iter,
+        "weight_sum": members.weight_sum,
+        "accuracy": members.accuracy,
+    }
+    for run, history in enumerate(members.history):
+        arrays.update({f"{name} {run}": values for name, values in vars(history).items()})
+    return arrays
 
 
 class StackTrainer:
@@ -106,6 +158,8 @@ class StackTrainer:
     usable : ndarray of shape (D,), bool
         The start of Lambda: all ones in the paper; False bars a feature for good (its unit
         must be -1).
+    journal : Journal, optional
+        Where steps are kept, to go on from after an interruption.
     """
 
     def __init__(
@@ -120,6 +174,7 @@ class StackTrainer:
         flip_probability: FloatArray,
         unit_of_feature: IntArray,
         usable: BoolArray,
+        journal: Journal | None = None,
     ) -> None:
         self._design = design
         self._xp = design.xp
@@ -136,6 +191,7 @@ class StackTrainer:
         self._loss = Loss(ascent.loss, ascent.focal_gamma)
         self._reweighting = Reweighting(base_weight, ascent.reweighting)
         self._constant_rate: Array | None = None
+        self._journal = journal
         self.n_grown = 0
 
     # -- between members -------------------------------------------------------------------
@@ -150,7 +206,13 @@ class StackTrainer:
     def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
         """Train the next member of every run: lines 3 to 22."""
         weight = self._base_weight * self._reweighting.weights()
-        members = self._train(weight, self._learning_rates(weight), on_step)
+        task = None if self._journal is None else self._journal.begin()
+        if task is not None and task.result is not None:
+            members = self._from_arrays(task.result)
+        else:
+            members = self._train(weight, self._learning_rates(weight), on_step, task)
+            if task is not None:
+                task.finish(_as_arrays(members))
         self.see(members.theta, members.intercept)
         return members
 
@@ -307,7 +369,11 @@ class StackTrainer:
         return metropolis(flipped, plain, mean_weight, self._ascent.temperature, step, draw)
 
     def _train(
-        self, weight: Array, rates: Array, on_step: Callable[[int], None] | None
+        self,
+        weight: Array,
+        rates: Array,
+        on_step: Callable[[int], None] | None,
+        task: Task | None,
     ) -> Members:
         xp, ascent = self._xp, self._ascent
         n_runs = len(self._runs)
@@ -344,8 +410,15 @@ class StackTrainer:
         recorder = _Recorder(n_runs)
         recorder.add(state, objective, active, np.zeros(n_runs, dtype=bool), 0)
         self._keep(result, state, active, np.ones(n_runs, dtype=bool))
+        progress = _Progress(0, active, weight, state, result, best, waited, n_taken, recorder)
+        if task is not None and task.state is not None:
+            progress = self._restored(task.state, progress, current)
+            active, weight, state = progress.active, progress.weight, progress.state
+            objective, residual, pace = self._loss(
+                state.logits, self._blocks, weight, self._workspace, "residual"
+            )
 
-        for step in range(ascent.max_iter):
+        for step in range(progress.step, ascent.max_iter):
             rate = self._paced(rates[active], pace)
             plain = self._step(state, state.support, residual, rate, active, weight, following)
             before = self._score(state, mean_weight[active])
@@ -408,8 +481,52 @@ class StackTrainer:
             else:
                 kept = np.ones(len(active), dtype=bool)
             self._keep(result, state, active, kept)
+            if task is not None:
+                progress.step, progress.active, progress.weight = step + 1, active, weight
+                progress.state = state
+                task.step(progress.arrays)
         result.history = recorder.histories(result.n_iter, n_taken)
         return result
+
+    def _restored(self, arrays: Arrays, progress: _Progress, name: str) -> _Progress:
+        """Where an earlier process stood; what it kept is written over what is here."""
+        logits = self._workspace.take(name, *arrays["logits"].shape)
+        logits[...] = self._to_device(arrays["logits"])
+        progress.step = int(arrays["step"])
+        progress.active = arrays["active"].astype(np.int64)
+        progress.weight = self._to_device(arrays["weight"])
+        progress.state = _State(
+            self._to_device(arrays["theta"]),
+            self._to_device(arrays["intercept"]),
+            arrays["support"].astype(bool),
+            logits,
+            arrays["accuracy"].astype(np.float64),
+        )
+        result = progress.result
+        result.theta[...] = self._to_device(arrays["kept theta"])
+        result.intercept[...] = self._to_device(arrays["kept intercept"])
+        result.support[...] = arrays["kept support"]
+        result.n_iter[...] = arrays["kept n_iter"]
+        result.accuracy[...] = arrays["kept accuracy"]
+        progress.best[...] = arrays["best"]
+        progress.waited[...] = arrays["waited"]
+        progress.n_taken[...] = arrays["n_taken"]
+        progress.recorder.columns = arrays["recorded"].astype(np.float64)
+        return progress
+
+    def _from_arrays(self, arrays: Arrays) -> Members:
+        """A member that an earlier process grew."""
+        n_runs = len(self._runs)
+        fields = ("weighted_accuracy", "objective", "subset_size", "accepted_flip")
+        return Members(
+            self._to_device(arrays["theta"]),
+            self._to_device(arrays["intercept"]),
+            arrays["support"].astype(bool),
+            arrays["n_iter"].astype(np.int64),
+            [History(*(arrays[f"{name} {run}"] for name in fields)) for run in range(n_runs)],  # type: ignore[arg-type]
+            arrays["weight_sum"].astype(np.float64),
+            arrays["accuracy"].astype(np.float64),
+        )
 
     def _keep(self, result: Members, state: _State, active: IntArray, which: BoolArray) -> None:
         chosen = np.flatnonzero(which)

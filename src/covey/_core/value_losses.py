@@ -10,15 +10,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 
-from covey._core.arrays import Array, namespace_of
+from covey._core.arrays import Array, namespace_of, to_host
 
 FloatArray = npt.NDArray[np.float64]
-
-# A quantile's loss has a corner, where no gradient tells how far to go. Within so many units
-# on either side of it the slope rises evenly instead; the two sides balance, so that the share
-# of rows below hardly moves.
-_BAND = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,16 +34,26 @@ class ValueLoss:
         Of "huber".
     quantile : float
         Of "quantile": the share of rows that shall lie below what is said.
+    band : float
+        Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so
+        much on either side of it the slope rises evenly instead. The share of rows below
+        hardly moves if few errors are that small.
     """
 
     name: Literal["squared", "huber", "quantile"]
     threshold: float = 1.0
     quantile: float = 0.5
+    band: float = 0.05
+
+    @property
+    def robust(self) -> bool:
+        """Whether an outlier pulls no more than other rows do."""
+        return self.name != "squared"
 
     @property
     def curvature(self) -> float:
         """The largest second derivative."""
-        return 1.0 / (2.0 * _BAND) if self.name == "quantile" else 1.0
+        return 1.0 / (2.0 * self.band) if self.name == "quantile" else 1.0
 
     def value(self, error: Array) -> Array:
         """The loss of each error."""
@@ -58,7 +64,8 @@ class ValueLoss:
         if self.name == "huber":
             near = xp.clip(size, 0.0, self.threshold)
             return near * (size - 0.5 * near)
-        rounded = xp.where(size < _BAND, error * error / (4.0 * _BAND) + _BAND / 4.0, 0.5 * size)
+        band = self.band
+        rounded = xp.where(size < band, error * error / (4.0 * band) + band / 4.0, 0.5 * size)
         return (self.quantile - 0.5) * error + rounded
 
     def slope(self, error: Array) -> Array:
@@ -68,10 +75,10 @@ class ValueLoss:
         xp = namespace_of(error)
         if self.name == "huber":
             return -xp.clip(error, -self.threshold, self.threshold)
-        return (0.5 - self.quantile) - xp.clip(error / (2.0 * _BAND), -0.5, 0.5)
+        return (0.5 - self.quantile) - xp.clip(error / (2.0 * self.band), -0.5, 0.5)
 
 
-def trust(loss: Array, base_weight: Array) -> Array:
+def trust(loss: Array, base_weight: Array, robust: bool = False) -> Array:
     r"""How far a member is trusted with each row: ``exp(-loss / mean loss)``, as (R, n).
 
     The counterpart of the probability that a classifier gives the true class. The mean loss is
@@ -81,10 +88,19 @@ def trust(loss: Array, base_weight: Array) -> Array:
     Parameters
     ----------
     loss, base_weight : arrays of shape (R, n)
+    robust : bool
+        Whether the median stands for the mean (divided by log 2, which makes it the mean of
+        exponentially distributed losses). Next to an outlier's loss, as a mean has it, no other
+        row would matter: all members but the first would be fitted to that outlier.
     """
     xp = namespace_of(loss)
-    mean = xp.sum(loss * base_weight, axis=1) / xp.sum(base_weight, axis=1)
-    unit = xp.where(mean > 0, mean, xp.ones_like(mean))
+    unit = xp.sum(loss * base_weight, axis=1) / xp.sum(base_weight, axis=1)
+    if robust:
+        pairs = zip(to_host(loss), to_host(base_weight), strict=True)
+        middle = np.array([weighted_quantile(lost, weight, 0.5) for lost, weight in pairs])
+        typical = xp.asarray(middle / np.log(2.0), dtype=unit.dtype, device=device(unit))
+        unit = xp.where(typical > 0, typical, unit)
+    unit = xp.where(unit > 0, unit, xp.ones_like(unit))
     return xp.exp(-loss / unit[:, None])
 
 

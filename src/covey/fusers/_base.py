@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.rules import settled, share_among
+from covey._core.rules import normalised, settled, share_among, uniform, weighted_mean
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import as_predictions
 
@@ -26,12 +26,16 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Whether ``fuse`` reads the features, or the true labels (only the oracle does).
     kinds : tuple of str
         Which kinds of `Predictions` it takes.
+    keeps_certainty : bool
+        Whether a class to which all members give the probability 1 keeps it. A rule combines
+        what members say; a model that has learnt what their certainty is worth need not.
     """
 
     learns = False
     needs_X = False
     needs_y = False
     kinds = ("probability",)
+    keeps_certainty = True
 
     # How many of the members' numbers are worked on at once: about what a cache holds.
     _block_size = 1 << 16
@@ -220,6 +224,14 @@ def spoken_weight(P, weights=None):
     return weight if P.available is None else weight * P.available
 
 
+def heard_weight(P, weights=None):
+    """The same; where nobody who weighs anything has spoken, all who have weigh alike."""
+    weight = spoken_weight(P, weights)
+    if P.available is None:
+        return weight
+    return np.where(weight.any(axis=1, keepdims=True), weight, P.available)
+
+
 def agreeing_importance(P, fused, weight):
     """Importance shared among the members whose own decision is the fused one."""
     agrees = P.labels == settled(fused).argmax(axis=1)[:, None]
@@ -229,3 +241,15 @@ def agreeing_importance(P, fused, weight):
 def values_by(P, importance):
     """Numbers fused by the members' importances (n_samples, n_members), as (n_samples, 1)."""
     return np.einsum("nkc,nk->nc", P.values, importance)
+
+
+def others_for_silent(P):
+    """The values, with the mean of those who have spoken in the place of who has not."""
+    if P.available is None:
+        return P.values
+    weight = spoken_weight(P)
+    if P.kind == "value":
+        others = values_by(P, normalised(weight, uniform(P.n_samples, P.n_members)))
+    else:
+        others = weighted_mean(P.values, weight)
+    return np.where(P.available[:, :, None], P.values, others[:, None, :])

@@ -1,14 +1,16 @@
 """A gate: fusion whose importances are a learned function of the sample."""
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.gate import GatedLikelihood, pooled, softmax_first
+from covey._core.gated_values import GatedValues
 from covey._core.lbfgs import minimise
-from covey._core.rules import weighted_mean
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
+from covey._core.value_losses import ValueLoss
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, spoken_weight, values_by
+from covey.fusers._base import Fuser, others_for_silent, values_by
 
 
 class GateFeatures:
@@ -48,6 +50,12 @@ class GateFeatures:
 
     def designs(self, X):
         """The blocks of columns that the gate is fitted on."""
+        if self.quadratic:
+            # Squares are made as they were of the rows that the gate was fitted on.
+            if hasattr(self, "square_mean"):
+                X = csc_array(X)
+            elif hasattr(X, "toarray"):
+                X = X.toarray()
         if hasattr(X, "tocsr"):
             X = X.tocsc()
             blocks = [Design(X, self.mean[None], self.scale[None])]
@@ -88,15 +96,19 @@ class Gate(Fuser):
     makes the difference. (The name ``"gate"`` there searches for several gates.) As a fuser of
     frozen members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
 
+    The numbers of regressors (`FusionRegressor`) are averaged, :math:`\sum_k g_k(x) f_k(x)`, by
+    the gate of the least squared error, in units of the variance of y.
+
     Parameters
     ----------
     pool : {"linear", "log"}, default="linear"
         "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": the weighted product
-        :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised.
+        :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
     features : {"linear", "quadratic"}, default="linear"
         What the gate sees: the standardised features, or also their squares.
     alpha : float, default=0.003
-        Weight of the squared coefficients, against the mean log-likelihood of a row.
+        Weight of half the squared coefficients, against the mean log-likelihood of a row, or
+        half its squared error.
     max_iter : int, default=200
         The most iterations of the optimiser.
 
@@ -119,7 +131,7 @@ class Gate(Fuser):
 
     learns = True
     needs_X = True
-    kinds = ("probability",)
+    kinds = ("probability", "value")
 
     def __init__(self, pool="linear", features="linear", alpha=3e-3, max_iter=200):
         self.pool = pool
@@ -132,23 +144,67 @@ class Gate(Fuser):
         check_choice(self.features, "features", ("linear", "quadratic"))
         check_number(self.alpha, "alpha", low=0)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
+        if self.pool == "log" and P is not None and P.kind == "value":
+            raise ValueError(
+                "pool='log' multiplies probabilities; use pool='linear' for predictions of kind "
+                "value."
+            )
 
     def _fit(self, P, codes, X, sample_weight):
+        learn = self._squared_error if P.kind == "value" else self._log_likelihood
+        climbed = learn(P, codes, X, sample_weight)
+        self._climb(climbed, np.zeros((1, climbed.n_parameters)))
+
+    # Who has not spoken of a row says what the others say on average: silence speaks neither
+    # for nor against a member.
+
+    def _log_likelihood(self, P, codes, X, sample_weight):
+        """Of frozen members' probabilities."""
         order = np.argsort(codes, kind="stable")
         logs = P.log()
         if P.available is not None:
-            # Who has not spoken of a row says what the others say on average: silence speaks
-            # neither for nor against a member.
-            others = weighted_mean(P.values, spoken_weight(P))[:, None, :]
             floor = np.finfo(np.float64).tiny
-            logs = np.where(P.available[:, :, None], logs, np.log(np.maximum(others, floor)))
+            others = np.log(np.maximum(others_for_silent(P), floor))
+            logs = np.where(P.available[:, :, None], logs, others)
         logs = np.ascontiguousarray(logs[order].transpose(1, 2, 0))[:, :, None, :]
-        likelihood = self._likelihood(
+        return self._likelihood(
             None, X, codes, sample_weight, P.n_members, P.n_classes, frozen=logs
         )
-        self._climb(likelihood, np.zeros((1, likelihood.n_parameters)))
 
-    def refine(self, members, theta, intercept, support, X, codes, sample_weight, classes, **how):
+    def _squared_error(self, P, y, X, sample_weight):
+        """Of frozen members' numbers."""
+        centre = np.average(y, weights=sample_weight)
+        spread = np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))
+        unit = spread if spread > 0 else 1.0
+        values = (others_for_silent(P)[:, :, 0] - centre) / unit
+        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
+        return GatedValues(
+            None,
+            self._sees.designs(X),
+            class_blocks(np.array([len(y)])),
+            sample_weight[None, :],
+            np.array([float(self.alpha)]),
+            "log",
+            P.n_members,
+            frozen=np.ascontiguousarray(values.T)[:, None, None, :],
+            target=(y - centre) / unit,
+            loss=ValueLoss("squared"),
+        )
+
+    def refine(
+        self,
+        members,
+        theta,
+        intercept,
+        support,
+        X,
+        codes,
+        sample_weight,
+        classes,
+        *,
+        journal=None,
+        **how,
+    ):
         """Fit the gate together with linear members, instead of ``fit``.
 
         Parameters
@@ -164,6 +220,8 @@ class Gate(Fuser):
             What the gate sees, in the order of ``codes``.
         codes, sample_weight : ndarrays of shape (n,)
         classes : ndarray of shape (C,)
+        journal : Journal, optional
+            Where iterations are kept, to go on from after an interruption.
         **how
             ``fit_intercept``: whether the intercepts move.
 
@@ -185,7 +243,7 @@ class Gate(Fuser):
         )
         nothing = np.zeros((1, len(theta), likelihood.n_gate_columns))
         start = likelihood.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
-        theta, intercept = self._climb(likelihood, start)
+        theta, intercept = self._climb(likelihood, start, journal)
         self.n_members_ = len(theta[0])
         self.classes_ = classes
         return theta[0] * support[:, None, :], intercept[0]
@@ -205,9 +263,9 @@ class Gate(Fuser):
             **parts,
         )
 
-    def _climb(self, likelihood, start):
+    def _climb(self, likelihood, start, journal=None):
         """Keep the gate that is found; give back the members, if they moved too."""
-        found = minimise(likelihood, start, max_iter=self.max_iter)
+        found = minimise(likelihood, start, max_iter=self.max_iter, journal=journal)
         theta, intercept, coef, gate_intercept = likelihood.unpack(found.x)
         self.coef_, self.intercept_ = coef[0], gate_intercept[0]
         self.n_iter_ = int(found.n_iter[0])
@@ -227,6 +285,8 @@ class Gate(Fuser):
         return self._gates(P, X).T
 
     def _fuse(self, P, X, codes):
+        if P.kind == "value":
+            return values_by(P, self._gates(P, X).T)
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
         return pooled(logs, self._gates(P, X)[:, None, :], self.pool)[:, 0].T
 

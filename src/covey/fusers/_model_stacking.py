@@ -196,9 +196,10 @@ class Stacking(Fuser):
         Whether A also sees the columns of X, which must be numbers.
     clip : float, default=1e-6
         Probabilities are kept this far from 0 and 1 before "logits" are taken.
-    keep_certainty : bool, default=True
+    keep_certainty : bool, default=False
         Whether a class to which all members give the probability 1 keeps it, as under every
-        other rule, whatever A says.
+        other rule, whatever A says. Of members that are always certain, such as fully grown
+        trees, A would then hear only what they do not agree on.
 
     Attributes
     ----------
@@ -232,7 +233,7 @@ class Stacking(Fuser):
         outputs="probabilities",
         passthrough=False,
         clip=1e-6,
-        keep_certainty=True,
+        keep_certainty=False,
     ):
         self.final_estimator = final_estimator
         self.outputs = outputs
@@ -244,6 +245,11 @@ class Stacking(Fuser):
     def needs_X(self):
         """Whether the model looks at the features too."""
         return bool(self.passthrough)
+
+    @property
+    def keeps_certainty(self):
+        """Whether certainty of all members stands, whatever the model says."""
+        return bool(self.keep_certainty)
 
     @property
     def kinds(self):
@@ -343,8 +349,12 @@ class Stacking(Fuser):
     def _encoded(self, P):
         return self._with_means(P, encode_outputs(P.values, self.outputs_, self.clip))
 
+    def _written_down(self, P, X):
+        """Predictions as A sees them."""
+        return self._columns(self._encoded(P), X)
+
     def _fuse(self, P, X, codes):
-        fused = self._decide(self._columns(self._encoded(P), X), P.classes)
+        fused = self._decide(self._written_down(P, X), P.classes)
         certain = self._certain(P)
         return np.where(certain.any(axis=1, keepdims=True), certain, fused)
 

@@ -127,7 +127,7 @@ class Predictions:
         """Mark as absent what is NaN throughout; refuse what is NaN in part."""
         if self.available is not None:
             # What a silent member would have said must not matter.
-            values = np.where(self.available[:, :, None], values, 1.0 / values.shape[2])
+            values = np.where(self.available[:, :, None], values, self._of_silent(values))
         if not np.isnan(values.sum()):
             return values
         missing = np.isnan(values)
@@ -141,7 +141,11 @@ class Predictions:
             )
         if absent.any():
             self.available = ~absent
-        return np.where(absent[:, :, None], 1.0 / values.shape[2], values)
+        return np.where(absent[:, :, None], self._of_silent(values), values)
+
+    def _of_silent(self, values):
+        """What stands where a member has not spoken: no class before another, no number."""
+        return 0.0 if self.kind == "value" else 1.0 / values.shape[2]
 
     @property
     def n_classes(self):

@@ -6,7 +6,7 @@ from covey._core.rules import normalised, uniform, weighted_mean
 from covey._core.selection import greedy_selection
 from covey._core.stacking_weights import log_weights, squared_weights
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, spoken_weight, values_by
+from covey.fusers._base import Fuser, others_for_silent, spoken_weight
 
 
 class _StackedFuser(Fuser):
@@ -25,7 +25,7 @@ class _StackedFuser(Fuser):
             spoken = P.available & (sample_weight > 0)[:, None]
             heard = spoken.any(axis=0)
             sample_weight = sample_weight * spoken.any(axis=1)
-            values = _others_for_silent(P)
+            values = others_for_silent(P)
         if not heard.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
@@ -37,7 +37,7 @@ class _StackedFuser(Fuser):
 
     def _fuse(self, P, X, codes):
         if P.kind == "value":
-            return _others_for_silent(P)[:, :, 0] @ self.weights_[:, None]
+            return others_for_silent(P)[:, :, 0] @ self.weights_[:, None]
         # Where no member with a weight has spoken, or nothing positive is left: the mean.
         sums = np.einsum("nkc,nk->nc", P.values, spoken_weight(P, self.weights_))
         return normalised(np.maximum(sums, 0.0), weighted_mean(P.values, spoken_weight(P)))
@@ -45,18 +45,6 @@ class _StackedFuser(Fuser):
     def _importance(self, P, X, codes):
         everyone = normalised(spoken_weight(P), uniform(P.n_samples, P.n_members))
         return normalised(spoken_weight(P, np.abs(self.weights_)), everyone)
-
-
-def _others_for_silent(P):
-    """The values, with the mean of those who have spoken in the place of who has not."""
-    if P.available is None:
-        return P.values
-    weight = spoken_weight(P)
-    if P.kind == "value":
-        others = values_by(P, normalised(weight, uniform(P.n_samples, P.n_members)))
-    else:
-        others = weighted_mean(P.values, weight)
-    return np.where(P.available[:, :, None], P.values, others[:, None, :])
 
 
 def _given_to_truth(values, codes):

@@ -4,7 +4,7 @@ import numpy as np
 
 from covey._core.rules import k_of_n, vote_shares
 from covey._validation import check_number
-from covey.fusers._base import agreeing_importance
+from covey.fusers._base import agreeing_importance, spoken_weight
 from covey.fusers._predictions import encode_labels
 from covey.fusers._weights import WeightedFuser
 
@@ -106,11 +106,15 @@ class KOfN(WeightedFuser):
             encode_labels(np.array([self.positive_class]), P.classes, "positive_class names")[0]
         )
 
+    def _counted_weight(self, P):
+        """What counts towards k: silence, and a vote without weight, do not."""
+        return spoken_weight(P, self.weights)
+
     def _fuse(self, P, X, codes):
         # Scores of different members are not comparable; their votes are.
         values = P.votes if P.kind == "score" else P.values
         return k_of_n(
-            values, P.labels, self._vote_weight(P), self._threshold(P), self._positive(P)
+            values, P.labels, self._counted_weight(P), self._threshold(P), self._positive(P)
         )
 
     def _importance(self, P, X, codes):
@@ -165,8 +169,8 @@ class And(KOfN):
     def _threshold(self, P):
         return float(P.n_members)
 
-    def _vote_weight(self, P):
+    def _counted_weight(self, P):
         # A member that has not spoken stands in nobody's way: the others weigh as much as all.
-        weight = super()._vote_weight(P)
+        weight = super()._counted_weight(P)
         total = weight.sum(axis=1, keepdims=True)
         return weight * (P.n_members / np.where(total > 0, total, 1.0))

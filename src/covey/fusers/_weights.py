@@ -3,7 +3,7 @@
 import numpy as np
 
 from covey._core.rules import normalised, uniform
-from covey.fusers._base import Fuser, spoken_weight
+from covey.fusers._base import Fuser, heard_weight, spoken_weight
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
 LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
@@ -11,6 +11,8 @@ LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
 
 class WeightedFuser(Fuser):
     """A rule whose members have weights.
+
+    Of a sample of which only members without weight have spoken, these decide, all alike.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ class WeightedFuser(Fuser):
         return weights / weights.sum()
 
     def _weight(self, P):
-        return spoken_weight(P, self.member_weights(P.n_members))
+        return heard_weight(P, self.member_weights(P.n_members))
 
     def _importance(self, P, X, codes):
         return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
@@ -93,7 +95,7 @@ class WeightedFuser(Fuser):
 
         Sums of fractions depend on their order, and members' order must not break a tie.
         """
-        return spoken_weight(P, self.weights_ if self.learns else self.weights)
+        return heard_weight(P, self.weights_ if self.learns else self.weights)
 
 
 def _inverse_errors(errors, weight):

@@ -13,12 +13,12 @@ from covey.members._linear import LinearMember
 from covey.members._linear_regression import LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import (
-    SampledClassifiers,
     SampledFusionClassifier,
-    SampledRegressors,
+    SampledFusionRegressor,
     from_bagging,
     from_forest,
 )
+from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_search import SubsetSearchClassifier
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "MultiviewClassifier",
     "SampledClassifiers",
     "SampledFusionClassifier",
+    "SampledFusionRegressor",
     "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",

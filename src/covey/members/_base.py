@@ -100,15 +100,18 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             self._forget()
             # One number stands for the whole fit: every draw is a function of it.
             self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-
-        context = self._init_callback_context(max_subtasks=self._max_tasks())
-        context.call_on_fit_task_begin(
-            estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
-        )
-        found = self._search(X, codes, weight, groups, context)
-        self.fuser_ = (
-            self._grow_and_fuse(X, codes, weight, fuser, context) if found is None else found
-        )
+        self._prepare(X, codes, weight, groups)
+        try:
+            context = self._init_callback_context(max_subtasks=self._max_tasks())
+            context.call_on_fit_task_begin(
+                estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
+            )
+            found = self._search(X, codes, weight, groups, context)
+            self.fuser_ = (
+                self._grow_and_fuse(X, codes, weight, fuser, context) if found is None else found
+            )
+        finally:
+            self._let_go()
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata={"sample_weight": sample_weight}
         )
@@ -132,6 +135,12 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             known = X[rows]
             fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
         return fuser
+
+    def _prepare(self, X, codes, weight, groups):
+        """Get ready for a fit of checked data, before anything is grown."""
+
+    def _let_go(self):
+        """Drop what only the fit needed."""
 
     def _search(self, X, codes, weight, groups, context):
         """Find members and fuser together; None where they are grown and fused instead."""

@@ -47,6 +47,19 @@ def column_positions(columns, parameter, n_features, feature_names):
     return positions
 
 
+def positions_of_slice(columns, parameter, n_features, feature_names):
+    """Positions of a slice of numbers, or of names, whose end belongs to it as in pandas."""
+    start, stop = (
+        column_positions(end, parameter, n_features, feature_names)[0]
+        if isinstance(end, str)
+        else end
+        for end in (columns.start, columns.stop)
+    )
+    if isinstance(columns.stop, str):
+        stop += 1
+    return list(range(*slice(start, stop, columns.step).indices(n_features)))
+
+
 def flip_units(feature_groups, always_keep, barred, feature_names):
     """Which features flip together.
 

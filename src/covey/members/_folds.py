@@ -18,7 +18,7 @@ def check_cv_parameter(cv):
     check_number(cv, "cv", low=2, whole=True)
 
 
-def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
+def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats, y=None):
     """Folds as pairs of rows to fit on and rows held out.
 
     A number of folds is stratified by rows' own draws. Where a class has a single row, that row
@@ -35,6 +35,8 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
     seed : int
     n_repeats : int
         How often a number of folds is drawn.
+    y : array of shape (n,), optional
+        What a splitter is shown, if not the classes.
 
     Returns
     -------
@@ -58,12 +60,15 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats):
     with warnings.catch_warnings():
         # What a small class means is checked below.
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
-        splits = cv if splitter is None else splitter.split(X, classes[codes], groups)
+        shown = classes[codes] if y is None else y
+        splits = cv if splitter is None else splitter.split(X, shown, groups)
         folds = [
             _checked_fold(fold, number, len(codes)) for number, fold in enumerate(splits, start=1)
         ]
     present = np.unique(codes[weight > 0])
     for number, (train, test) in enumerate(folds, start=1):
+        if not weight[train].any():
+            raise ValueError(f"Fold {number} of cv trains on no row that has a weight above 0.")
         absent = np.setdiff1d(present, codes[train][weight[train] > 0])
         if len(absent):
             cause = "groups" if groups is not None else "cv"

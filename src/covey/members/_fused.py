@@ -78,8 +78,8 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        winners = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[winners]
+        fused = self._by_blocks(self._fused, self._check_rows(X))
+        return self.classes_[fused.argmax(axis=1)]
 
     def decision_function(self, X):
         """Log-odds of the second class, or the logarithm of each class's probability; finite.
@@ -128,6 +128,26 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             self._check_rows(X),
         )
         return importance_frame(importance, X, self._names()) if as_frame else importance
+
+    def report(self, X, y, **how):
+        """One HTML page about this ensemble: how good it is, who decides and why.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows that it was not trained on.
+        y : array-like of shape (n_samples,)
+        **how
+            As for `covey.reporting.build_report`.
+
+        Returns
+        -------
+        report : Report
+            Shows itself in a notebook; ``report.save(path)`` writes the page.
+        """
+        from covey.reporting import build_report
+
+        return build_report(self, X, y, **how)
 
     def _names(self):
         """The members' names."""

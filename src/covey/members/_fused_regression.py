@@ -25,7 +25,8 @@ def value_fuser(rule, parameter):
     if "value" not in fuser.kinds:
         raise ValueError(
             f"{parameter}={rule!r} fuses what classifiers say; regressors are fused by 'mean', "
-            "'median', 'trimmed_mean', 'linear_stacking' or another Fuser of kind 'value'."
+            "'median', 'trimmed_mean', 'linear_stacking', 'gate' or another Fuser of kind "
+            "'value'."
         )
     return fuser
 
@@ -41,6 +42,12 @@ def said(names, members, X):
                 "rows; its predict must give one number a row."
             )
         table[:, column] = output.reshape(-1)
+        wild = np.flatnonzero(np.isinf(table[:, column]))
+        if len(wild):
+            raise ValueError(
+                f"The member {name!r} predicts infinity for row {wild[0]} of the {len(table)} it "
+                "is given; scale the features or y, or leave the member out."
+            )
     return table
 
 
@@ -65,6 +72,9 @@ class FusedRegressor(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _predictions(self, X):
         return Predictions(self._said(X), names=self._names(), kind="value")
+
+    def _fused(self, X):
+        return self.fuser_.fuse(self._predictions(X), X)
 
     def _names(self):
         """The members' names."""
@@ -94,9 +104,7 @@ class FusedRegressor(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         predicted : ndarray of shape (n_samples,)
         """
-        return self._by_blocks(
-            lambda rows: self.fuser_.fuse(self._predictions(rows), rows), self._check_rows(X)
-        )
+        return self._by_blocks(self._fused, self._check_rows(X))
 
     def explain_fusion(self, X, *, as_frame=False):
         """Who decided: the importance of each member for each row.

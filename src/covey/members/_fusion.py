@@ -98,7 +98,7 @@ class FusionClassifier(NamedMembers, FusedClassifier):
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the fuser.
         groups : array-like of shape (n_samples,), optional
-            Passed to the splitter.
+            Passed to the splitter. With a number of folds, none divides a group.
 
         Returns
         -------

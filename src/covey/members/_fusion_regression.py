@@ -21,10 +21,10 @@ class FusionRegressor(NamedMembers, FusedRegressor):
         The members. They may look at different columns (Pipelines). Where one predicts NaN, it
         has not spoken, and the others decide.
     fuser : str or Fuser, default="mean"
-        How to fuse: "mean", "median", "trimmed_mean" or "linear_stacking", or an object of
-        `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
+        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking" or "gate", or an
+        object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
         ``Mean(weights="inverse_error")`` learns the weights one by one, ``LinearStacking()``
-        all together.
+        all together, and ``Gate()`` as a function of the row.
     cv : int, splitter or iterable, default=5
         How out-of-fold predictions are made for a fuser that learns. Any splitter works. Rows
         without one are left out, with a warning; a row in several test folds counts by its
@@ -93,7 +93,7 @@ class FusionRegressor(NamedMembers, FusedRegressor):
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the fuser.
         groups : array-like of shape (n_samples,), optional
-            Passed to the splitter.
+            Passed to the splitter. With a number of folds, none divides a group.
 
         Returns
         -------
@@ -108,6 +108,9 @@ class FusionRegressor(NamedMembers, FusedRegressor):
         y = check_numbers(y)
         check_consistent_length(X, y)
         validate_data(self, X, skip_check_array=True)
+        if fuser.needs_X:
+            # So are features that the fuser cannot read.
+            fuser._features(X)
         weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
         learnt_out_of_fold = fuser.learns and not self.prefit
         if learnt_out_of_fold:
@@ -130,14 +133,6 @@ class FusionRegressor(NamedMembers, FusedRegressor):
             take_rows(X, rows) if fuser.needs_X else None,
             None if weight is None or not fuser.learns else weight[rows],
         )
-        return self
-
-    def _take(self, P, fuser, X, y, weight):
-        """Become the fitted regressor of fitted members, the fuser learning from P."""
-        validate_data(self, X, skip_check_array=True)
-        self.named_estimators_ = dict(self._named())
-        self.estimators_ = list(self.named_estimators_.values())
-        self.fuser_ = fuser.fit(P, y, None, weight)
         return self
 
     def _out_of_fold(self, pairs, X, y, weight, groups):

@@ -1,18 +1,22 @@
 """The paper's ensemble: members that choose their boundaries and their features jointly."""
 
+import pickle
 import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from covey import __version__
 from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.journal import Journal
 from covey._core.losses import LOSSES, Loss
 from covey._core.reweighting import REWEIGHTINGS
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
@@ -24,6 +28,7 @@ from covey.members._columns import flip_units
 from covey.members._flock_views import decisions, flock_table
 from covey.members._folds import check_cv_parameter, make_folds
 from covey.members._linear import LinearMember
+from covey.members._plain import as_logistic_regression
 from covey.members._search import EFFORTS, FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
@@ -151,6 +156,11 @@ class SubsetEnsembleClassifier(GrownClassifier):
         there the linear algebra library's own threads are at work.)
     random_state : int, RandomState instance or None, default=None
         The start and the flips. The same int gives the same result, to the bit.
+    checkpoint : path or None, default=None
+        A file in which a fit keeps what it has done. If the process is killed, the same fit with
+        the same file goes on and ends with the same result, to the bit; at most a tenth of the
+        steps is done again. The file stays when the fit is over, and is refused for other data
+        or parameters.
     verbose : int, default=0
         With 1, prints a line for each member. scikit-learn's progress bar works too, where the
         installed version has it: ``set_callbacks(sklearn.callback.ProgressBar())``.
@@ -242,6 +252,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         warm_start=False,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
         verbose=0,
     ):
         self.n_estimators = n_estimators
@@ -271,6 +282,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
         self.verbose = verbose
 
     @classmethod
@@ -361,6 +373,11 @@ class SubsetEnsembleClassifier(GrownClassifier):
             check_number(self.alpha, "alpha", low=0, closed="neither")
         check_cv_parameter(self.cv)
         self._check_size_parameters()
+        if self.warm_start and self.checkpoint is not None:
+            raise ValueError(
+                "warm_start goes on from the members at hand, checkpoint from a file; use one of "
+                "them."
+            )
         if self.warm_start and self._is_gated():
             raise ValueError(
                 "warm_start adds members beside those at hand, but a gate changes them all; "
@@ -469,6 +486,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             flip_probability=np.array([float(self.flip_probability)]),
             unit_of_feature=self._units(),
             usable=self._usable,
+            journal=self._journal,
         )
         for member in self._grown:
             trainer.see(member.theta[:, None, :], member.intercept[:, None])
@@ -491,11 +509,16 @@ class SubsetEnsembleClassifier(GrownClassifier):
             warnings.warn(
                 f"{overshot} of {len(self._grown)} members ended with an objective below that "
                 f"of their start and of a uniform guess: learning_rate={self.learning_rate!r} "
-                "overshoots; use learning_rate='auto' or a smaller number.",
+                f"overshoots; {self._gentler()}.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         self._keep_first(len(self._grown))
+
+    def _gentler(self):
+        if self.learning_rate == "auto":
+            return "start closer to zero (init_scale), or rescale X"
+        return "use learning_rate='auto' or a smaller number"
 
     def _units(self):
         return flip_units(
@@ -592,6 +615,30 @@ class SubsetEnsembleClassifier(GrownClassifier):
         for name, value in self._attributes(n_members).items():
             setattr(self, name, value)
 
+    # -- checkpoint ------------------------------------------------------------------------
+
+    def _prepare(self, X, codes, weight, groups):
+        self._journal = None
+        if self.checkpoint is None:
+            return
+        parameters = self.get_params(deep=False)
+        for name in ("checkpoint", "n_jobs", "verbose", "random_state"):
+            del parameters[name]
+        seed = None if self.random_state is None else self._seed
+        data = X, codes, self.classes_, weight, groups
+        try:
+            key = joblib.hash((__version__, parameters, seed, *data))
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise ValueError(
+                "A checkpoint needs parameters that can be compared with a later fit's, but one "
+                f"of them cannot be pickled: {error}"
+            ) from error
+        self._journal = Journal(self.checkpoint, key, self._seed)
+        self._seed = self._journal.seed
+
+    def _let_go(self):
+        self.__dict__.pop("_journal", None)
+
     # -- search ----------------------------------------------------------------------------
 
     def _search(self, X, codes, weight, groups, context):
@@ -624,6 +671,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             ascent=self._ascent(),
             flip_probability=float(self.flip_probability),
             seed=self._seed,
+            journal=self._journal,
         )
         best = self.effort == "best"
         folds = []
@@ -699,6 +747,7 @@ class SubsetEnsembleClassifier(GrownClassifier):
             sample_weight,
             self.classes_,
             fit_intercept=bool(self.fit_intercept),
+            journal=self._journal,
         )
         for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
@@ -749,6 +798,18 @@ class SubsetEnsembleClassifier(GrownClassifier):
             weights @ self.intercept_,
             self.support_[weights > 0].any(axis=0),
         )
+
+    def to_sklearn(self):
+        """The whole ensemble as a plain ``LogisticRegression``, which needs no covey.
+
+        Only a flock with ``fusion="product"`` is one linear model.
+
+        Returns
+        -------
+        model : sklearn.linear_model.LogisticRegression
+            Fitted; with the same probabilities.
+        """
+        return as_logistic_regression(self)
 
     # -- explain ---------------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 """The paper's ensemble for numbers: linear regressors, each on a feature subset of its own."""
 
 import time
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -36,11 +38,37 @@ _DEFAULT_TEMPERATURE = 0.01
 
 # The median absolute deviation of a normal distribution is this share of its standard one.
 _NORMAL_DEVIATION = 0.6744897501960817
-# Rounds in which the scale of the residuals is found, and the penalty of their linear model.
+# Rounds in which the scale of the residuals is found, and the threshold (in units of it) and
+# the penalty of their linear model.
 _SCALE_ROUNDS = 3
+_SCALE_EPSILON = 1.35
 _SCALE_ALPHA = 1e-3
 # Residuals this small, in units of y's own spread, are as good as none.
 _LEAST_SCALE = 1e-3
+# The least share of a constant's loss that a linear model is taken to leave.
+_LEAST_LEFT = 1e-4
+# How far the corner of a quantile's loss is rounded, in units of the residuals' scale.
+_BAND = 0.05
+# Robust losses grow evenly out there, so that it does not matter how far an outlier lies; sums
+# that it would swamp do.
+_FARTHEST = 1e6
+
+
+def _linear_errors(design, target, weight, loss):
+    """What a linear model, penalised a little, leaves of the target."""
+    objective = GatedValues(
+        design,
+        [design],
+        (slice(0, len(target)),),
+        weight[None, :],
+        np.array([_SCALE_ALPHA]),
+        "log",
+        1,
+        target=target,
+        loss=loss,
+    )
+    found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
+    return target - objective.said(found.x)[0]
 
 
 class SubsetEnsembleRegressor(FusedRegressor):
@@ -58,8 +86,10 @@ class SubsetEnsembleRegressor(FusedRegressor):
               \exp\Big(-\frac{\ell_{k'}(m)}{\bar\ell_{k'}}\Big)
 
     with :math:`\ell_{k'}(m)` the loss of the earlier member k' at row m and
-    :math:`\bar\ell_{k'}` its mean over the rows, so that the unit of y does not matter. That
-    choice is ours, as is everything below; the paper is about classes only.
+    :math:`\bar\ell_{k'}` its mean over the rows, so that the unit of y does not matter (for
+    "huber" and "quantile" its median, divided by log 2: members shall not be drawn to outliers
+    alone). Given its subset, a member is linear and its loss convex: L-BFGS takes it to the
+    minimum. These choices are ours, as is everything below; the paper is about classes only.
 
     By default that is where a search begins (``fusion="gate"``). The mean of linear members is
     linear again, so groups of members are refined together with a gate, which says for each
@@ -85,14 +115,17 @@ class SubsetEnsembleRegressor(FusedRegressor):
         model.
     quantile : float, default=0.5
         The share of rows below the prediction, for ``loss="quantile"``. The corner of that
-        loss is rounded within 0.05 of y's spread.
+        loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search, with ``fusion="gate"``. "fast": one gated group, no search. "best":
         more and larger candidates, folds drawn twice, every candidate kept grown twice.
     alpha : float or None, default=None
-        The L2 penalty, against the mean loss of a row, for standardised features and y. None:
-        in a search several, and the folds decide; without a search none. (For n rows and one
-        member this is ``Ridge(n * alpha)`` of standardised columns.)
+        The L2 penalty, against the mean loss of a row, for standardised features and y. (For n
+        rows and one member this is ``Ridge(n * alpha)`` of standardised columns.) None: in a
+        search several, and the folds decide; with ``effort="fast"`` 0.1 (for n > 500 rows,
+        times ``(500 / n) ** 0.8``) times the share of a constant's loss that a linear model
+        leaves; without the gate none. Each member of a group is penalised by itself: six that
+        say the same are shrunk like one with six times the penalty.
     cv : int, splitter or iterable, default=5
         The folds of a search: a number (by group where ``fit`` is given ``groups``), or
         whatever scikit-learn takes for ``cv``.
@@ -106,10 +139,12 @@ class SubsetEnsembleRegressor(FusedRegressor):
         The fall of the weighted loss (of standardised y) below which a step counts as no
         progress.
     n_iter_no_change : int, default=10
-        A member ends after so many steps in a row without progress; it keeps the best state
-        that it saw.
+        The steps of a member end after so many in a row without progress; it keeps the subset
+        of the best state that it saw, and goes on from there.
     max_iter : int, default=300
-        The most steps of a member. A search takes 30 at most, and goes on with the gate.
+        The most steps of a member, and again the most iterations that take it to the minimum;
+        if these do not suffice there is a warning. A search takes 30 steps at most, and goes on
+        with the gate.
     init_scale : float, default=0.1
         Standard deviation of the random start of the coefficients (of standardised features).
     acceptance : {"greedy", "metropolis"}, default="greedy"
@@ -164,8 +199,8 @@ class SubsetEnsembleRegressor(FusedRegressor):
     history_ : list of dict
         For each member the ``weighted_loss``, ``objective`` (with the penalties),
         ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
-        before the gate refined it, for standardised y. Empty for a member that a search fitted
-        alone.
+        before the optimiser refined it, for standardised y. Empty for a member that a search
+        fitted alone.
     basis_ : Basis
         The columns that members see.
     group_of_ : ndarray of shape (n_estimators_,)
@@ -290,6 +325,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
             # The optimiser of a search has penalties of its own, one a candidate.
             alpha=0.0 if self.alpha is None or self._searches() else float(self.alpha),
             subset_penalty=float(self.subset_penalty),
+            finish=0 if self._searches() else int(self.max_iter),
         )
 
     def _check_training_data(self, X, y, sample_weight):
@@ -308,7 +344,12 @@ class SubsetEnsembleRegressor(FusedRegressor):
             # An entry may be stored in parts; their squares are not its square.
             X = X.copy()
             X.sum_duplicates()
-        return X, y.astype(np.float64), check_sample_weight(sample_weight, len(y))
+        weight = check_sample_weight(sample_weight, len(y))
+        if np.count_nonzero(weight) < 2:
+            raise ValueError(
+                "sample_weight is above 0 for one row only; at least two are needed to learn from."
+            )
+        return X, y.astype(np.float64), weight
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -320,7 +361,9 @@ class SubsetEnsembleRegressor(FusedRegressor):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; a weight of 2 is the row given twice.
+            How much each row counts; only the ratios matter. Among weights of 1, one of 2 is
+            the row given twice, but for the penalties that ``alpha=None`` leaves open: these go
+            by how many rows have a weight, however large.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together: no fold of a search separates them.
 
@@ -345,7 +388,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         target = self._standardised_target(y, weight)
         loss = self._value_loss(X, target, weight)
         if fuser is None:
-            self.fuser_ = self._not_diverged(self._search, X, target, weight, groups, loss)
+            self.fuser_ = self._not_diverged(self._search, X, y, target, weight, groups, loss)
         else:
             self.fuser_ = self._not_diverged(
                 self._grow_and_fuse, X, y, target, weight, loss, fuser
@@ -367,8 +410,11 @@ class SubsetEnsembleRegressor(FusedRegressor):
         self.mean_, self.scale_ = mean, np.where(self._usable, deviation, 1.0)
 
     def _standardised_target(self, y, weight):
+        used = weight > 0
         (mean,), (deviation,) = dense_moments(y[None], weight)
-        if self.loss != "squared":
+        if deviation == 0:
+            mean = y[used][0]  # a mean of large numbers is off by rounding
+        elif self.loss != "squared":
             # Outliers move means and deviations, and these losses are there to resist them.
             share = self.quantile if self.loss == "quantile" else 0.5
             mean = weighted_quantile(y, weight, share)
@@ -377,13 +423,14 @@ class SubsetEnsembleRegressor(FusedRegressor):
             deviation = spread if spread > 0 else deviation
         self.y_center_ = float(mean)
         self.y_scale_ = float(deviation) if deviation > 0 else 1.0
-        target = (y - self.y_center_) / self.y_scale_
+        # What a row of weight 0 holds is of no account.
+        target = (np.where(used, y, self.y_center_) - self.y_center_) / self.y_scale_
         if not (np.abs(target) < 1e100).all():
             raise ValueError(
                 "y holds numbers too far apart, or too close, for floating point; rescale it, or "
                 "drop what is out of range."
             )
-        return target
+        return target if self.loss == "squared" else np.clip(target, -_FARTHEST, _FARTHEST)
 
     def _design(self, X):
         if hasattr(X, "tocsr"):
@@ -391,31 +438,35 @@ class SubsetEnsembleRegressor(FusedRegressor):
         return Design(np.ascontiguousarray(((X - self.mean_) / self.scale_).T))
 
     def _value_loss(self, X, target, weight):
-        if self.loss != "huber":
-            return ValueLoss(self.loss, quantile=float(self.quantile))
-        return ValueLoss("huber", self.epsilon * self._residual_scale(X, target, weight))
+        if self.loss == "squared":
+            return ValueLoss("squared")
+        scale = self._residual_scale(X, target, weight)
+        if self.loss == "huber":
+            return ValueLoss("huber", self.epsilon * scale)
+        return ValueLoss("quantile", quantile=float(self.quantile), band=_BAND * scale)
 
     def _residual_scale(self, X, target, weight):
         """The scale of what a linear model leaves, by its median absolute residual."""
         scale = 1.0
+        epsilon = self.epsilon if self.loss == "huber" else _SCALE_EPSILON
         design = self._design(X)
         for _ in range(_SCALE_ROUNDS):
-            objective = GatedValues(
-                design,
-                [design],
-                (slice(0, len(target)),),
-                weight[None, :],
-                np.array([_SCALE_ALPHA]),
-                "log",
-                1,
-                target=target,
-                loss=ValueLoss("huber", self.epsilon * scale),
-            )
-            found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
-            left = np.abs(target - objective.said(found.x)[0])
+            loss = ValueLoss("huber", epsilon * scale)
+            left = np.abs(_linear_errors(design, target, weight, loss))
             scale = weighted_quantile(left, weight, 0.5) / _NORMAL_DEVIATION
             scale = max(scale, _LEAST_SCALE)
         return scale
+
+    def _share_left(self, X, target, weight, loss):
+        """The share of a constant's loss that a linear model leaves, of rows not yet seen."""
+        constant = loss.value(target) @ weight
+        freedom = np.count_nonzero(weight) - 1
+        if constant == 0 or freedom <= self._usable.sum():
+            return 1.0
+        left = loss.value(_linear_errors(self._design(X), target, weight, loss)) @ weight
+        # What each column takes away though it knows nothing, as in an adjusted R^2.
+        left *= freedom / (freedom - self._usable.sum())
+        return float(np.clip(left / constant, _LEAST_LEFT, 1.0))
 
     def _units(self):
         return flip_units(
@@ -489,6 +540,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
                 f"{member.history[0].weighted_loss.min():.4f}, {member.support[0].sum()} of "
                 f"{len(self.mean_)} features",
             )
+        self._warn_of_poor(grown)
         theta = np.concatenate([member.theta[0] for member in grown])
         intercept = np.concatenate([member.intercept[0] for member in grown])
         coef = theta / self.scale_
@@ -503,7 +555,29 @@ class SubsetEnsembleRegressor(FusedRegressor):
             np.full(len(grown), 1.0 / len(grown)),
         )
 
-    def _search(self, X, target, weight, groups, loss):
+    def _warn_of_poor(self, grown):
+        """Say if members were grown without success."""
+        pasts = [member.history[0].objective for member in grown]
+        rose = sum(bool(past[1:].min() > past[0]) for past in pasts)
+        short = sum(not member.converged[0] for member in grown)
+        if rose:
+            what = (
+                f"never got below the loss of their start, so that no subset was searched: "
+                f"learning_rate={self.learning_rate!r} overshoots; use learning_rate='auto' or a "
+                "smaller number."
+            )
+        elif short:
+            what = (
+                f"did not converge in max_iter={self.max_iter} iterations; use more, or an alpha "
+                "above 0."
+            )
+        else:
+            return
+        warnings.warn(
+            f"{rose or short} of {len(grown)} members {what}", ConvergenceWarning, stacklevel=6
+        )
+
+    def _search(self, X, y, target, weight, groups, loss):
         search = ValueFlockSearch(
             X,
             target,
@@ -532,6 +606,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
                 groups=groups,
                 seed=self._seed,
                 n_repeats=2 if best else 1,
+                y=y,
             )
         started = time.perf_counter()
 
@@ -545,7 +620,12 @@ class SubsetEnsembleRegressor(FusedRegressor):
 
         flock = search.run(
             value_families(
-                self.effort, int(self.n_estimators), self.alpha, search.bases, weight.sum()
+                self.effort,
+                int(self.n_estimators),
+                self.alpha,
+                search.bases,
+                np.count_nonzero(weight),
+                lambda: self._share_left(X, target, weight, loss),
             ),
             folds,
             n_restarts=2 if best else 1,

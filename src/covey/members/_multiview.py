@@ -1,6 +1,7 @@
 """Members that look at different views of a sample: its face, its voice, its fingerprint."""
 
 from collections.abc import Mapping
+from numbers import Number
 
 import numpy as np
 from sklearn.impute import SimpleImputer
@@ -74,8 +75,8 @@ class MultiviewClassifier(FusedClassifier):
     disjoint : bool, default=False
         Whether to refuse views that share a column.
     unlabeled_label : label or None, default=None
-        What ``y`` holds where a label is not known, such as -1 (or NaN). None: every entry of
-        ``y`` is a label.
+        What ``y`` holds where a label is not known, such as -1. NaN (or pandas' NA) stands for
+        everything that is missing: None, NaN and NA. None: every entry of ``y`` is a label.
     method : {"co_training", "co_em", "supervised"} or None, default="co_training"
         How unlabelled rows are used; "supervised" or None leaves them out. Without such rows
         all are the same.
@@ -285,16 +286,17 @@ class MultiviewClassifier(FusedClassifier):
         self.support_ = np.zeros((len(names), X.shape[1]), dtype=bool)
         for row, view in zip(self.support_, self.member_views_, strict=True):
             row[views[view]] = True
-        self._column_means = _column_means(X) if fuser.needs_X else None
+        self._column_means = _column_means(X, lesson.weight_of) if fuser.needs_X else None
         if fuser.learns:
             rows = np.flatnonzero(known & present.any(axis=1))
-            rows, P = self._out_of_fold(lesson, rows, used, method, order, groups, seed)
+            folds = self._folds(lesson, X, y, rows, groups, seed)
+            rows, P = self._out_of_fold(lesson, folds, used, method, order)
         else:
             rows = np.flatnonzero(known)[:1]
             P = self._predictions(take_rows(X, rows))
         fuser.fit(
             P,
-            y[rows],
+            self.classes_[codes[rows]],
             self._features(take_rows(X, rows), fuser),
             None if weight is None else weight[rows],
         )
@@ -331,9 +333,21 @@ class MultiviewClassifier(FusedClassifier):
 
     def _labelled(self, y):
         unknown = self.unlabeled_label
-        if unknown is None:
-            return np.ones(len(y), dtype=bool)
-        unlabelled = y != y if unknown != unknown else y == unknown
+        unlabelled = missing = _missing_labels(y)
+        if unknown is None or not _is_missing(unknown):
+            if y.dtype.kind == "O" and missing.any():
+                raise ValueError(
+                    f"y holds no label (None or NaN) in row {int(np.argmax(missing))}; give it "
+                    "one, or say unlabeled_label=float('nan') to learn from such rows without."
+                )
+            unlabelled = False if unknown is None else y == unknown
+        # NumPy makes strings of numbers that stand among strings.
+        other_kind = unknown is not None and not isinstance(unknown, str)
+        if other_kind and str(unknown) in y[_strings(y)].tolist():
+            raise ValueError(
+                f"unlabeled_label={unknown!r} is no string, but y holds strings, "
+                f"{str(unknown)!r} among them; use unlabeled_label={str(unknown)!r}."
+            )
         labelled = ~np.broadcast_to(unlabelled, y.shape)
         if not labelled.any():
             raise ValueError(
@@ -343,8 +357,12 @@ class MultiviewClassifier(FusedClassifier):
 
     def _encode(self, y, labelled, weight):
         """Classes as positions, -1 where there is no label; sets ``classes_``."""
-        check_classification_targets(y[labelled])
-        self.classes_, known = np.unique(y[labelled], return_inverse=True)
+        labels = y[labelled]
+        if all(isinstance(label, Number | np.generic) for label in labels):
+            # Numbers that stood among None or NA are objects.
+            labels = np.array(labels.tolist())
+        check_classification_targets(labels)
+        self.classes_, known = np.unique(labels, return_inverse=True)
         codes = np.full(len(y), -1)
         codes[labelled] = known
         counted = known if weight is None else known[weight[labelled] > 0]
@@ -468,9 +486,8 @@ class MultiviewClassifier(FusedClassifier):
             )
         return part.fitted, n_iter
 
-    def _out_of_fold(self, lesson, rows, used, method, order, groups, seed):
+    def _out_of_fold(self, lesson, folds, used, method, order):
         """What members taught without a labelled row say of it, and for which rows."""
-        folds = self._folds(lesson, rows, groups, seed)
         unlabelled = used[lesson.codes[used] < 0]
         blocks, tests = [], []
         for train, test in folds:
@@ -485,7 +502,7 @@ class MultiviewClassifier(FusedClassifier):
         rows, first = np.unique(np.concatenate(tests), return_index=True)
         return rows, _concatenated(blocks).rows(first)
 
-    def _folds(self, lesson, rows, groups, seed):
+    def _folds(self, lesson, X, y, rows, groups, seed):
         """Pairs of labelled rows to learn from and labelled rows held out."""
         codes = lesson.codes[rows]
         if groups is not None:
@@ -508,10 +525,10 @@ class MultiviewClassifier(FusedClassifier):
             )
             return [(rows[train], rows[test]) for train, test in folds]
         # A splitter speaks of all rows of X; those without a label are neither here nor there.
-        every = np.zeros((len(lesson.codes), 1))
-        splits = check_cv(self.cv, lesson.codes, classifier=True).split(
-            every, lesson.codes, groups
-        )
+        # Where such a row has nothing at all in y, no splitter would take it: the classes then
+        # go by their positions, and it by -1.
+        shown = lesson.codes if _missing_labels(y).any() else y
+        splits = check_cv(self.cv, shown, classifier=True).split(X, shown, groups)
         folds = [
             (np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in splits
         ]
@@ -668,6 +685,28 @@ class MultiviewClassifier(FusedClassifier):
         return tags
 
 
+def _is_missing(label):
+    """Whether it is None, NaN or pandas' NA."""
+    try:
+        return label is None or bool(label != label)
+    except TypeError:
+        return True  # nobody knows whether NA differs from itself
+
+
+def _missing_labels(y):
+    """Where y has no label."""
+    if y.dtype.kind == "O":
+        return np.array([_is_missing(label) for label in y], dtype=bool)
+    return y != y
+
+
+def _strings(y):
+    """Where y is a string."""
+    if y.dtype.kind == "O":
+        return np.array([isinstance(label, str) for label in y], dtype=bool)
+    return np.full(y.shape, y.dtype.kind == "U")
+
+
 def _member_names(recipes):
     """Names of the members, and of their views."""
     names, owners = [], []
@@ -684,21 +723,24 @@ def _member_names(recipes):
     return names, owners
 
 
-def _column_means(X):
-    """The means of columns that are numbers, for fusers that look at X."""
+def _column_means(X, weight):
+    """The weighted means of columns that are numbers, for fusers that look at X."""
     if hasattr(X, "tocsr"):
         X = X.tocsc()
         known = ~np.isnan(X.data)
         column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        total = np.bincount(column[known], X.data[known], X.shape[1])
-        lost = np.bincount(column[~known], minlength=X.shape[1])
-        return total / np.maximum(X.shape[0] - lost, 1)
+        heavy = weight[X.indices]
+        total = np.bincount(column[known], (heavy * X.data)[known], X.shape[1])
+        lost = np.bincount(column[~known], heavy[~known], X.shape[1])
+        carried = weight.sum() - lost
+        return np.divide(total, carried, out=np.zeros_like(total), where=carried > 0)
     try:
         X = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
         return np.zeros(X.shape[1])  # the fuser will refuse these columns by itself
     known = ~np.isnan(X)
-    return np.where(known, X, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    total, carried = weight @ np.where(known, X, 0.0), weight @ known
+    return np.divide(total, carried, out=np.zeros_like(total), where=carried > 0)
 
 
 def _concatenated(blocks):

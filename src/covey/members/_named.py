@@ -2,12 +2,13 @@
 
 import warnings
 from abc import abstractmethod
+from numbers import Integral
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -123,7 +124,7 @@ class NamedMembers:
 
     def _folds(self, X, y, groups):
         """The folds of ``cv`` that hold a row out."""
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        splitter = self._splitter(y, groups)
         try:
             folds = list(splitter.split(X, y, groups))
         except ValueError as error:
@@ -136,6 +137,15 @@ class NamedMembers:
                 "holds rows out."
             )
         return folds
+
+    def _splitter(self, y, groups):
+        """What ``cv`` stands for; a number of folds keeps groups whole, where there are any."""
+        classifier = is_classifier(self)
+        if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
+            # scikit-learn's own default is 5 folds.
+            by_group = StratifiedGroupKFold if classifier else GroupKFold
+            return by_group(5 if self.cv is None else self.cv)
+        return check_cv(self.cv, y, classifier=classifier)
 
     def _fit_folds(self, pairs, folds, X, y, weight):
         """The members of each fold, fitted without the rows that it holds out."""

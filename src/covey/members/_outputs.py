@@ -15,15 +15,21 @@ _METHODS = {
 
 def common_kind(members, names, fuser):
     """The first kind that the fuser takes and all members can give."""
-    for kind in fuser.kinds:
+    kinds = [kind for kind in fuser.kinds if kind in _METHODS]
+    if not kinds:
+        raise ValueError(
+            f"{type(fuser).__name__} fuses the numbers of regressors; use another rule for "
+            "classifiers."
+        )
+    for kind in kinds:
         mute = [
             name
             for name, member in zip(names, members, strict=True)
-            if not any(hasattr(member, method) for method in _METHODS.get(kind, ()))
+            if not any(hasattr(member, method) for method in _METHODS[kind])
         ]
         if not mute:
             return kind
-    needed = " or ".join(fuser.kinds)
+    needed = " or ".join(kinds)
     raise ValueError(
         f"{type(fuser).__name__} fuses predictions of kind {needed}, but the member "
         f"{mute[0]!r} has no {_METHODS[kind][-1]}; calibrate it, or use a rule for votes or ranks "

@@ -107,7 +107,7 @@ class SampledClassifier(ClassifierMixin, _OnColumns):
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey.members._sampled import SampledClassifier
+    >>> from covey.members._sampled_member import SampledClassifier
     >>> stump = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     >>> SampledClassifier(stump, [2], 3, classes=["no", "yes"]).predict([[5.0, 5.0, 0.9]])
     array(['yes'], dtype='<U3')
@@ -159,7 +159,7 @@ class SampledRegressor(RegressorMixin, _OnColumns):
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from covey.members._sampled import SampledRegressor
+    >>> from covey.members._sampled_member import SampledRegressor
     >>> stump = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 3.0])
     >>> SampledRegressor(stump, [2], 3).predict([[5.0, 5.0, 0.9]])
     array([3.])

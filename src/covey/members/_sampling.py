@@ -23,6 +23,7 @@ from covey._core.out_of_bag import (
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number, check_sample_weight
 from covey.members._fitting import as_table
+from covey.members._fused_regression import check_numbers
 from covey.members._outputs import gather, member_output
 
 BAGGING = (BaggingClassifier, BaggingRegressor)
@@ -42,16 +43,28 @@ class HoldingOut:
         self.fraction, self.random_state = fraction, random_state
         self.seed = int(check_random_state(random_state).randint(2**31 - 1))
 
-    def split(self, y, weight):
-        """Positions of the rows to grow on, and of those held out."""
-        codes = np.unique(y, return_inverse=True)[1]
-        draws = UniformRows(self.seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, len(y))[:, 0]
-        weight = np.ones(len(y)) if weight is None else weight
+    def split(self, labels, weight, n_rows):
+        """Positions of the rows to grow on, and of those held out.
+
+        Parameters
+        ----------
+        labels : array of shape (n_rows,), or None
+            Some rows of each class are held out; None: some of all.
+        weight : array of shape (n_rows,), or None
+        n_rows : int
+        """
+        codes = np.zeros(n_rows, dtype=np.intp)
+        if labels is not None:
+            codes = np.unique(labels, return_inverse=True)[1]
+        draws = UniformRows(self.seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, n_rows)[:, 0]
+        weight = np.ones(n_rows) if weight is None else weight
         held_out = held_out_rows(codes, weight, draws, self.fraction)
         if not held_out.any():
+            few = "No class has two rows"
+            if labels is None:
+                few = f"Of n_samples={n_rows} fewer than two count"
             raise ValueError(
-                "No class has two rows, so none can be held out for the fuser to learn from; use "
-                "a fixed rule."
+                f"{few}, so none can be held out for the fuser to learn from; use a fixed rule."
             )
         return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
@@ -74,6 +87,8 @@ def checked_rows(X, y, sample_weight, classifies):
                 f"Classifiers need samples of at least 2 classes in y, got {len(classes)} class: "
                 f"{classes.tolist()}."
             )
+    else:
+        y = check_numbers(y)
     return X, y, weight
 
 

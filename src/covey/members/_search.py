@@ -121,6 +121,8 @@ class FlockSearch:
     ascent : Ascent
     flip_probability : float
     seed : int
+    journal : Journal, optional
+        Where steps are kept, to go on from after an interruption.
     """
 
     def __init__(
@@ -140,7 +142,9 @@ class FlockSearch:
         ascent,
         flip_probability,
         seed,
+        journal=None,
     ):
+        self._journal = journal
         self._order = np.argsort(codes, kind="stable")
         self._sparse = hasattr(X, "tocsr")
         self._X = X[self._order]
@@ -196,7 +200,11 @@ class FlockSearch:
         usable[paired] &= self._usable[basis.partner[paired]]
         finite = np.isfinite(mean) & np.isfinite(deviation) & (deviation < _LARGEST)
         usable &= finite
-        usable[basis.n_features :] &= deviation[basis.n_features :] > 1.0 / _LARGEST
+        # A ramp or product that stays where it is, but for rounding, would have a coefficient
+        # beyond all sense, and so would be what is said of a new row where it moves.
+        size = np.abs(expanded[:, self._weight > 0]).max(axis=1)
+        moves = deviation > np.maximum(1.0 / _LARGEST, 1e-6 * size)
+        usable[basis.n_features :] &= moves[basis.n_features :]
         mean = np.where(finite & self._centred, mean, 0.0)
         deviation = np.where(finite, deviation, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0) if self._scaled else np.ones(len(mean))
@@ -225,6 +233,7 @@ class FlockSearch:
             flip_probability=np.full(len(weight), self._flip_probability),
             unit_of_feature=np.where(usable, self._units(basis), -1),
             usable=usable,
+            journal=self._journal,
         )
 
     def _blocks(self):
@@ -259,6 +268,7 @@ class FlockSearch:
             trainer=self._trainer,
             max_iter=_MAX_ITER,
             fit_intercept=fit_intercept,
+            journal=self._journal,
         )
         candidates, said = [], []
         for family in families:

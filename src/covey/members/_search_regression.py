@@ -17,7 +17,7 @@ _GATED = (1e-2, 3e-2, 1e-1, 3e-1)
 _FEW_ROWS = 500
 
 
-def value_families(effort, n_members, alpha, bases, n_rows):
+def value_families(effort, n_members, alpha, bases, n_rows, share_left):
     """The candidates of an effort, as far as the data allows them.
 
     Parameters
@@ -29,8 +29,10 @@ def value_families(effort, n_members, alpha, bases, n_rows):
         The only penalty; None: several.
     bases : collection of str
         What members can see.
-    n_rows : float
-        How many rows there are, or their weights' sum.
+    n_rows : int
+        How many rows have a weight. (Not its sum: weights may have any unit.)
+    share_left : callable
+        Gives the share of a constant's loss that a linear model leaves.
     """
     richest = "ramps" if "ramps" in bases else "features"
     if alpha is None:
@@ -44,6 +46,9 @@ def value_families(effort, n_members, alpha, bases, n_rows):
         return Family(basis, times * n_members, tuple(dict.fromkeys(alphas)), "log", gate)
 
     if effort == "fast":
+        # No folds say how much noise there is, which the best penalty is proportional to.
+        if alpha is None:
+            high *= share_left()
         return [gated("features", "features", high)]
     wanted = [Family(basis, 1, alone, "log") for basis in ("features", "ramps", "products")]
     if n_members > 1:
@@ -113,11 +118,14 @@ class ValueFlockSearch(FlockSearch):
 
     def _selected(self, library, rows):
         weight, target = self._weight[rows], self._target[rows]
+        # Less the loss of a constant, lest one outlier swamp what candidates differ by.
+        constant = self._loss.value(target)
 
-        def row_loss(said):
-            return self._loss.value(target - said)
+        def row_gain(said):
+            return self._loss.value(target - said) - constant
 
-        return greedy_mean(library, row_loss, weight), row_loss(library) @ weight / weight.sum()
+        losses = (row_gain(library) @ weight + constant @ weight) / weight.sum()
+        return greedy_mean(library, row_gain, weight), losses
 
     def _fuser(self, *args):
         return GatedMeans(*args)

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -30,6 +31,17 @@ from covey.members._fitting import as_table, fit_member, in_blocks, regresses
 from covey.members._fused_regression import said
 from covey.members._outputs import member_output
 from covey.stacking._layers import Layered
+
+
+def _final_has(*methods):
+    """Whether the model on top, fitted or to be, has one of some methods."""
+
+    def check(self):
+        final = self.final_estimator_ if hasattr(self, "fuser_") else self.final_estimator
+        final = self._default_final() if final is None else final
+        return any(hasattr(final, method) for method in methods)
+
+    return check
 
 
 class GeneralStackingClassifier(Layered, FusionClassifier):
@@ -67,7 +79,8 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
     estimators : list of (str, estimator) tuples, of estimators, or of lists of those
         The members, or layers of members, the first one on X. Names differ across layers.
     final_estimator : classifier, optional
-        A; by default a `LogisticRegression`.
+        A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
+        are probabilities.
     outputs : str, list of str or dict from members' names, default="probabilities"
         How each member's output is written down: "probabilities", "one_hot" (asks for
         ``predict`` only), "logits" or "ranks" (average ranks of the classes; asks for
@@ -173,7 +186,7 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the final model.
         groups : array-like of shape (n_samples,), optional
-            Passed to the splitter.
+            Passed to the splitter. With a number of folds, none divides a group.
 
         Returns
         -------
@@ -204,7 +217,6 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
             self.outputs_[-1],
             passthrough=beside is not None,
             clip=self.clip,
-            keep_certainty=False,
         )
         P = Predictions(said, self.classes_, self._names(), "probability")
         self.fuser_ = fuser.fit(P, y[rows], beside, None if weight is None else weight[rows])
@@ -250,6 +262,61 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
 
     def _importance(self, X):
         return self.fuser_.importance(*self._heard(X))
+
+    @available_if(_final_has("predict_proba"))
+    def predict_log_proba(self, X):
+        """Logarithms of the probabilities of the model on top.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return super().predict_log_proba(X)
+
+    @available_if(_final_has("predict_proba"))
+    def predict_proba(self, X):
+        """Probabilities of the classes, by the model on top.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return super().predict_proba(X)
+
+    @available_if(_final_has("predict_proba", "decision_function"))
+    def decision_function(self, X):
+        """Log-odds or logarithms of probabilities, or the scores of a model without these.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        if hasattr(self, "predict_proba"):
+            return super().decision_function(X)
+        return self._by_blocks(self._scores, self._check_rows(X))
+
+    def _scores(self, X):
+        Z = self.fuser_._written_down(*self._heard(X))
+        scores, _ = member_output(
+            self.final_estimator_, Z, self.classes_, "score", "final_estimator"
+        )
+        if len(self.classes_) == 2:
+            return (scores[:, 1] - scores[:, 0]) / 2
+        # A class that the model on top never saw comes last.
+        return np.maximum(scores, np.finfo(np.float64).min)
 
 
 _ASKED = {
@@ -386,7 +453,7 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every member and to the final model.
         groups : array-like of shape (n_samples,), optional
-            Passed to the splitter.
+            Passed to the splitter. With a number of folds, none divides a group.
 
         Returns
         -------

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from covey.fusers._model_stacking import join_columns, outputs_by_member
-from covey.members._columns import column_positions
+from covey.members._columns import column_positions, positions_of_slice
 from covey.members._fitting import fit_member, take_rows
 from covey.members._named import NamedMembers
 
@@ -106,23 +106,24 @@ class Layered(NamedMembers):
         """Positions of the columns that are passed through, or None."""
         wanted = self.passthrough
         n_features = X.shape[1]
+        names = getattr(self, "feature_names_in_", None)
         if wanted is False or wanted is None or n_features == 0:
             return None
         if wanted is True:
-            return np.arange(n_features)
+            wanted = slice(None)
         if callable(wanted):
             wanted = wanted(X)
         if isinstance(wanted, slice):
-            return np.arange(n_features)[wanted]
+            wanted = positions_of_slice(wanted, "passthrough", n_features, names)
         if not isinstance(wanted, str) and np.asarray(wanted).dtype == bool:
             if np.shape(wanted) != (n_features,):
                 raise ValueError(
                     f"passthrough is a mask of shape {np.shape(wanted)}, but X has {n_features} "
                     "columns; give one bool a column."
                 )
-            return np.flatnonzero(wanted)
-        names = getattr(self, "feature_names_in_", None)
-        return np.array(column_positions(wanted, "passthrough", n_features, names), dtype=int)
+            wanted = np.flatnonzero(wanted)
+        positions = column_positions(wanted, "passthrough", n_features, names)
+        return np.array(positions) if positions else None
 
     def _passed_through(self, X):
         if self._columns is None:
