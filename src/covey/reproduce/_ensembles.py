@@ -1,0 +1,225 @@
+"""The paper's two ensembles and its baseline, for many training sets as one stack of runs.
+
+Each training set is two runs of a stack: one with p_lambda = 0, the paper's {Theta}, and one
+with 0.01, its {Theta, Lambda}. Both start from the same draws, so that they differ by what is
+compared and by nothing else. The first member of {Theta} is the baseline: one classifier on all
+features.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey._core.ascent import Ascent
+from covey._core.design import Design, dense_moments
+from covey._core.softmax_linear import class_blocks, linear_logits
+from covey._core.trainer import StackTrainer
+
+N_MEMBERS = 20
+FLIP_PROBABILITIES = (0.0, 0.01)
+KINDS = ("theta", "both")
+FUSIONS = ("oracle", "equal")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants that the paper calls "empirically set"; by default those of ``paper()``.
+
+    Attributes
+    ----------
+    thr : float
+        The gain in weighted accuracy below which a member ends.
+    eta : float
+        The step, in units of C / lambda_max(Z'Z).
+    """
+
+    thr: float = -0.002
+    eta: float = 1.5
+
+    @property
+    def text(self):
+        return f"thr={self.thr:g} eta={self.eta:g}"
+
+    def ascent(self):
+        return Ascent(
+            learning_rate="constant" if self.eta == 1.5 else 1.0,
+            tol=self.thr,
+            patience=None,
+            max_iter=200,
+            init_scale=0.5,
+            acceptance="greedy",
+            temperature=0.01,
+            fit_intercept=True,
+        )
+
+
+@dataclass
+class Grown:
+    """Members of one ensemble, in the units of X.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (K, C, D)
+    intercept : ndarray of shape (K, C)
+    support : ndarray of shape (K, D), bool
+    n_iter : ndarray of shape (K,)
+    """
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    support: np.ndarray
+    n_iter: np.ndarray
+
+
+def grow(X, codes, n_classes, training, constants, *, seed, runs, n_members=N_MEMBERS):
+    """Grow both ensembles on each of several training sets.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, D)
+    codes : ndarray of int, shape (n,)
+    n_classes : int
+    training : list of ndarrays of int
+        The rows of each training set.
+    constants : Constants
+    seed : int
+    runs : list of int
+        The numbers of the training sets: what draws are a function of.
+    n_members : int
+
+    Returns
+    -------
+    ensembles : list of dict
+        For each training set a `Grown` by kind, "theta" and "both".
+    """
+    used = np.unique(np.concatenate(training))
+    order = used[np.argsort(codes[used], kind="stable")]
+    place = np.full(len(X), -1)
+    place[order] = np.arange(len(order))
+    columns = np.ascontiguousarray(X[order].T)
+    blocks = class_blocks(np.bincount(codes[order], minlength=n_classes))
+    weight = np.zeros((len(training), len(order)))
+    mean, scale = np.empty((2, len(training), len(columns)))
+    for number, rows in enumerate(training):
+        weight[number, place[rows]] = 1.0
+        mean[number], scale[number] = dense_moments(columns, weight[number])
+        if constants.eta != 1.5:
+            # A row's weight multiplies its gradient: this is eta, one for each training set.
+            weight[number] *= constants.eta * n_classes / _curvature(X[rows])
+    # What is constant in a training set says nothing in it: divided by infinity it is gone.
+    scale[scale == 0] = np.inf
+    usable = np.isfinite(scale).any(axis=0)
+    units = np.where(usable, np.cumsum(usable) - 1, -1)
+    twice = np.repeat(np.arange(len(training)), 2)
+    trainer = StackTrainer(
+        Design(columns, mean[twice], scale[twice]),
+        blocks,
+        weight[twice],
+        constants.ascent(),
+        seed=seed,
+        runs=[runs[number] for number in twice],
+        flip_probability=np.tile(FLIP_PROBABILITIES, len(training)),
+        unit_of_feature=units,
+        usable=usable,
+    )
+    members = [trainer.grow() for _ in range(n_members)]
+    ensembles = []
+    for number in range(len(training)):
+        kinds = {}
+        for offset, kind in enumerate(KINDS):
+            run = 2 * number + offset
+            coef = np.stack([member.theta[:, run] for member in members]) / scale[number]
+            intercept = np.stack([member.intercept[:, run] for member in members])
+            kinds[kind] = Grown(
+                coef,
+                intercept - coef @ mean[number],
+                np.stack([member.support[run] for member in members]) & np.isfinite(scale[number]),
+                np.array([member.n_iter[run] for member in members]),
+            )
+        ensembles.append(kinds)
+    return ensembles
+
+
+def _curvature(rows):
+    """lambda_max(Z'Z) of standardised rows with a column of ones beside them."""
+    deviation = rows.std(axis=0)
+    varies = deviation > 0
+    Z = (rows[:, varies] - rows[:, varies].mean(axis=0)) / deviation[varies]
+    # Centred columns are at right angles to the ones, whose share is the number of rows.
+    return max(float(np.linalg.eigvalsh(Z.T @ Z)[-1]), float(len(rows)))
+
+
+@dataclass
+class Right:
+    """What an ensemble gets right as it grows, as shares of rows.
+
+    Attributes
+    ----------
+    member : ndarray of shape (K,)
+        Each member alone.
+    oracle, equal : ndarrays of shape (K,)
+        The first k members under g_orc and under g_EW.
+    """
+
+    member: np.ndarray
+    oracle: np.ndarray
+    equal: np.ndarray
+
+
+def stages(grown, X, codes):
+    """Accuracies of the first 1, ..., K members (eqs. 4 and 10)."""
+    logits = linear_logits(X, grown.coef, grown.intercept)  # (K, C, n)
+    right = logits.argmax(axis=1) == codes
+    # The product of softmaxes has the mean of the logits: their sum decides.
+    fused = np.cumsum(logits, axis=0).argmax(axis=1) == codes
+    return Right(
+        right.mean(axis=1),
+        np.logical_or.accumulate(right, axis=0).mean(axis=1),
+        fused.mean(axis=1),
+    )
+
+
+def tuned_sizes(accuracies):
+    """K: the fewest and the most members of the highest accuracy where K is tuned.
+
+    Examples
+    --------
+    >>> tuned_sizes(np.array([0.5, 0.7, 0.6, 0.7]))
+    (2, 4)
+    """
+    best = np.flatnonzero(accuracies > accuracies.max() - 1e-12)
+    return int(best[0]) + 1, int(best[-1]) + 1
+
+
+def scores(ensembles, tuning, test, ties=False):
+    """What one training set contributes to a figure or a table.
+
+    Parameters
+    ----------
+    ensembles : dict of Grown
+        By kind.
+    tuning, test : pairs (X, codes)
+    ties : bool
+        Whether to add what the most members give, where several K are equally good.
+
+    Returns
+    -------
+    values : dict of float
+        ``baseline``; for each fusion and kind the accuracy (``equal_both``) and the size that
+        was tuned (``k_equal_both``); for each kind the accuracy of the best member of those that
+        the oracle has (``best_both``). With ``ties`` also ``equal_both_most`` and the like.
+    """
+    values = {}
+    for kind, grown in ensembles.items():
+        tuned, tested = stages(grown, *tuning), stages(grown, *test)
+        if kind == "theta":
+            values["baseline"] = float(tested.member[0])
+        for fusion in FUSIONS:
+            size, most = tuned_sizes(getattr(tuned, fusion))
+            values[f"{fusion}_{kind}"] = float(getattr(tested, fusion)[size - 1])
+            values[f"k_{fusion}_{kind}"] = size
+            if ties:
+                values[f"{fusion}_{kind}_most"] = float(getattr(tested, fusion)[most - 1])
+            if fusion == "oracle":
+                values[f"best_{kind}"] = float(tested.member[:size].max())
+    return values

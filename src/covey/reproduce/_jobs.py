@@ -1,0 +1,162 @@
+"""Parts of the work: keyed by what they depend on, kept as files, shared among processes.
+
+A part is a fixed set of runs, whatever the number of processes, so that results do not depend
+on it. Its file is written whole or not at all, and a later call finds it there.
+"""
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+
+import covey
+
+# The code that the numbers of every part depend on, beside the module that makes them.
+_SOURCES = (
+    *("_core/trainer.py", "_core/ascent.py", "_core/design.py", "_core/losses.py"),
+    *("_core/random.py", "_core/reweighting.py", "_core/softmax_linear.py", "_core/subsets.py"),
+    *("datasets/_synthetic.py", "reproduce/_ensembles.py", "reproduce/_splits.py"),
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One part.
+
+    Attributes
+    ----------
+    experiment, dataset, condition : str
+        What its results are filed under.
+    function : str
+        Who makes them, as "module:name" inside `covey.reproduce`; called with ``arguments``, it
+        returns tuples (run, quantity, value).
+    arguments : dict
+        Numbers, texts and lists.
+    cost : float
+        About how many seconds it takes: for the time left only.
+    data : str
+        A fingerprint of the table that it reads.
+    searches : bool
+        Whether it fits covey's default, so that all code of ensembles counts.
+    """
+
+    experiment: str
+    dataset: str
+    condition: str
+    function: str
+    arguments: dict = field(hash=False)
+    cost: float = 1.0
+    data: str = ""
+    searches: bool = False
+
+    @property
+    def key(self):
+        # A table is known by its content, wherever it lies.
+        arguments = {name: value for name, value in self.arguments.items() if name != "source"}
+        parts = [
+            self.experiment,
+            self.dataset,
+            self.condition,
+            self.function,
+            arguments,
+            self.data,
+            sources_digest(self.function.partition(":")[0], self.searches),
+        ]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
+
+    def path(self, folder):
+        return Path(folder) / f"{self.experiment}-{self.key}.json"
+
+
+@lru_cache
+def sources_digest(module, searches=False):
+    """A fingerprint of the code that makes the numbers, and of covey's version."""
+    home = Path(covey.__file__).parent
+    paths = [home / name for name in (*_SOURCES, f"reproduce/{module}.py")]
+    if searches:
+        paths += sorted(
+            path
+            for folder in ("_core", "fusers", "members")
+            for path in home.glob(f"{folder}/*.py")
+        )
+    text = b"".join(path.read_bytes() for path in paths)
+    return sha256(covey.__version__.encode() + text).hexdigest()[:16]
+
+
+def write_whole(path, content):
+    """Write a file so that it is there whole or not at all."""
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(content if isinstance(content, bytes) else content.encode())
+    os.replace(beside, path)
+
+
+def work(task, path):
+    """Make one part and keep it; called in a process of its own."""
+    from threadpoolctl import threadpool_limits
+
+    module, _, name = task.function.partition(":")
+    function = getattr(import_module(f"covey.reproduce.{module}"), name)
+    started, worked = time.perf_counter(), time.process_time()
+    with threadpool_limits(1):
+        rows = [
+            (int(run), str(what), float(value)) for run, what, value in function(**task.arguments)
+        ]
+    part = {
+        "experiment": task.experiment,
+        "dataset": task.dataset,
+        "condition": task.condition,
+        "seconds": time.perf_counter() - started,
+        "cpu_seconds": time.process_time() - worked,
+        "rows": rows,
+    }
+    write_whole(path, json.dumps(part))
+
+
+def _read(path):
+    try:
+        part = json.loads(path.read_text())
+        return part if isinstance(part["rows"], list) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not there, or not ours: made again
+
+
+def finish(tasks, folder, n_jobs, progress):
+    """Make the parts that are not there yet, and read them all.
+
+    Parameters
+    ----------
+    tasks : list of Task
+    folder : Path
+        Where the parts are kept.
+    n_jobs : int
+        How many processes; it never changes a result.
+    progress : Progress
+
+    Returns
+    -------
+    parts : list of dict
+        In the order of the tasks.
+    """
+    from joblib import Parallel, delayed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    left = [task for task in tasks if _read(task.path(folder)) is None]
+    # The longest first, so that no process is left alone with one at the end.
+    left.sort(key=lambda task: -task.cost)
+    progress.expect(tasks, left)
+    if n_jobs == 1:
+        for task in left:
+            work(task, task.path(folder))
+            progress.done(task)
+    elif left:
+        finished = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(
+            delayed(work)(task, task.path(folder)) for task in left
+        )
+        for task, _ in zip(left, finished, strict=True):
+            progress.done(task)
+    return [_read(task.path(folder)) for task in tasks]

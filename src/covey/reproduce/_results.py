@@ -1,0 +1,135 @@
+"""What all parts found, by experiment, data set and condition; and the statistics of runs."""
+
+import csv
+import io
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+_MINUS = "\N{MINUS SIGN}"
+FIELDS = ("experiment", "dataset", "condition", "run", "quantity", "value")
+
+
+class Results:
+    """Values of quantities over runs.
+
+    Parameters
+    ----------
+    rows : list of tuples
+        In the order of `FIELDS`.
+    """
+
+    def __init__(self, rows):
+        self.rows = rows
+        self._cases = {}
+        for experiment, dataset, condition, run, quantity, value in rows:
+            case = self._cases.setdefault((experiment, dataset, condition), {})
+            case.setdefault(quantity, {})[run] = value
+
+    @classmethod
+    def of_parts(cls, parts):
+        return cls(
+            [
+                (part["experiment"], part["dataset"], part["condition"], run, quantity, value)
+                for part in parts
+                for run, quantity, value in part["rows"]
+            ]
+        )
+
+    def has(self, experiment, dataset=None, condition=None):
+        return any(
+            key[0] == experiment and dataset in (None, key[1]) and condition in (None, key[2])
+            for key in self._cases
+        )
+
+    def cases(self):
+        """Triples of experiment, data set and condition."""
+        return list(self._cases)
+
+    def datasets(self, experiment):
+        return list(dict.fromkeys(key[1] for key in self._cases if key[0] == experiment))
+
+    def conditions(self, experiment, dataset):
+        return [key[2] for key in self._cases if key[:2] == (experiment, dataset)]
+
+    def get(self, experiment, dataset, condition, quantity, runs=None):
+        """The values over runs, in their order; only of some runs where they are given."""
+        by_run = self._cases[experiment, dataset, condition].get(quantity, {})
+        return np.array([by_run[run] for run in sorted(by_run) if runs is None or run in runs])
+
+    def runs(self, experiment, dataset, condition, quantity):
+        return sorted(self._cases[experiment, dataset, condition].get(quantity, {}))
+
+    def gain(self, experiment, dataset, condition, quantity, over="baseline", runs=None):
+        """Relative improvements over another quantity, in per cent, run by run."""
+        case = experiment, dataset, condition
+        reached, base = self.get(*case, quantity, runs), self.get(*case, over, runs)
+        return 100 * (reached / base - 1)
+
+    def text(self):
+        """The table, as CSV."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(FIELDS)
+        writer.writerows([*row[:5], f"{row[5]:.10g}"] for row in self.rows)
+        return out.getvalue()
+
+
+class Interval(NamedTuple):
+    """A mean over runs and half the width of its 95 % interval (Student's t)."""
+
+    mean: float
+    half: float
+
+    @property
+    def low(self):
+        return self.mean - self.half
+
+    @property
+    def high(self):
+        return self.mean + self.half
+
+    @property
+    def sign(self):
+        """1 or -1 where the interval excludes zero, else 0."""
+        return int(self.low > 0) - int(self.high < 0)
+
+    def text(self, digits=1, signed=False):
+        plus = "+" if signed else ""
+        mean = 0.0 if abs(self.mean) < 0.5 * 10**-digits else self.mean
+        half = "" if np.isnan(self.half) else f" ± {self.half:.{digits}f}"
+        return f"{mean:{plus}.{digits}f}{half}".replace("-", _MINUS)
+
+
+def interval(values):
+    """The interval of the mean of ``values``; of one or two it has no width worth telling.
+
+    Examples
+    --------
+    >>> interval([1.0, 2.0, 3.0]).text()
+    '2.0 ± 2.5'
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if len(values) < 3:
+        return Interval(float(values.mean()) if len(values) else np.nan, np.nan)
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return Interval(float(values.mean()), float(half))
+
+
+def wilcoxon(values):
+    """Two-sided p of the signed-rank test that paired differences have no preferred sign.
+
+    Wilcoxon's normal approximation, zeros left out and ties corrected for: differences of
+    accuracies have many of both.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    values = values[values != 0]
+    n = len(values)
+    if not n:
+        return 1.0
+    ranks = stats.rankdata(np.abs(values))
+    _, ties = np.unique(ranks, return_counts=True)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48
+    apart = abs(ranks[values > 0].sum() - n * (n + 1) / 4)
+    return float(2 * stats.norm.sf(apart / np.sqrt(variance)))

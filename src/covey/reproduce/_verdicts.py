@@ -1,0 +1,92 @@
+"""A claim, the cases that it is about, and what becomes of it."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from covey.reproduce._results import Interval, interval, wilcoxon
+
+# One setting in twenty disagrees by chance: fewer than this share of them decide nothing.
+LEAST_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison that a claim is about.
+
+    Attributes
+    ----------
+    label : str
+    difference : Interval
+        What should be positive, in points of relative improvement.
+    p : float
+        Of Wilcoxon's signed-rank test, or of Welch's for runs that are not paired.
+    """
+
+    label: str
+    difference: Interval
+    p: float
+
+    @property
+    def verdict(self):
+        return {1: "holds", 0: "not shown", -1: "does not hold"}[self.difference.sign]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, and what became of it.
+
+    Attributes
+    ----------
+    text, where : str
+    cases : list of Case
+        At the common constants.
+    grid : list of (str, int)
+        For each setting of (thr, eta) that was tried and each data set: its name, and 1 where
+        the claim holds there beyond its interval, -1 where its opposite does, else 0.
+    """
+
+    text: str
+    where: str
+    cases: list
+    grid: list = field(default_factory=list)
+
+    def _elsewhere(self, sign):
+        """The cases that have this sign at no less than a fifth of the settings tried."""
+        labels = {label for label, _ in self.grid}
+        return {
+            label
+            for label in labels
+            if np.mean([found == sign for name, found in self.grid if name == label])
+            >= LEAST_SHARE
+        }
+
+    @property
+    def verdict(self):
+        """Holds, not shown, does not hold, or depends on (thr, eta)."""
+        failing = {case.label for case in self.cases if case.difference.sign <= 0}
+        if failing & self._elsewhere(1) or (not failing and self._elsewhere(-1)):
+            return "depends on (thr, η)"
+        if not failing:
+            return "holds"
+        against = any(case.difference.sign < 0 for case in self.cases)
+        return "does not hold" if against else "not shown"
+
+
+def paired(label, differences):
+    """A case of differences run by run."""
+    return Case(label, interval(differences), wilcoxon(differences))
+
+
+def unpaired(label, more, less):
+    """A case of the difference of two means over different runs, by Welch's test."""
+    more, less = (np.asarray(values, dtype=np.float64) for values in (more, less))
+    apart = float(more.mean() - less.mean())
+    shares = np.array([values.var(ddof=1) / len(values) for values in (more, less)])
+    if not shares.any():  # no run differs from another: nothing is left to chance
+        return Case(label, Interval(apart, 0.0), float(apart == 0))
+    freedom = shares.sum() ** 2 / (shares**2 / [len(more) - 1, len(less) - 1]).sum()
+    error = np.sqrt(shares.sum())
+    half = float(stats.t.ppf(0.975, freedom) * error)
+    return Case(label, Interval(apart, half), float(2 * stats.t.sf(abs(apart) / error, freedom)))

@@ -1,0 +1,225 @@
+"""The pages in a real headless browser that reaches no host."""
+
+import base64
+import re
+
+import pytest
+
+NAMES = ["gated", "product", "fused"]
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory, reports):
+    folder = tmp_path_factory.mktemp("reports")
+    return {
+        name: report.save(folder / f"{name}.html").as_uri() for name, report in reports.items()
+    }
+
+
+@pytest.fixture
+def look(browser, pages):
+    """Open a page as a reader with such a screen and theme would."""
+
+    def open_page(name, width=1280, theme="light"):
+        emulate(browser, width, theme)
+        browser.get_log("browser")
+        browser.get(pages[name])
+        return browser
+
+    return open_page
+
+
+def emulate(browser, width=1280, theme="light", media=""):
+    """Give the reader another screen, theme or medium."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"media": media, "features": [{"name": "prefers-color-scheme", "value": theme}]},
+    )
+
+
+def pixels(browser):
+    """A picture of what is on the screen."""
+    return base64.b64decode(browser.get_screenshot_as_base64())
+
+
+def colours(png):
+    from io import BytesIO
+
+    from PIL import Image
+
+    return Image.open(BytesIO(png)).convert("RGB").getcolors(1 << 24)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_loads_nothing_and_complains_of_nothing(name, look):
+    browser = look(name)
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return document.readyState") == "complete"
+
+
+def test_the_browser_would_notice_what_is_loaded_from_outside(browser, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<img src='https://example.org/x.png'>")
+    browser.get(page.as_uri())
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 1
+    assert any("ERR_NAME_NOT_RESOLVED" in entry["message"] for entry in browser.get_log("browser"))
+
+
+def test_names_of_columns_are_shown_and_never_run(look):
+    browser = look("gated")
+    assert browser.execute_script("return window.broken") is None
+    assert "<script>window.broken" in browser.find_element("css selector", "#health").text
+    assert "</title><script>" in browser.find_element("css selector", "h1").text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_scrolls_sideways(name, look):
+    browser = look(name, 390)
+    for width in (390, 320, 768, 1280):
+        emulate(browser, width)
+        wide, room = browser.execute_script(
+            "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        assert wide <= room == width
+
+
+def test_letters_of_charts_stay_readable_on_a_phone(look):
+    browser = look("gated", 390)
+    smallest = browser.execute_script(
+        """
+        return Math.min(...[...document.querySelectorAll("svg text")].map((text) =>
+          parseFloat(getComputedStyle(text).fontSize)
+          * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b)));
+        """
+    )
+    assert smallest >= 7.5
+
+
+def test_the_theme_of_the_reader_is_followed(look):
+    browser = look("gated")
+
+    def paper():
+        return browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+    light, light_shot = paper(), pixels(browser)
+    assert light == "rgb(255, 255, 255)"
+    emulate(browser, theme="dark")
+    assert paper() != light
+    assert pixels(browser) != light_shot
+    # On paper it is light whatever the theme.
+    emulate(browser, theme="dark", media="print")
+    assert paper() == light
+
+
+def test_pictures_of_its_parts_can_be_taken(look, tmp_path):
+    browser = look("gated")
+    for width, theme in ((1280, "light"), (1280, "dark"), (390, "light")):
+        emulate(browser, width, theme)
+        for key in ("accuracy", "members"):
+            browser.execute_script(f"document.getElementById('{key}').scrollIntoView()")
+            shot = pixels(browser)
+            (tmp_path / f"{key}-{width}-{theme}.png").write_bytes(shot)
+            assert len(colours(shot)) > 50
+
+
+def test_it_prints_on_a_few_pages(look):
+    pdf = look("product").execute_cdp_cmd(
+        "Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69}
+    )
+    data = base64.b64decode(pdf["data"])
+    assert data.startswith(b"%PDF")
+    assert 4 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", data)) <= 20
+
+
+def column(browser, place):
+    return browser.execute_script(
+        f"""
+        return [...document.querySelectorAll("#accuracy tbody tr")].map(
+          (row) => row.cells[{place}].textContent);
+        """
+    )
+
+
+def sort_states(browser):
+    return [
+        head.get_attribute("aria-sort")
+        for head in browser.find_elements("css selector", "#accuracy thead th")
+    ]
+
+
+def test_a_head_that_is_clicked_sorts_numbers_as_numbers(look):
+    browser = look("gated")
+    before = column(browser, 1)
+    head = browser.find_elements("css selector", "#accuracy thead th button")[1]
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", head)
+    assert set(sort_states(browser)) == {"none"}
+    head.click()
+    values = [float(text.split()[0]) for text in column(browser, 1)]
+    assert values == sorted(values, reverse=True)
+    assert sort_states(browser) == ["none", "descending", "none", "none", "none"]
+    head.click()
+    values = [float(text.split()[0]) for text in column(browser, 1)]
+    assert values == sorted(values)
+    assert sort_states(browser)[1] == "ascending"
+    assert sorted(before) == sorted(column(browser, 1))
+
+
+def test_a_table_sorts_by_the_keyboard(look):
+    browser = look("gated")
+    head = browser.find_elements("css selector", "#accuracy thead th button")[0]
+    browser.execute_script("arguments[0].focus()", head)
+    browser.switch_to.active_element.send_keys("\n")
+    names = column(browser, 0)
+    assert names == sorted(names, key=lambda name: name.strip("“").lower())
+    assert sort_states(browser)[0] == "ascending"
+    browser.switch_to.active_element.send_keys(" ")
+    assert column(browser, 0) == names[::-1]
+
+
+def test_pointing_at_a_cell_names_it_at_once(look):
+    from selenium.webdriver import ActionChains
+
+    browser = look("product")
+    cell = browser.find_elements("css selector", "#features svg rect.cell")[1]
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
+    tip = browser.find_element("css selector", "#tip")
+    assert not tip.is_displayed()
+    ActionChains(browser).move_to_element(cell).perform()
+    assert tip.is_displayed()
+    assert "alcohol and malic_acid" in tip.text
+    assert "keep both" in tip.text
+    ActionChains(browser).send_keys("\ue00c").perform()  # Escape
+    assert not tip.is_displayed()
+
+
+def test_charts_keep_their_text_alternative(look):
+    browser = look("product")
+    named = browser.execute_script(
+        """
+        return [...document.querySelectorAll("svg[role=img]")].map(
+          (svg) => [svg.getAttribute("aria-label"),
+                    document.getElementById(svg.getAttribute("aria-describedby")).textContent]);
+        """
+    )
+    assert len(named) > 10
+    assert all(label and description for label, description in named)
+
+
+def test_the_frame_of_a_notebook_works(browser, reports, tmp_path):
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8>{reports['product']._repr_html_()}")
+    browser.get_log("browser")
+    browser.get(page.as_uri())
+    browser.switch_to.frame(0)
+    try:
+        assert browser.find_element("css selector", "h1").is_displayed()
+        # The script has run: it closes the contents where there is little room.
+        assert browser.execute_script("return document.querySelectorAll('svg title').length") == 0
+    finally:
+        browser.switch_to.default_content()
+    assert browser.get_log("browser") == []

