@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture gallery bench-accuracy bench-fusion bench-gap \
+.PHONY: demo test test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
 	bench-multiview bench-regression bench-rivals bench-selection clean
 
 demo: $(VENV)/.demo
@@ -28,6 +28,14 @@ test-oldest: $(OLDEST)/.test
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/inspection.py
+
+# The README's picture of a report; needs Chromium and chromedriver.
+report-picture: $(VENV)/.test
+	$(BIN)/python docs/report.py
+
+# The paper again: all of it in a few minutes, or with RUNS=100 as the paper has it.
+reproduce: $(VENV)/.reproduce
+	$(BIN)/python -m covey.reproduce all $(if $(RUNS),--runs $(RUNS),--quick) --jobs 2 --out reproduction
 
 # The course's questions, answered; each script draws the picture beside it.
 gallery: $(VENV)/.docs
@@ -80,6 +88,10 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.reproduce: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[reproduce]"
+	touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,docs]"

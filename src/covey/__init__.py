@@ -65,6 +65,8 @@ _HOMES = {
     "GeneralStackingRegressor": "covey.stacking",
     "LinearStackingClassifier": "covey.stacking",
     "LinearStackingRegressor": "covey.stacking",
+    "TableClassifier": "covey.tables",
+    "TableRegressor": "covey.tables",
     "Report": "covey.reporting",
     "build_report": "covey.reporting",
     "load": "covey.persistence",
@@ -104,6 +106,7 @@ _SUBPACKAGES = (
     "reproduce",
     "selection",
     "stacking",
+    "tables",
 )
 
 __all__ = ["__version__", *_HOMES]

@@ -1,0 +1,63 @@
+"""``covey demo``."""
+
+from typing import Annotated
+
+import typer
+
+from covey.cli import _options as options
+from covey.cli._console import Console, guarded
+
+_EXAMPLE = options.example(
+    "covey demo --table wine.csv",
+)
+
+
+def add_to(app):
+    """Add the command."""
+    app.command(
+        "demo", short_help="Show what flocks do, or write a table to try.", epilog=_EXAMPLE
+    )(guarded(demo))
+
+
+def demo(
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write a table to try covey on, and do nothing else."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+):
+    """Grow flocks on embedded data and show what they look at; or write a table to play with.
+
+    The table holds wines of three cultivars, with an id, a category and some gaps.
+    """
+    console = Console(quiet, as_json)
+    if table is None:
+        from covey.demo import main
+
+        main()
+        return
+    from covey.cli._tables import TABLE_ENDINGS, check_writable, table_writer
+
+    check_writable(table, TABLE_ENDINGS)
+    frame = _wine()
+    with table_writer(table) as write:
+        write(frame)
+    console.note(f"Wrote {table}: {len(frame)} wines; try --target cultivar.")
+    console.emit(table=table, rows=len(frame), columns=list(frame.columns))
+
+
+def _wine():
+    """Wines of three cultivars, with the columns a real table has: an id, a gap, a category."""
+    import numpy as np
+    from sklearn.datasets import load_wine
+
+    data = load_wine(as_frame=True)
+    frame = data.frame.drop(columns="target")
+    frame = frame.rename(columns={"od280/od315_of_diluted_wines": "dilution"}).round(3)
+    frame.insert(0, "bottle", [f"B{number:03d}" for number in range(len(frame))])
+    shade = np.digitize(frame["hue"], [0.8, 1.0])
+    frame["shade"] = np.array(["brown", "red", "purple"])[shade]
+    frame.loc[frame.index % 17 == 5, "magnesium"] = np.nan
+    frame["cultivar"] = np.array(["Barolo", "Grignolino", "Barbera"])[data.target]
+    return frame

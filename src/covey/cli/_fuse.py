@@ -1,0 +1,293 @@
+"""``covey fuse``."""
+
+from typing import Annotated
+
+import typer
+
+from covey.cli import _options as options
+from covey.cli._console import CommandError, Console, guarded
+
+_LABEL_COLUMNS = ("prediction", "label", "class", "predicted")
+_PROBABILITY = "probability_"
+
+_EXAMPLE = options.example(
+    "covey demo --table wine.csv",
+    "covey fit wine.csv --target cultivar --effort fast",
+    "covey predict flock.covey wine.csv --proba --out one.csv",
+    "covey predict flock.covey wine.csv --out two.csv",
+    "covey fuse one.csv two.csv --truth wine.csv --target cultivar --out fused.csv",
+)
+
+
+def add_to(app):
+    """Add the command."""
+    app.command("fuse", short_help="Fuse predictions that were saved in files.", epilog=_EXAMPLE)(
+        guarded(fuse)
+    )
+
+
+def fuse(
+    predictions: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE FILE ...",
+            help="Predictions: one column a class, or a column 'prediction' of labels.",
+        ),
+    ],
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
+            "also linear_stacking, greedy_selection and single_best, which learn."
+        ),
+    ] = "mean",
+    identifier: Annotated[
+        str | None,
+        typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by place."),
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A table with the true answers.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of the true answers.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+):
+    """Fuse predictions that were saved in files into one decision a row.
+
+    What `covey predict --proba` writes is understood; so is a file with one column a class, and
+    one with a column of labels.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from covey.cli._tables import TABLE_ENDINGS, check_writable, table_writer
+
+    console = Console(quiet, as_json)
+    check_writable(out, TABLE_ENDINGS)
+    if len(predictions) < 2:
+        raise CommandError("give two files of predictions at least.")
+    if (truth is None) != (target is None):
+        raise CommandError(
+            "give --truth and --target together: a file, and its column of answers."
+        )
+    frames, ids = _aligned(predictions, identifier)
+    answers = None if truth is None else _truth(truth, target, identifier, ids, len(frames[0]))
+    saved, classes = _as_probabilities(frames, predictions, identifier, answers)
+    fused, scores, learnt = _fused(saved, classes, rule, answers)
+    made = {} if ids is None else {identifier: ids}
+    made["prediction"] = np.array(classes)[fused.argmax(axis=1)]
+    for place, label in enumerate(classes):
+        made[f"{_PROBABILITY}{label}"] = fused[:, place]
+    frame = pd.DataFrame(made)
+    if out or not as_json:
+        with table_writer(out) as write:
+            write(frame)
+    if scores is not None:
+        for name, right in zip([*predictions, f"fused ({rule}{learnt})"], scores, strict=True):
+            console.note(f"{name}: {_percent(right)}")
+    if out:
+        console.note(f"Wrote {len(frame):,} rows to {out}.")
+    result = {"rows": len(frame), "rule": rule, "out": out}
+    if scores is not None:
+        result["accuracy"] = [float(right.mean()) for right in scores[:-1]]
+        result["fused_accuracy"] = float(scores[-1].mean())
+    if not out:
+        result["predictions"] = frame.to_dict("records")
+    console.emit(**result)
+
+
+def _percent(right):
+    from covey.cli._evaluate import accuracy_interval, percent
+
+    return percent(*accuracy_interval(right.astype(float)))
+
+
+def _aligned(paths, identifier):
+    """The files as frames of the same rows in the same order, and their ids."""
+    from covey.cli._pipeline import check_column
+    from covey.cli._tables import read_table
+
+    frames = [read_table(path) for path in paths]
+    if identifier is None:
+        for path, frame in zip(paths, frames, strict=True):
+            if len(frame) != len(frames[0]):
+                raise CommandError(
+                    f"{path} has {len(frame)} rows and {paths[0]} has {len(frames[0])}; align "
+                    "them by a column with --id."
+                )
+        return frames, None
+    for path, frame in zip(paths, frames, strict=True):
+        check_column(frame, identifier, f"--id, {path}")
+        if frame[identifier].duplicated().any():
+            twice = _whole(frame[identifier][frame[identifier].duplicated()])[0]
+            raise CommandError(
+                f"{path}: {identifier!r} holds {twice!s} twice; rows must have ids of "
+                "their own to be aligned."
+            )
+    ids = frames[0][identifier]
+    aligned = []
+    for path, frame in zip(paths, frames, strict=True):
+        frame = frame.set_index(identifier)
+        absent = ids[~ids.isin(frame.index)]
+        if len(absent):
+            raise CommandError(
+                f"{path} has no row with {identifier} {_whole(absent)[0]!s}, which {paths[0]} has "
+                f"({len(absent)} such rows)."
+            )
+        aligned.append(frame.loc[ids].reset_index(drop=True))
+    return aligned, _whole(ids)
+
+
+def _whole(values):
+    """Numbers without a fraction as whole numbers, so that 7.0 is written 7."""
+    import numpy as np
+    from pandas.api import types
+
+    if types.is_float_dtype(values.dtype) and bool((values == np.floor(values)).all()):
+        return values.astype("int64").to_numpy()
+    return values.to_numpy()
+
+
+def _truth(path, target, identifier, ids, n_rows):
+    from covey.cli._pipeline import check_column
+    from covey.cli._tables import read_table
+
+    frame = read_table(path)
+    check_column(frame, target, "--target")
+    if identifier is not None:
+        check_column(frame, identifier, f"--id, {path}")
+        frame = frame.set_index(identifier)
+        if not set(ids) <= set(frame.index) or frame.index.duplicated().any():
+            raise CommandError(f"{path} does not have every {identifier} of the predictions once.")
+        frame = frame.loc[ids]
+    if len(frame) != n_rows:
+        raise CommandError(
+            f"{path} has {len(frame)} rows and the predictions {n_rows}; align them with --id."
+        )
+    values = frame[target]
+    if values.isna().any():
+        raise CommandError(f"{path}: {target!r} has gaps; every row needs its true answer.")
+    return _labels(values)
+
+
+def _labels(values):
+    """Labels as text, whole numbers without a point."""
+    from pandas.api import types
+
+    if types.is_numeric_dtype(values.dtype):
+        return [f"{value:.15g}" for value in values]
+    return [str(value) for value in values]
+
+
+def _as_probabilities(frames, paths, identifier, answers):
+    """An array (n_rows, n_classes) a file, over the classes of all of them."""
+    import numpy as np
+
+    found = []
+    for frame, path in zip(frames, paths, strict=True):
+        frame = frame.drop(columns=[identifier], errors="ignore") if identifier else frame
+        made = [name for name in frame.columns if name.startswith(_PROBABILITY)]
+        labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
+        numeric = [name for name in frame.columns if frame[name].dtype.kind in "fi"]
+        if made:
+            columns = {name.removeprefix(_PROBABILITY): frame[name] for name in made}
+        elif labels:
+            columns = frame[labels[0]]
+        elif len(numeric) == frame.shape[1] and len(numeric) > 1:
+            columns = {str(name): frame[name] for name in numeric}
+        elif frame.shape[1] == 1:
+            columns = frame.iloc[:, 0]
+        else:
+            raise CommandError(
+                f"{path}: it is not clear which columns are predictions; give one column a class, "
+                "or a column named 'prediction' (and --id for a column of ids)."
+            )
+        if not isinstance(columns, dict) and columns.isna().any():
+            raise CommandError(f"{path}: column {columns.name!r} has gaps.")
+        found.append(columns if isinstance(columns, dict) else _labels(columns))
+    classes = set(answers or [])
+    for columns in found:
+        classes |= set(columns)
+    classes = sorted(classes, key=_by_number)
+    if len(classes) < 2:
+        raise CommandError("all predictions are the same class; there is nothing to fuse.")
+    saved = []
+    for columns, path in zip(found, paths, strict=True):
+        if not isinstance(columns, dict):
+            place = {label: k for k, label in enumerate(classes)}
+            saved.append(np.eye(len(classes))[[place[label] for label in columns]])
+            continue
+        values = np.zeros((len(frames[0]), len(classes)))
+        for place, label in enumerate(classes):
+            if label in columns:
+                values[:, place] = columns[label]
+        if np.isnan(values).any() or (values < 0).any() or (values.sum(axis=1) <= 0).any():
+            raise CommandError(
+                f"{path}: probabilities must be numbers of at least 0, some above 0 in each row."
+            )
+        saved.append(values / values.sum(axis=1, keepdims=True))
+    return saved, classes
+
+
+def _by_number(label):
+    try:
+        return (0, float(label), label)
+    except ValueError:
+        return (1, 0.0, label)
+
+
+def _fused(saved, classes, rule, answers):
+    """Fused probabilities; with the truth, who was right; a rule that learns is cross-fitted."""
+    import numpy as np
+
+    import covey
+    from covey.fusers import make_fuser
+
+    try:
+        fuser = make_fuser(rule, "--rule")
+    except ValueError as error:
+        raise CommandError(str(error).replace(" or a Fuser", "")) from None
+    if getattr(fuser, "needs_X", False) or rule in ("oracle", "k_of_n", "and", "or", "gate"):
+        raise CommandError(
+            f"--rule: {rule!r} needs more than predictions; use it in Python, or choose mean, "
+            "product, median, majority or linear_stacking."
+        )
+    P = np.stack(saved, axis=1)
+    labels = np.array(classes)
+    learnt = ""
+    if fuser.learns:
+        if answers is None:
+            raise CommandError(
+                f"--rule: {rule!r} learns from true answers; give --truth and --target."
+            )
+        answers = np.array(answers)
+        fused, judged = _cross_fitted(fuser, P, labels, answers)
+        learnt = ", cross-fitted"
+    else:
+        fused = judged = covey.fuse(P, fuser, classes=labels)
+    if answers is None:
+        return fused, None, learnt
+    answers = np.array(answers)
+    right = [labels[one.argmax(axis=1)] == answers for one in saved]
+    return fused, [*right, labels[judged.argmax(axis=1)] == answers], learnt
+
+
+def _cross_fitted(fuser, P, labels, answers):
+    """A fuser fitted on all rows, and what it says of rows that it did not learn from."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold
+
+    from covey.fusers import Predictions
+
+    held_out = np.zeros((len(P), len(labels)))
+    for train, test in KFold(min(5, len(P)), shuffle=True, random_state=0).split(P):
+        fitted = clone(fuser).fit(Predictions(P[train], labels), answers[train])
+        held_out[test] = fitted.fuse(Predictions(P[test], labels))
+    fitted = clone(fuser).fit(Predictions(P, labels), answers)
+    return fitted.fuse(Predictions(P, labels)), held_out

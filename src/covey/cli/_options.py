@@ -1,0 +1,45 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+
+def example(*lines):
+    """Lines to type in an empty folder, one after another, for the end of a command's help."""
+    return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+Table = Annotated[
+    str, typer.Argument(metavar="TABLE", help='CSV, TSV or Parquet file, or "-" for stdin.')
+]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey fit has saved.")]
+Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows of one value belong together (a patient, a speaker): they are held out "
+        "together.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="When a row was made: later rows are held out."),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; repeatable.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Use a column even if it looks like an id; repeatable."),
+]
+Task = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|classes|numbers", help="What the target is; by default it is looked at."
+    ),
+]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]

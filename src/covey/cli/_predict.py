@@ -1,0 +1,178 @@
+"""``covey predict``."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from covey.cli import _options as options
+from covey.cli._console import CommandError, Console, guarded
+
+_TOP_REASONS = 3
+
+_EXAMPLE = options.example(
+    "covey demo --table wine.csv",
+    "covey fit wine.csv --target cultivar --effort fast",
+    "covey predict flock.covey wine.csv --proba --explain --out answers.csv",
+)
+
+
+def add_to(app):
+    """Add the command."""
+    app.command("predict", short_help="Predict every row of a table.", epilog=_EXAMPLE)(
+        guarded(predict)
+    )
+
+
+def predict(
+    model: options.Model,
+    table: options.Table,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Who decided, with what weight, and why.")
+    ] = False,
+    copy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+):
+    """Predict every row of a table, in order, however long the table is.
+
+    The table needs the columns that the model was fitted on, in any order; others are ignored.
+    A value that is missing, or was never seen, is no reason to stop.
+    """
+    _predict_table(Console(quiet, as_json), model, table, out, proba, explain, copy or [])
+
+
+def _predict_table(console, model_path, path, out, proba, explain, copy):
+    """Predict a table piece by piece.
+
+    Parameters
+    ----------
+    console : Console
+    model_path, path, out, proba, explain, copy
+        As the command's.
+    """
+    from covey.cli._models import check_needed, load_model, numbers_of
+    from covey.cli._pipeline import check_column
+    from covey.cli._tables import TABLE_ENDINGS, check_writable, read_pieces
+
+    check_writable(out, TABLE_ENDINGS)
+    model = load_model(model_path)
+    if proba and not hasattr(model, "classes_"):
+        raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
+    if explain and not hasattr(model.estimator_, "basis_"):
+        raise CommandError(f"--explain: a {type(model.estimator_).__name__} does not say why.")
+    needed = {*model.columns_, *copy}
+    n_rows = 0
+    strange = {}
+    stream = console.as_json and out is None
+    with console.progress(None, "rows", out is None) as step, _writer(out, stream) as write:
+        for piece in read_pieces(path, numbers_of(model), needed):
+            if not n_rows:
+                check_needed(model, piece.columns, path)
+                for name in copy:
+                    check_column(piece, name, "--copy")
+            _count_strange(model, piece, strange)
+            write(answers(model, piece, proba, explain, copy))
+            n_rows += len(piece)
+            step("rows", len(piece))
+        if not n_rows:
+            raise CommandError(f"{path} has a header but no rows.")
+    for name, (count, example) in strange.items():
+        said = "value is no number" if count == 1 else "values are no numbers"
+        console.note(f"{name}: {count} {said} ({example!r}) and counted as missing.")
+    if out and not console.as_json and not console.quiet:
+        console.note(f"Wrote {n_rows:,} rows to {out}.")
+    if stream:
+        print(f'], "rows": {n_rows}, "notes": {json.dumps(console.notes, ensure_ascii=False)}}}')
+    else:
+        console.emit(rows=n_rows, out=out)
+
+
+def _writer(out, stream):
+    from covey.cli._tables import table_writer
+
+    return _JsonPieces() if stream else table_writer(out)
+
+
+class _JsonPieces:
+    """Writes frames as the records of one JSON object, which is closed by whoever knows more."""
+
+    def __enter__(self):
+        self._begun = False
+        return self.write
+
+    def __exit__(self, *error):
+        return False
+
+    def write(self, frame):
+        for record in frame.to_dict("records"):
+            sys.stdout.write(", " if self._begun else '{"predictions": [')
+            sys.stdout.write(json.dumps(_without_nan(record), ensure_ascii=False))
+            self._begun = True
+
+
+def _without_nan(record):
+    return {name: None if value != value else value for name, value in record.items()}
+
+
+def _count_strange(model, piece, strange):
+    """Notice what is no number in columns of numbers."""
+    import pandas as pd
+
+    from covey.cli._models import numbers_of
+
+    for name in numbers_of(model):
+        if piece[name].dtype == object:
+            lost = piece[name].notna() & pd.to_numeric(piece[name], errors="coerce").isna()
+            if lost.any():
+                count, example = strange.get(name, (0, piece[name][lost].iloc[0]))
+                strange[name] = (count + int(lost.sum()), example)
+
+
+def answers(model, piece, proba=False, explain=False, copy=()):
+    """The predictions of a data frame as a data frame.
+
+    Parameters
+    ----------
+    model : TableClassifier or TableRegressor
+    piece : data frame
+    proba, explain : bool
+    copy : sequence of str
+        Columns to repeat.
+    """
+    import pandas as pd
+
+    made = {name: piece[name].to_numpy() for name in copy}
+    if hasattr(model, "classes_"):
+        probabilities = model.predict_proba(piece)
+        made["prediction"] = model.classes_[probabilities.argmax(axis=1)]
+        if proba:
+            for place, label in enumerate(model.classes_.tolist()):
+                made[f"probability_{label}"] = probabilities[:, place]
+    else:
+        made["prediction"] = model.predict(piece)
+    if explain:
+        records = model.explain(piece, top=_TOP_REASONS)
+        made["decided_by"] = [f"member {record['member']}" for record in records]
+        made["weight"] = [round(record["weight"], 4) for record in records]
+        made["member_says"] = [record["prediction"] for record in records]
+        made["because"] = [_reasons(record["because"]) for record in records]
+    return pd.DataFrame(made)
+
+
+def _reasons(because):
+    return "; ".join(f"{name} = {_shown(value)} ({push:+.2g})" for name, value, push in because)
+
+
+def _shown(value):
+    if value is None or value != value:
+        return "missing"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,287 @@
+"""A new user's session: fit, predict, report and export work the first time."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from covey.cli import _COMMANDS
+from covey.persistence import load, save
+from covey.tables import TableClassifier
+
+from .conftest import patients
+
+COMMAND = [sys.executable, "-m", "covey"]
+
+
+def process(*arguments, cwd, **options):
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=cwd, capture_output=True, check=False, **options
+    )
+
+
+def test_fit_says_what_a_user_wants_to_know(fitted_once):
+    said = (fitted_once / "said.txt").read_text()
+    assert "patient_id: left out, since it names the rows" in said
+    assert "unit: left out, since it has one value only" in said
+    assert "outcome: 4 of 90 rows have no target and are left out" in said
+    for name in ("flock", "commonest class", "logistic regression, tuned", "Größe", "95 %"):
+        assert name in said
+    accuracies = re.findall(r"([\d.]+) % \(([\d.]+) to ([\d.]+)\)", said)
+    assert len(accuracies) == 3
+    for accuracy, low, high in accuracies:
+        assert float(low) < float(accuracy) < float(high)
+    assert float(accuracies[0][0]) > 75 > float(accuracies[1][0])
+
+
+def test_predictions_are_those_of_the_model_in_order_and_explained(folder, run):
+    result = run(
+        *("predict", "flock.covey", "patients.csv", "--proba", "--explain"),
+        *("--copy", "patient_id", "--out", "answers.csv"),
+        cwd=folder,
+    )
+    assert result.exit_code == 0, result.output
+    answers = pd.read_csv(folder / "answers.csv")
+    table = pd.read_csv(folder / "patients.csv")
+    model = load(folder / "flock.covey")
+    assert answers["patient_id"].tolist() == table["patient_id"].tolist()
+    assert answers["prediction"].tolist() == model.predict(table).tolist()
+    np.testing.assert_allclose(
+        answers[["probability_ill", "probability_well"]], model.predict_proba(table), atol=1e-12
+    )
+    assert answers["decided_by"].str.match(r"member \d+$").all()
+    assert answers["because"].str.contains("age = |town = |Größe = |clinic = ").all()
+    # In the user's words: the value that the row has, not the name of a one-hot column.
+    assert not answers["because"].str.contains("town = Rome").where(table["town"] == "Köln").any()
+
+
+def test_report_is_one_page_about_rows_and_says_that_they_were_seen(folder, run):
+    pytest.importorskip("jinja2")
+    result = run("report", "flock.covey", "patients.csv", "--out", "page.html", cwd=folder)
+    assert result.exit_code == 0, result.output
+    assert "86 of these 86 rows were fitted on" in result.stderr
+    page = (folder / "page.html").read_text()
+    assert "<html" in page.lower()
+    assert "Größe" in page
+
+
+def test_export_takes_the_table_s_columns(folder, run):
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    result = run("export", "flock.covey", "--onnx", "flock.onnx", cwd=folder)
+    assert result.exit_code == 0, result.output
+    session = runtime.InferenceSession(folder / "flock.onnx", providers=["CPUExecutionProvider"])
+    table = pd.read_csv(folder / "patients.csv")
+    # A town that nobody has seen.
+    table.loc[5, "town"] = "Oslo"
+    model = load(folder / "flock.covey")
+    feed = {}
+    for name, kind in model.preparation_.kinds_.items():
+        if kind == "number":
+            feed[name] = table[[name]].to_numpy(np.float32)
+        else:
+            feed[name] = table[[name]].fillna("").to_numpy(dtype=object)
+    assert {one.name for one in session.get_inputs()} == set(feed)
+    label, probabilities = session.run(["label", "probabilities"], feed)
+    np.testing.assert_allclose(probabilities, model.predict_proba(table), atol=1e-5)
+    assert label.tolist() == model.predict(table).tolist()
+
+
+def test_export_names_the_column_that_has_no_onnx_form(folder, run):
+    table = pd.read_csv(folder / "patients.csv").dropna(subset="outcome")
+    model = TableClassifier(LogisticRegression(max_iter=10_000)).fit(
+        table[["age", "visited"]], table["outcome"]
+    )
+    save(model, folder / "dated.covey")
+    result = run("export", "dated.covey", "--onnx", "flock.onnx", cwd=folder)
+    assert result.exit_code == 1
+    assert "'visited' is a date" in result.stderr
+    assert not (folder / "flock.onnx").exists()
+
+
+def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("skl2onnx")
+    done = set()
+    for name in _COMMANDS:
+        if name == "reproduce":
+            continue  # its own tests run it
+        text = run(name, "--help", cwd=tmp_path).stdout.partition("Try it:")[2]
+        lines = re.findall(r"^ +covey (.+)$", text, re.MULTILINE)
+        assert lines, name
+        for line in lines:
+            if line not in done:
+                result = run(*line.split(), cwd=tmp_path)
+                assert result.exit_code == 0, (line, result.output)
+                done.add(line)
+    made = {"wine.csv", "flock.covey", "answers.csv", "report.html", "fused.csv", "flock.onnx"}
+    assert made <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_help_is_quick_and_imports_nothing_heavy():
+    script = (
+        "import sys, time; t = time.perf_counter()\n"
+        "from covey.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'pandas', 'sklearn', 'skrub', 'pyarrow'} & set(sys.modules)\n"
+        "print(heavy or time.perf_counter() - t, file=sys.stderr)"
+    )
+    seconds = min(
+        float(
+            subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stderr
+        )
+        for _ in range(3)
+    )
+    assert seconds < 0.5
+
+
+def test_version_is_told(tmp_path):
+    import covey
+
+    done = process("--version", cwd=tmp_path, text=True)
+    assert (done.returncode, done.stdout) == (0, f"covey {covey.__version__}\n")
+
+
+def test_piped_output_is_plain_and_stdin_is_read(folder):
+    done = process(
+        *("predict", "flock.covey", "-"), cwd=folder, input=(folder / "patients.csv").read_bytes()
+    )
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 91
+    for stream in (done.stdout, done.stderr):
+        assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", stream)
+
+
+def test_terminal_shows_progress_on_stderr_only(folder):
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [*COMMAND, "predict", "flock.covey", "patients.csv"],
+        cwd=folder,
+        stdin=follower,
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(follower)
+    shown = b""
+    while select.select([leader], [], [], 60)[0]:
+        try:
+            data = os.read(leader, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        shown += data
+    out = child.stdout.read()
+    assert child.wait() == 0
+    assert b"\x1b[" in shown
+    assert b"rows" in shown
+    assert b"\x1b" not in out
+    assert len(out.splitlines()) == 91
+
+
+def test_interrupt_leaves_the_old_file_and_nothing_else(folder):
+    (folder / "answers.csv").write_text("precious\n")
+    before = {path.name for path in folder.iterdir()}
+    child = subprocess.Popen(
+        [*COMMAND, "predict", "flock.covey", "-", "--out", "answers.csv"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    rows = (folder / "patients.csv").read_bytes()
+    header, body = rows.split(b"\n", 1)
+    child.stdin.write(header + b"\n" + body * 600)
+    child.stdin.flush()
+    deadline = time.monotonic() + 60
+    while {path.name for path in folder.iterdir()} == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert {path.name for path in folder.iterdir()} != before  # half a file, under another name
+    child.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    child.stdin.close()
+    error = child.stderr.read()
+    assert child.wait(timeout=60) == 130
+    assert b"Traceback" not in error
+    assert (folder / "answers.csv").read_text() == "precious\n"
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "select", "report", "demo"])
+def test_json_is_one_object(folder, run, command):
+    arguments = {
+        "fit": (
+            *("patients.csv", "--target", "outcome", "--effort", "fast"),
+            *("--model", "new.covey", "--report", "held.html"),
+        ),
+        "predict": ("flock.covey", "patients.csv", "--proba"),
+        "select": ("patients.csv", "--target", "outcome", "--resamples", "4"),
+        "report": ("flock.covey", "patients.csv", "--out", "page.html"),
+        "demo": ("--table", "wine.csv"),
+    }[command]
+    if command in ("report", "fit"):
+        pytest.importorskip("jinja2")
+    result = run(command, *arguments, "--json", "--quiet", cwd=folder)
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert result.stderr == ""
+    if command == "fit":
+        assert said["classes"] == ["ill", "well"]
+        assert {one["name"] for one in said["scores"]} >= {"flock", "commonest class"}
+        assert {one["column"] for one in said["columns"]} >= {"Größe", "patient_id"}
+        assert any("patient_id" in note for note in said["notes"])
+        # On the 18 of 86 rows that the model of the page has not seen.
+        page = (folder / "held.html").read_text()
+        assert "logistic regression, tuned" in page
+        assert "reported on 18 others" in page
+        assert (folder / "new.covey").exists()
+    if command == "predict":
+        assert said["rows"] == len(said["predictions"]) == 90
+
+
+def test_reproduce_gets_its_arguments(tmp_path, run):
+    result = run("reproduce", "no-such-target", cwd=tmp_path)
+    assert result.exit_code == 2
+    assert "no-such-target" in result.output
+
+
+def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
+    patients(150).to_csv(tmp_path / "patients.csv", index=False)
+    command = [sys.executable, "-m", "covey", "fit", "patients.csv", "--target", "outcome"]
+    command += ["--drop", "visited", "--fusion", "product", "--quiet"]
+    whole = subprocess.run(
+        [*command, "--model", "whole.covey"], cwd=tmp_path, capture_output=True, check=True
+    )
+    checkpointed = [*command, "--model", "other.covey", "--checkpoint", "fit.checkpoint"]
+    process = subprocess.Popen(
+        checkpointed, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    # Killed as soon as a second fold has begun.
+    while not (tmp_path / "fit.checkpoint.2").exists():
+        assert time.monotonic() < deadline
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "other.covey").exists()
+    resumed = subprocess.run(checkpointed, cwd=tmp_path, capture_output=True, check=True)
+    said = [
+        [line for line in run.stdout.decode().splitlines() if "%" in line and "points" in line]
+        for run in (whole, resumed)
+    ]
+    assert said[0] == said[1]
+    one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
+    np.testing.assert_array_equal(one.estimator_.coef_, other.estimator_.coef_)
+    assert not list(tmp_path.glob("fit.checkpoint*"))
