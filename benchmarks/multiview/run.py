@@ -68,7 +68,7 @@ SETS = {
 
 TAUGHT = {
     "co-training": {"method": "co_training"},
-    "as published": {"method": "co_training", "agree": False, "unlabeled_weight": 1.0},
+    "no filter": {"method": "co_training", "agree": False, "unlabeled_weight": 1.0},
     "co-EM": {"method": "co_em", "max_iter": 5},
 }
 

@@ -144,3 +144,15 @@ def test_the_highest_of_several_ends_is_kept():
 def test_too_few_iterations_are_told():
     objective, *_ = problem("kl")
     assert not objective.grow(np.ones((1, 9)), max_iter=1, tol=1e-9).converged
+
+
+def test_an_end_within_100_times_tol_counts_as_converged_and_tol_says_so():
+    objective, *_ = problem("kl")
+    seen = set()
+    for max_iter in range(1, 60):
+        member = objective.grow(np.ones((1, 9)), max_iter=max_iter, tol=1e-9)
+        steepest = np.abs(objective.terms(flat(member.theta, member.intercept))[3]).max()
+        assert member.converged == (steepest <= 100e-9)
+        seen.add(int(steepest > 1e-9) + int(steepest > 100e-9))
+    assert seen == {0, 1, 2}
+    assert "100 times this" in DiverseMaxEnt.grow.__doc__

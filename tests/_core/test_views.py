@@ -1,5 +1,7 @@
 """Parting columns into views, and views that teach each other, against literal versions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,7 +60,12 @@ def literal_co_training(teach, codes, present, weight, quota, order, pool_size, 
         pool = []
         for i in order:
             here = [v for v in range(n_views) if present[i, v]]
-            if not any(label[v][i] < 0 for v in here):
+            if not any(
+                label[teacher][i] < 0 and label[pupil][i] < 0
+                for teacher in here
+                for pupil in here
+                if pupil != teacher
+            ):
                 continue
             if agree and len({int(said[v][i].argmax()) for v in here}) > 1:
                 continue
@@ -70,6 +77,7 @@ def literal_co_training(teach, codes, present, weight, quota, order, pool_size, 
                 i
                 for i in sorted(pool)
                 if present[i, v]
+                and label[v][i] < 0
                 and any(present[i, t] and label[t][i] < 0 for t in range(n_views) if t != v)
             ]
             for code in range(len(quota)):
@@ -192,6 +200,34 @@ def test_a_view_never_learns_its_own_guesses_and_labels_stay():
     first = teach(0, np.flatnonzero(labelled), codes[labelled], weight[labelled])
     taught = (one[1] >= 0) & ~labelled
     assert_array_equal(one[1, taught], first.argmax(axis=1)[taught])
+
+
+@pytest.mark.parametrize("n_views", [2, 3])
+@pytest.mark.parametrize("agree", [False, True])
+def test_no_guess_comes_back_to_the_view_that_made_it(n_views, agree):
+    codes, present, teach, _ = problem(2, n_views=n_views, absent=0.1)
+    order = np.flatnonzero(codes < 0)
+    how = (codes, present, np.ones(len(codes)), np.array([1, 1, 1]), order, None)
+    stages = [np.where(present.T, codes, -1)]
+    stages += [co_train(teach, *how, rounds, agree)[0] for rounds in range(1, 12)]
+    n_taught = 0
+    for before, after in itertools.pairwise(stages):
+        taught = (after >= 0) & (before < 0)
+        n_taught += taught.sum()
+        # Who had a label before may have it from the view that would now learn it.
+        assert (before[:, taught.any(axis=0)] < 0).all()
+    assert n_taught > len(order) / 2
+
+
+def test_rows_that_nobody_can_teach_do_not_clog_the_pool():
+    codes, present, teach, _ = problem(3, n_views=2, absent=0)
+    order = np.flatnonzero(codes < 0)
+    quota = np.array([1, 1, 1])
+    given, _ = co_train(
+        teach, codes, present, np.ones(len(codes)), quota, order, 3, 1000, agree=False
+    )
+    assert (given[:, order] >= 0).any(axis=0).all()
+    assert (given[:, order] < 0).any()  # some rows were taught one way only
 
 
 def test_quotas_follow_the_frequencies_and_leave_no_class_out():

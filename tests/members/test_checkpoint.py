@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_wine
+from sklearn.model_selection import StratifiedKFold
 
 from covey import Gate, SubsetEnsembleClassifier
 from covey._core.journal import Journal
@@ -104,6 +105,13 @@ def test_twenty_kills_at_random_moments(tmp_path):
 def test_without_a_seed_the_resumed_fit_has_that_of_the_first(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     parameters = {"n_estimators": 2, "fusion": "product", "random_state": None}
+    first = flock(**parameters, checkpoint=path).fit(*WINE)
+    assert_same(flock(**parameters, checkpoint=path).fit(*WINE), first)
+
+
+def test_a_splitter_that_draws_anew_is_asked_once(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    parameters = {"n_estimators": 2, "alpha": 0.01, "cv": StratifiedKFold(3, shuffle=True)}
     first = flock(**parameters, checkpoint=path).fit(*WINE)
     assert_same(flock(**parameters, checkpoint=path).fit(*WINE), first)
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -346,3 +346,20 @@ def test_bad_data_is_refused():
         flock.predict(csr_array(X))
     with pytest.raises(TypeError, match="'KNeighborsClassifier' cannot be fitted with sample_w"):
         flock.fit(X, y, np.arange(len(y)) + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"), [(1e40, "divide it"), (1e300, "divide it"), (1e-300, "multiply it")]
+)
+def test_numbers_that_a_tree_cannot_read_are_refused_by_column(scale, words):
+    far = X.copy()
+    far[:, 1] *= scale
+    with pytest.raises(ValueError, match=f"Column 1 holds numbers up to .*; {words}"):
+        DecorateClassifier(n_estimators=2).fit(far, y)
+    # Others can, and so can trees behind a scaler.
+    behind = make_pipeline(MaxAbsScaler(), DecisionTreeClassifier())
+    assert DecorateClassifier(behind, 2, random_state=0).fit(far, y).score(far, y) > 0.9
+    if scale > 1:
+        flock = DecorateClassifier(n_estimators=2).fit(X, y)
+        with pytest.raises(ValueError, match="Column 1 holds numbers up to .*; divide it"):
+            flock.predict(far)

@@ -20,6 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -589,6 +590,27 @@ def test_bad_labels_get_one_sentence(iris):
     some = np.where(np.arange(len(y)) % 50 == 0, y, -1)
     with pytest.raises(ValueError, match="no class has two labelled rows"):
         clone(taught).set_params(fusion="single_best").fit(X, some)
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_numbers_that_cannot_be_standardised_are_refused_by_column(frame, scale):
+    X, y = frame
+    far = X.astype(float)
+    name = far.columns[2]
+    far[name] *= scale
+    words = "divide it" if scale > 1 else "multiply it by a constant, or drop it"
+    model = MultiviewClassifier([[0, 1], [2, 3]])
+    with pytest.raises(ValueError, match=f"Column '{re.escape(name)}' holds numbers .*; {words}"):
+        model.fit(far, y)
+    far.loc[::7, name] = np.nan
+    with pytest.raises(ValueError, match=f"Column 2 holds numbers up to .*; {words}"):
+        model.fit(far.to_numpy(), y)
+    # Columns of no view, sparse ones and members that can read them are no matter.
+    MultiviewClassifier([[0, 1], [3]]).fit(far, y)
+    far = far.fillna(0.0)
+    assert model.fit(sparse.csr_array(far), y).score(sparse.csr_array(far), y) > 0.9
+    able = make_pipeline(MaxAbsScaler(), LogisticRegression(C=100))
+    assert MultiviewClassifier([[0, 1], [2, 3]], able).fit(far, y).score(far, y) > 0.9
 
 
 def test_teachers_must_be_sure_and_several_and_take_weights(iris):

@@ -17,7 +17,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from covey._core.random import Purpose, UniformRows
 from covey._core.subset_search import random_subsets
+from covey.fusers import Mean
 from covey.members._folds import make_folds
 from covey.members._subset_search import NeighborsMember, SubsetSearchClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
@@ -271,6 +273,115 @@ def test_groups_are_never_split(table):
     assert sum(map(len, held_out)) > 100
     learnt = climbing(fusion="linear_stacking", cv=3).fit(X, y, groups=groups)
     assert learnt.score(X, y) > 0.5
+
+
+def literally_held_out(codes, used, groups, order, fraction):
+    """Groups one by one, in the order drawn, with lists of rows."""
+    rows_of = {c: [i for i in range(len(codes)) if used[i] and codes[i] == c] for c in set(codes)}
+    wanted, most = {}, {}
+    for code, rows in rows_of.items():
+        wanted[code] = min(max(1, round(fraction * len(rows))), max(len(rows) - 1, 0))
+        most[code] = min(max(wanted[code], len(rows) // 2), max(len(rows) - 1, 0))
+    held_out = set()
+    for group in order:
+        whole = {i for i in range(len(codes)) if used[i] and groups[i] == group}
+        lacks = any(
+            len(held_out & set(rows)) < wanted[code]
+            for code, rows in rows_of.items()
+            if whole & set(rows)
+        )
+        after = held_out | whole
+        if lacks and all(len(after & set(rows)) <= most[code] for code, rows in rows_of.items()):
+            held_out = after
+    return np.array([i in held_out for i in range(len(codes))])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_are_held_out_by_whole_groups_as_the_literal_rule_does(seed):
+    rng = np.random.default_rng(seed)
+    codes, groups = rng.integers(0, 3, 60), rng.integers(0, 12, 60)
+    weight = rng.integers(0, 4, 60).astype(float)
+    flock = climbing(select_size="validation", validation_fraction=[0.1, 0.3][seed % 2])
+    flock.classes_, flock._seed = np.arange(3), seed
+    drawn = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, 60)[:, 0]
+    groups = np.unique(groups, return_inverse=True)[1]
+    order = np.argsort(drawn[: groups.max() + 1])
+    found = flock._held_out(codes, weight, Mean(), groups)
+    used = weight > 0
+    expected = literally_held_out(codes, used, groups, order, flock.validation_fraction)
+    np.testing.assert_array_equal(found, expected)
+    assert 0 < found.sum() < used.sum()
+    assert not set(groups[found]) & set(groups[used & ~found])
+    # Groups of one row each are no groups.
+    np.testing.assert_array_equal(
+        flock._held_out(codes, weight, Mean(), np.arange(60)),
+        flock._held_out(codes, weight, Mean()),
+    )
+
+
+@pytest.mark.parametrize("how", [{"select_size": "validation"}, {"fusion": "linear_stacking"}])
+def test_no_group_is_both_grown_on_and_held_out(table, how):
+    X, y = table
+    groups = np.repeat(np.arange(15), 6)
+    fitted = []
+
+    class Watching(GaussianNB):
+        def fit(self, X, y, sample_weight=None):
+            fitted.append(X)
+            return super().fit(X, y, sample_weight)
+
+    flock = climbing(estimator=Watching(), cv=3, **how).fit(X, y, groups=groups)
+    assert flock.n_estimators_ >= 1
+    # No two numbers of the table are the same, so any of them tells its row.
+    seen = np.isin(X, np.concatenate([part.ravel() for part in fitted])).any(axis=1)
+    assert 0 < (~seen).sum() <= 18
+    assert not set(groups[seen]) & set(groups[~seen])
+
+
+def test_groups_that_cannot_be_held_out_are_refused(table):
+    X, y = table
+    with pytest.raises(ValueError, match="groups has no group that can be held out"):
+        climbing(select_size="validation").fit(X, y, groups=np.zeros(90))
+
+
+def test_labels_that_the_learner_names_are_those_of_y(table):
+    X, y = table[0], np.minimum(table[1], 1)
+    learner = LogisticRegression(class_weight={0: 1, 1: 5})
+    plain = climbing(estimator=learner, diversity_weight=0.3).fit(X, y)
+    for labels in (np.array(["a", "b"]), np.array([1, 2]), np.array([1, 0])):
+        weights = dict(zip(labels.tolist(), (1, 5), strict=True))
+        named = climbing(estimator=LogisticRegression(class_weight=weights), diversity_weight=0.3)
+        named.fit(X, labels[y])
+        np.testing.assert_array_equal(named.support_, plain.support_)
+        np.testing.assert_array_equal(named.predict(X), labels[plain.predict(X)])
+        for ours, theirs in zip(named.history_, plain.history_, strict=True):
+            np.testing.assert_allclose(ours["accuracy"], theirs["accuracy"])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_neighbours_are_the_same_whatever_the_unit(table, scale, form):
+    X, y = table
+    X = np.where(np.abs(X) > 0.4, X, 0.0)
+    weight = 1.0 + np.arange(90) % 2
+    plain = NeighborsMember().fit(form(X), y, weight).predict_proba(form(X))
+    far = NeighborsMember().fit(form(X * scale), y, weight).predict_proba(form(X * scale))
+    # Rounding may turn a tie.
+    assert (plain.argmax(axis=1) == far.argmax(axis=1)).mean() > 0.97
+    assert climbing().fit(form(X * scale), y).score(form(X * scale), y) > 0.6
+
+
+def test_numbers_that_a_tree_cannot_read_are_refused_by_column(table):
+    X, y = table
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    for scale, words in ((1e40, "divide it"), (1e-300, "multiply it by a constant, or drop it")):
+        frame["c"] = X[:, 2] * scale
+        with pytest.raises(ValueError, match=f"Column 'c' holds numbers up to .*; {words}"):
+            climbing(estimator=DecisionTreeClassifier()).fit(frame, y)
+        with pytest.raises(ValueError, match="Column 2 holds numbers up to"):
+            climbing(estimator=DecisionTreeClassifier()).fit(sparse.csr_array(frame), y)
+    frame["c"] = 0.0  # a constant says nothing anyway
+    climbing(estimator=DecisionTreeClassifier()).fit(frame, y)
 
 
 def test_weights_reach_learner_and_criterion(table):

@@ -49,6 +49,8 @@ class MaxEntMember:
         J, its first term, and D; D is NaN where there was no earlier member.
     n_iter : int
     converged : bool
+        Whether no entry of the gradient of J exceeds ``tol``, or 100 times it where rounding or
+        ``max_iter`` ended the climb.
     """
 
     theta: Array
@@ -178,7 +180,8 @@ class DiverseMaxEnt:
             The first of equally high ends is kept.
         max_iter : int
         tol : float
-            What no entry of the gradient may exceed at a maximum.
+            What no entry of the gradient may exceed for the climb to end. An end where none
+            exceeds 100 times this counts as converged too.
         """
 
         def descent(x: Array, runs: IntArray) -> tuple[Array, Array]:
@@ -199,7 +202,7 @@ class DiverseMaxEnt:
             float(log_likelihood[0]),
             float(diversity[0]) if self._n_seen else float("nan"),
             int(found.n_iter[best]),
-            # A run that rounding ended close to the maximum has arrived, too.
+            # A run that rounding or max_iter ended close to the maximum has arrived, too.
             bool(found.converged[best])
             or float(self._xp.max(self._xp.abs(gradient))) <= 100 * tol,
         )

@@ -132,9 +132,11 @@ def co_train(
 
     A round: each view's classifier is fitted on the rows that have a label for this view; of
     the pool each picks its most confident rows, ``quota`` of each class, among those that have
-    no label yet for some other view; these take the label. Where several views pick a row for
-    another, the surest is believed. A label once given stays. It ends when a round gives no
-    label, or after ``max_iter``; then the classifiers are fitted a last time.
+    no label yet for itself, nor for some other view; the others take the label. Where several
+    views pick a row for another, the surest is believed. A label once given stays, and who has
+    learnt a row hands it to nobody: a guess does not come back to the view that made it. It
+    ends when a round gives no label, or after ``max_iter``; then the classifiers are fitted a
+    last time.
 
     Parameters
     ----------
@@ -174,15 +176,16 @@ def co_train(
     for n_iter in range(max_iter):
         learn()
         lacking = present.T & (given < 0)
-        pool = order[lacking[:, order].any(axis=0)]
+        # Someone must be left to teach a row, and someone else to learn it.
+        open_rows = lacking.sum(axis=0) >= 2
+        pool = order[open_rows[order]]
         if agree:
             pool = pool[agreed(said, present)[pool]]
         pool = pool[:pool_size]
         trust = np.zeros((n_views, n_rows))
         offer = np.full((n_views, n_rows), -1)
         for view in range(n_views):
-            wanted = np.delete(lacking, view, axis=0).any(axis=0) & present[:, view]
-            picked = most_confident(said[view], np.sort(pool[wanted[pool]]), quota)
+            picked = most_confident(said[view], np.sort(pool[lacking[view, pool]]), quota)
             sure = np.round(said[view][picked].max(axis=1), 12)
             label = said[view][picked].argmax(axis=1)
             for other in range(n_views):

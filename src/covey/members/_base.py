@@ -18,6 +18,7 @@ from covey._validation import (
 )
 from covey.fusers import make_fuser
 from covey.members._fitting import in_blocks
+from covey.members._folds import check_groups
 from covey.members._fused import FusedClassifier
 
 
@@ -78,7 +79,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             How much each row counts; a weight of 2 is the row given twice.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: where something is chosen
-            by cross-validation, no fold separates them.
+            by cross-validation, no fold separates them, and rows are held out by whole groups.
 
         Returns
         -------
@@ -108,7 +109,9 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             )
             found = self._search(X, codes, weight, groups, context)
             self.fuser_ = (
-                self._grow_and_fuse(X, codes, weight, fuser, context) if found is None else found
+                self._grow_and_fuse(X, codes, weight, groups, fuser, context)
+                if found is None
+                else found
             )
         finally:
             self._let_go()
@@ -117,8 +120,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         )
         return self
 
-    def _grow_and_fuse(self, X, codes, weight, fuser, context):
-        held_out = self._held_out(codes, weight, fuser)
+    def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
+        held_out = self._held_out(codes, weight, fuser, groups)
         grown = ~held_out
         if held_out.any():
             self._grow(X[grown], codes[grown], weight[grown], context)
@@ -216,13 +219,19 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             raise ValueError(f"class_weight must be finite and not negative, got {given!r}.")
         return weights
 
-    def _held_out(self, codes, weight, fuser):
-        """The rows kept from the members: a share of each class, by each row's own draw."""
+    def _held_out(self, codes, weight, fuser, groups=None):
+        """The rows kept from the members: a share of each class, by each row's own draw.
+
+        With groups, it is whole groups, by each group's own draw: see `_held_out_groups`.
+        """
         held_out = np.zeros(len(codes), dtype=bool)
         learns = fuser.learns and not self._refines(fuser)
         if not (learns or self.select_size == "validation"):
             return held_out
         draws = UniformRows(self._seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, len(codes))[:, 0]
+        if groups is not None:
+            groups = check_groups(groups, len(codes))
+            return _held_out_groups(codes, weight > 0, groups, draws, self.validation_fraction)
         for code in range(len(self.classes_)):
             rows = np.flatnonzero((codes == code) & (weight > 0))
             if len(rows) > 1:
@@ -263,3 +272,44 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _held_out_groups(codes, used, groups, draws, fraction):
+    """Rows of whole groups that are held out, about a share of each class.
+
+    Groups are taken in the order of their draws, each if a class of it still lacks held-out
+    rows, and if no class loses more than its share or half of its rows, nor its last one. Where
+    every row is a group, this is the share of each class itself.
+
+    Parameters
+    ----------
+    codes : array of shape (n,)
+    used : array of shape (n,), bool
+        Rows that count; others are not held out.
+    groups : array of shape (n,)
+        From 0 to the number of groups.
+    draws : array of shape (n,)
+        The first are those of the groups.
+    fraction : float
+
+    Returns
+    -------
+    held_out : ndarray of shape (n,), bool
+    """
+    counts = np.zeros((groups.max() + 1, codes.max() + 1), dtype=np.intp)
+    np.add.at(counts, (groups[used], codes[used]), 1)
+    size = counts.sum(axis=0)
+    wanted = np.clip(np.rint(fraction * size), 1, np.maximum(size - 1, 0))
+    most = np.clip(np.maximum(wanted, size // 2), 0, np.maximum(size - 1, 0))
+    taken, held = np.zeros(len(counts), dtype=bool), np.zeros_like(size)
+    for group in np.argsort(draws[: len(counts)], kind="stable"):
+        after = held + counts[group]
+        if (held < wanted)[counts[group] > 0].any() and (after <= most).all():
+            taken[group], held = True, after
+    if not taken.any():
+        raise ValueError(
+            "groups has no group that can be held out, to choose the size or to learn the fusion, "
+            "without most rows of a class; use select_size=None and a fixed fusion rule, or "
+            "smaller groups."
+        )
+    return taken[groups] & used

@@ -13,6 +13,7 @@ from covey.members._base import GrownClassifier
 from covey.members._columns import column_positions
 from covey.members._fitting import classifies, fit_member
 from covey.members._outputs import common_kind, gather, member_output
+from covey.members._ranges import check_tree_range
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
 _MEMBER_SEED = 3
@@ -173,6 +174,9 @@ class DecorateClassifier(GrownClassifier):
     def _check_training_data(self, X, y, sample_weight, continued):
         _refuse_sparse(X)
         X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
+        # Artificial rows lie some deviations beside the data.
+        names = getattr(self, "feature_names_in_", None)
+        check_tree_range(self._template(), X, names, room=10.0)
         given = self.categorical_features
         self._nominal = (
             []
@@ -181,14 +185,17 @@ class DecorateClassifier(GrownClassifier):
                 given,
                 "categorical_features",
                 self.n_features_in_,
-                getattr(self, "feature_names_in_", None),
+                names,
             )
         )
         return X, codes, weight
 
     def _check_rows(self, X):
         _refuse_sparse(X)
-        return super()._check_rows(X)
+        X = super()._check_rows(X)
+        names = getattr(self, "feature_names_in_", None)
+        check_tree_range(self._template(), X, names, smallest=0.0)
+        return X
 
     def _search(self, X, codes, weight, groups, context):
         if groups is not None:

@@ -62,7 +62,9 @@ class DiverseMaxEntClassifier(GrownClassifier):
     max_iter : int, default=1000
         The most iterations of L-BFGS for a member.
     tol : float, default=1e-8
-        A member is trained when no entry of its gradient exceeds this.
+        A member is trained when no entry of its gradient exceeds this. Where rounding, or
+        ``max_iter``, ends the climb before, up to 100 times this is close enough; beyond that
+        a ``ConvergenceWarning`` tells.
     fusion : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the members (``validation_fraction``).

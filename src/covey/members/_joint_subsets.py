@@ -5,6 +5,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 import joblib
 import numpy as np
@@ -636,6 +637,18 @@ class SubsetEnsembleClassifier(GrownClassifier):
         self._journal = Journal(self.checkpoint, key, self._seed)
         self._seed = self._journal.seed
 
+    def _kept_folds(self, make):
+        """The folds; those of the fit that began, since a splitter may draw others each time."""
+        if self._journal is None:
+            return make()
+        task = self._journal.begin()
+        if task.result is None:
+            folds = make()
+            task.finish({f"{place}": part for place, part in enumerate(chain(*folds))})
+            return folds
+        parts = [task.result[f"{place}"] for place in range(len(task.result))]
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
     def _let_go(self):
         self.__dict__.pop("_journal", None)
 
@@ -676,15 +689,17 @@ class SubsetEnsembleClassifier(GrownClassifier):
         best = self.effort == "best"
         folds = []
         if self.effort != "fast":
-            folds = make_folds(
-                self.cv,
-                X,
-                codes,
-                weight,
-                self.classes_,
-                groups=groups,
-                seed=self._seed,
-                n_repeats=2 if best else 1,
+            folds = self._kept_folds(
+                lambda: make_folds(
+                    self.cv,
+                    X,
+                    codes,
+                    weight,
+                    self.classes_,
+                    groups=groups,
+                    seed=self._seed,
+                    n_repeats=2 if best else 1,
+                )
             )
         started = time.perf_counter()
 

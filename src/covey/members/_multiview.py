@@ -26,6 +26,7 @@ from covey.members._fitting import as_table, classifies, take_rows
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier
 from covey.members._outputs import common_kind, member_output
+from covey.members._ranges import check_range
 from covey.members._view_columns import (
     PARTITIONS,
     find_views,
@@ -33,6 +34,9 @@ from covey.members._view_columns import (
     take_columns,
 )
 from covey.members._view_lessons import Lesson, explained, seeded, takes_nan, takes_weight
+
+# The square of this, and of its inverse, is a float with some room for sums.
+_LARGEST = 1e150
 
 METHODS = ("co_training", "co_em", "supervised")
 
@@ -82,8 +86,8 @@ class MultiviewClassifier(FusedClassifier):
         all are the same.
     agree : bool, default=True
         Whether views teach each other only rows that all of them put in the same class.
-        Where views disagree, one of them may see noise, or something else [3]_. False is
-        co-training and co-EM as first published.
+        Where views disagree, one of them may see noise, or something else [3]_. False leaves
+        this filter out, as [1]_ and [2]_ do; what else differs from them is in the notes.
     n_per_round : int or float, default=0.1
         Co-training: how many rows each view labels in a round, at most; a float is a share of
         all unlabelled rows. They are shared among classes by their frequency in the labelled
@@ -135,19 +139,30 @@ class MultiviewClassifier(FusedClassifier):
     out-of-fold predictions, in which they are silent on the others. Where a row has no view
     at all, all classes are equally probable and all members equally important.
 
-    What the papers leave open, and what we decided:
+    Even with ``agree=False`` neither method is the papers' own to the letter:
 
-    - *Co-training* of two views hands the rows that one is sure of to the other. With more, a
-      view hands them to all others that have the row and no label for it; where several views
-      hand one over, the surest is believed. A view never learns its own guesses, and a label
-      once given stays. Where a view has several members, their mean speaks.
-    - The pool is filled in a random order that is drawn once.
+    - *Co-training* in [1]_ adds the rows that any view is sure of to one set of labelled rows,
+      from which all views learn, the one that guessed too. Here each view has a set of its own,
+      and hands rows to the others: to all that have the row and no label for it; where several
+      views hand one over in a round, the surest is believed. Who has learnt a row hands it to
+      nobody, so that a view never learns its own guesses; a label once given stays.
+    - How many rows of each class a view labels follows ``n_per_round`` and the frequencies of
+      the classes; in [1]_ they are numbers that are given. Only rows count that seem to be of
+      the class more than of any other.
+    - The pool is filled in a random order that is drawn once, and is all rows by default.
+    - What is guessed weighs ``unlabeled_weight``; in [1]_ it weighs as much as a label.
     - *Co-EM* has an unlabelled row once for each class, weighing as much as the class is
       probable by the mean of the other views; shares below 0.001 are left out. The views take
       turns from the second to the last and the first; for two views this is the paper's order.
+    - Any classifier teaches, and where a view has several members, their mean; in the papers it
+      is naive Bayes. What views say in the end is fused by ``fusion``.
     - A pipeline's steps all get the weights, if they take any: a scaler that counts a soft
       label like a row of its own would see another table.
     - Labelled rows keep their labels.
+
+    ``benchmarks/multiview/run.py`` measures what teaching gains over the views fused, with one
+    label in ten: co-training gains where each view is good, and loses where one is poor;
+    without ``agree`` and at full weight it loses on every set, and so does co-EM.
 
     References
     ----------
@@ -254,6 +269,7 @@ class MultiviewClassifier(FusedClassifier):
             disjoint=self.disjoint,
             seed=seed,
         )
+        self._check_columns(X, views)
         recipes = self._recipes(views, hasattr(X, "tocsr"), seed)
         names, self.member_views_ = _member_names(recipes)
         method = "supervised" if labelled.all() or self.method is None else self.method
@@ -329,6 +345,23 @@ class MultiviewClassifier(FusedClassifier):
             return X
         return validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
+        )
+
+    def _check_columns(self, X, views):
+        """Refuse columns that the default member cannot standardise."""
+        if self.estimator is not None or hasattr(X, "tocsr"):
+            return
+        try:
+            numbers = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            return  # the members will refuse these columns by themselves
+        check_range(
+            numbers,
+            getattr(self, "feature_names_in_", None),
+            smallest=1 / _LARGEST,
+            largest=_LARGEST,
+            reader="the default member, which squares them,",
+            columns=np.concatenate(list(views.values())),
         )
 
     def _labelled(self, y):

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from covey._core.design import dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows
 from covey._core.subset_search import Judged, choose, evolve, hill_climb, random_subsets
 from covey._validation import check_choice, check_number
@@ -16,6 +17,7 @@ from covey.members._base import GrownClassifier
 from covey.members._fitting import classifies, fit_member
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._outputs import common_kind, gather, member_output
+from covey.members._ranges import check_tree_range
 
 
 class SubsetSearchClassifier(GrownClassifier):
@@ -72,7 +74,8 @@ class SubsetSearchClassifier(GrownClassifier):
         held out. None keeps all.
     validation_fraction : float, default=0.1
         The share of each class that is held out when something is chosen or learnt from
-        held-out rows.
+        held-out rows. Where ``fit`` is given ``groups``, whole groups are held out that come to
+        about this share, at least one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
@@ -215,6 +218,11 @@ class SubsetSearchClassifier(GrownClassifier):
         # Whether the fuser can use what members say is known before any is fitted.
         common_kind([learner], [type(learner).__name__], make_fuser(self.fusion))
 
+    def _check_training_data(self, X, y, sample_weight, continued):
+        X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
+        check_tree_range(self._learner(), X, getattr(self, "feature_names_in_", None))
+        return X, codes, weight
+
     def _learner(self):
         return NeighborsMember() if self.estimator is None else self.estimator
 
@@ -233,7 +241,7 @@ class SubsetSearchClassifier(GrownClassifier):
         """Searches nothing: it only keeps the groups of the rows that members will be grown on."""
         self._groups = None
         if groups is not None:
-            held_out = self._held_out(codes, weight, make_fuser(self.fusion))
+            held_out = self._held_out(codes, weight, make_fuser(self.fusion), groups)
             self._groups = check_groups(groups, len(codes))[~held_out]
 
     def _grow(self, X, codes, sample_weight, context):
@@ -264,6 +272,7 @@ class SubsetSearchClassifier(GrownClassifier):
                     learner,
                     table,
                     codes,
+                    self.classes_,
                     given,
                     folds,
                     sample_weight[held_out],
@@ -391,8 +400,12 @@ class SubsetSearchClassifier(GrownClassifier):
 class _Judge:
     """Accuracies of subsets by models that are fitted on the folds, all at once."""
 
-    def __init__(self, learner, table, codes, given, folds, weight, parallel, *, keep_decisions):
-        self.learner, self.table, self.codes, self.given = learner, table, codes, given
+    def __init__(
+        self, learner, table, codes, classes, given, folds, weight, parallel, *, keep_decisions
+    ):
+        self.learner, self.table, self.given = learner, table, given
+        # Learners are shown the labels themselves: parameters of theirs may name them.
+        self.labels, self.classes = classes[codes], classes
         self.folds, self.share, self.parallel = folds, weight / weight.sum(), parallel
         self.truth = np.concatenate([codes[test] for _, test in folds])
         self.keep_decisions = keep_decisions
@@ -419,9 +432,11 @@ class _Judge:
         if hasattr(columns, "tocsr"):
             columns = columns.tocsr()
         given = None if self.given is None else self.given[train]
-        model = _fitted(self.learner, columns[train], self.codes[train], given)
+        model = _fitted(self.learner, columns[train], self.labels[train], given)
+        name = type(self.learner).__name__
+        decided, _ = member_output(model, columns[test], self.classes, "label", name)
         # Few classes: thousands of subsets are remembered.
-        return np.asarray(model.predict(columns[test])).astype(np.int32)
+        return decided.astype(np.int32)
 
 
 def _fitted(learner, X, y, weight):
@@ -464,23 +479,23 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         counts = weight > 0
         self._codes, self._weight = codes[counts], weight[counts] / weight[counts].mean()
         rows = X[counts]
-        # Distances do not change by a shift, but a shift of dense rows keeps them precise.
-        share = self._weight / self._weight.sum()
-        mean = share @ rows
-        variance = share @ (
-            rows.multiply(rows) if hasattr(rows, "multiply") else (rows - mean) ** 2
-        )
-        if hasattr(rows, "multiply"):
-            variance = np.maximum(variance - mean**2, 0.0)
+        if hasattr(rows, "tocsc"):
+            columns = rows.tocsc()
+            columns.sum_duplicates()
+            mean, spread = sparse_moments(columns, self._weight)
+            # Distances do not change by a shift, but a shift of dense rows keeps them precise.
             mean = np.zeros_like(mean)
-        spread = np.sqrt(variance)
+        else:
+            mean, spread = dense_moments(np.ascontiguousarray(rows.T), self._weight)
         self._mean, self._scale = mean, np.where(spread > 0, spread, 1.0)
         self._rows = NearestNeighbors().fit(self._scaled(rows))
         return self
 
     def _scaled(self, X):
-        if hasattr(X, "multiply"):
-            return X.multiply(1.0 / self._scale).tocsr()
+        if hasattr(X, "tocsr"):
+            X = X.tocsr(copy=True)
+            X.data = X.data / self._scale[X.indices]
+            return X
         return (X - self._mean) / self._scale
 
     def predict_proba(self, X):

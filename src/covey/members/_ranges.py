@@ -1,0 +1,84 @@
+"""Columns whose numbers are too large or too small for the models that read them."""
+
+import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from covey.members._view_columns import label_of
+
+# Models of scikit-learn that read X in single precision.
+_OF_TREES = (
+    DecisionTreeClassifier,
+    RandomForestClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+)
+_SINGLE = np.finfo(np.float32)
+
+
+def check_range(X, feature_names, *, smallest, largest, reader, columns=None):
+    """Refuse columns that a model would overflow on, or take for constant.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, D)
+        NaN is passed over.
+    feature_names : array of str or None
+    smallest : float
+        A column that varies, but holds nothing as large as this, is refused.
+    largest : float
+        A column that holds more is refused.
+    reader : str
+        Who cannot read such numbers, for the message.
+    columns : array of int, optional
+        The columns to look at; all, if None.
+    """
+    if hasattr(X, "tocsr"):
+        low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
+    else:
+        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+    size = np.maximum(np.abs(low), np.abs(high))
+    looked_at = np.zeros(len(size), dtype=bool)
+    looked_at[slice(None) if columns is None else columns] = True
+    for broken, what, remedy in (
+        (size > largest, "more than {} can read", "divide it by a constant"),
+        (
+            (high > low) & (size < smallest),
+            "too little for {} to tell apart",
+            "multiply it by a constant, or drop it",
+        ),
+    ):
+        broken = broken & looked_at
+        if broken.any():
+            column = int(np.argmax(broken))
+            raise ValueError(
+                f"Column {label_of(column, feature_names)} holds numbers up to {size[column]:g}, "
+                f"{what.format(reader)}; {remedy}."
+            )
+
+
+def check_tree_range(learner, X, feature_names, *, room=1.0, smallest=float(_SINGLE.tiny)):
+    """Refuse columns beyond single precision where the learner is a tree, or made of trees.
+
+    Parameters
+    ----------
+    learner : classifier
+    X : array or sparse matrix of shape (n, D)
+    feature_names : array of str or None
+    room : float
+        By how much rows that are made of these may be larger.
+    smallest : float
+        As in `check_range`.
+    """
+    if isinstance(learner, _OF_TREES):
+        check_range(
+            X,
+            feature_names,
+            smallest=smallest,
+            largest=float(_SINGLE.max) / room,
+            reader=f"{type(learner).__name__}, which reads them in single precision,",
+        )
