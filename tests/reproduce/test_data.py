@@ -58,6 +58,30 @@ def test_a_table_without_speakers_and_with_other_labels_is_used_whole(tmp_path):
     assert len(found.X) == 60
 
 
+def test_second_names_of_classes_and_speakers_and_row_numbers_are_no_features(tmp_path):
+    frame = table()
+    labels = np.unique(frame["target"], return_inverse=True)[1]
+    told = frame.assign(
+        Label=labels, actor=frame["speaker"], number=np.arange(1, 61), intensity=0.5
+    )
+    path = tmp_path / "speech.csv"
+    told.to_csv(path)  # with its index, as a column without a name
+    # The second of two columns of one name.
+    path.write_text(path.read_text().replace("Label", "target", 1))
+    found = read_features(str(path))
+    assert np.array_equal(found.X, read_features(written(tmp_path, frame)).X)
+    assert set(found.dropped) == {
+        *("Unnamed: 0", "file", "speaker", "target", "target.1", "actor", "number", "intensity"),
+    }
+
+
+def test_a_table_is_known_by_what_is_used_of_it(tmp_path):
+    one = read_features(written(tmp_path, table()))
+    other = read_features(written(tmp_path, table(actor=3, Class=7)))
+    assert other.dropped != one.dropped
+    assert other.digest == one.digest
+
+
 @pytest.mark.parametrize(
     ("frame", "sentence"),
     [

@@ -8,6 +8,8 @@ import pytest
 from scipy import stats
 
 from covey.reproduce import (
+    _caps,
+    _caps_section,
     _claims_section,
     _data,
     _figure1,
@@ -15,6 +17,7 @@ from covey.reproduce import (
     _figure2,
     _sensitivity,
     _sparsity,
+    _sparsity_section,
     _table2,
     _table2_section,
 )
@@ -23,9 +26,9 @@ from covey.reproduce._command import _pages
 from covey.reproduce._ensembles import FUSIONS, KINDS, Constants
 from covey.reproduce._options import Options
 from covey.reproduce._page import Section, markdown
-from covey.reproduce._results import Interval, Results, interval, wilcoxon
+from covey.reproduce._results import Interval, Results, interval, overlap, wilcoxon
 from covey.reproduce._style import rendered
-from covey.reproduce._verdicts import Case, Claim, unpaired
+from covey.reproduce._verdicts import Case, Claim, paired, unpaired
 
 
 def values(task, draw):
@@ -42,13 +45,16 @@ def values(task, draw):
             found[f"{fusion}_{kind}_most"] = found["baseline"] + 0.1 * draw.random()
             found[f"k_{fusion}_{kind}"] = draw.integers(1, 20)
         found[f"best_{kind}"] = found["baseline"]
+    if task.experiment == "caps":
+        found |= {f"at_limit_{kind}": 0.75 for kind in KINDS}
+        found |= {f"{name}_of_40": value for name, value in found.items()}
     return found
 
 
 def made_up(options):
     """Results of everything that the options ask for."""
     draw = np.random.default_rng(0)
-    modules = (_table2, _figure1, _figure2, _sensitivity, _sparsity)
+    modules = (_table2, _figure1, _figure2, _sensitivity, _caps, _sparsity)
     tasks = [task for module in modules for task in module.tasks(options)]
     for source in options.sources:
         for constants in options.grid:
@@ -69,7 +75,7 @@ def voices(tmp_path_factory):
     draw = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("speech") / "voices.csv"
     lines = [
-        f"{row % 10},{('angry', 'happy', 'neutral', 'sad')[row % 4]},{draw.random()},{row}"
+        f"{row % 10},{('angry', 'happy', 'neutral', 'sad')[row % 4]},{draw.random()},{row // 3}"
         for row in range(80)
     ]
     path.write_text("\n".join(["speaker,target,pitch,energy", *lines]))
@@ -91,7 +97,10 @@ def page(study):
     return _pages("all", results, options, ["all", "--quick", "--jobs", "2", "--out=/home/me"])
 
 
-SECTIONS = ("short", "table2", "figure1", "figure2", "claims", "sensitivity", "sparsity", "made")
+SECTIONS = (
+    *("short", "table2", "figure1", "figure2", "claims", "sensitivity", "limits", "sparsity"),
+    "made",
+)
 
 
 def test_every_section_and_figure_is_there(page):
@@ -134,6 +143,28 @@ def test_tags_are_closed_and_names_are_unique(page):
 def test_the_command_is_shown_without_what_changes_no_result(page):
     assert "`python -m covey.reproduce all --quick`" in page["reproduction.md"]
     assert "/home/me" not in page["reproduction.html"]
+
+
+def test_paths_are_cut_off_the_command_and_options_are_not(study):
+    options, results = study
+    arguments = ["figure2", "--speech=/home/me/a.csv", "--speech", "/home/me/b.csv", "--seed=0"]
+    text = _pages("figure2", results, options, arguments)["reproduction.md"]
+    assert "covey.reproduce figure2 --speech=a.csv --speech b.csv --seed=0`" in text
+
+
+def test_the_page_says_what_hangs_on_limits_and_shared_rows(page):
+    text = page["reproduction.md"]
+    assert "75 % of {Θ} and 75 % of {Θ, Λ} end at the limit of 200 steps" in text
+    assert "With K at most 40 and not 20" in text
+    assert "K is at most 20, the fewest members of equals" in text
+    assert "224 of 2310 in Image Segmentation" in text
+    assert "voices `speaker`, `target`" in text
+    assert "other splits than those of Table 2, but of the same rows" in text
+    # An interval, and in brackets the narrower one of independent runs.
+    wide, narrow = re.search(
+        r"\*\*Abalone\*\* \(8, 3, 4177\) \| \S+ ± (\S+) \((\S+)\)", text
+    ).groups()
+    assert float(wide) > float(narrow) > 0
 
 
 def test_printed_numbers_stand_beside_ours_and_iemocap_says_that_it_was_not_run(page):
@@ -204,6 +235,8 @@ def case(mean, half=1.0, label="a"):
         ([case(2.0)], [("a", -1)] + [("a", 1)] * 9, "holds"),
         ([case(-2.0)], [("a", 1)] + [("a", 0)] * 3, "depends on (thr, η)"),
         ([case(2.0), case(-2.0, label="b")], [("a", 1)], "does not hold"),
+        ([], [], "not shown"),
+        ([case(2.0, np.nan)], [], "not shown"),
     ],
 )
 def test_verdicts(cases, grid, verdict):
@@ -216,6 +249,93 @@ def test_intervals_are_students():
     assert found.half == pytest.approx(3.182446 * np.std([1, 2, 3, 4], ddof=1) / 2)
     assert Interval(-0.01, 0.5).text() == "0.0 ± 0.5"
     assert [Interval(*pair).sign for pair in ((2, 1), (0.5, 1), (-2, 1))] == [1, 0, -1]
+
+
+def test_intervals_over_splits_that_share_rows_are_wider():
+    values = np.random.default_rng(0).normal(1, 2, 30)
+    found = interval(values, overlap=1 / 8)
+    # Nadeau and Bengio, spelt out.
+    error = np.sqrt((1 / 30 + 0.1 / 0.8) * values.var(ddof=1))
+    assert found.half == pytest.approx(stats.t.ppf(0.975, 29) * error)
+    assert found.uncorrected == pytest.approx(interval(values).half)
+    one = paired("", values, 1 / 8)
+    assert one.p == pytest.approx(2 * stats.t.sf(abs(values.mean()) / error, 29))
+    assert one.difference == found
+    assert paired("", np.zeros(5), 1 / 8).p == 1.0
+    assert paired("", np.ones(5), 1 / 8).verdict == "holds"
+    less = np.random.default_rng(1).normal(0, 1, 20)
+    two, plain = (unpaired("", values, less, share) for share in (1 / 8, 0.0))
+    assert two.difference.half > plain.difference.half
+    assert two.difference.uncorrected == pytest.approx(plain.difference.half)
+    assert two.p > plain.p
+
+
+def test_shared_rows_are_counted_in_speakers_where_these_are_split():
+    speakers = np.repeat(np.arange(24), 3)
+    table = _data.Table("", np.zeros((72, 1)), np.zeros(72, dtype=int), ("a",), speakers)
+    assert overlap(table) == pytest.approx(1 / 8)
+    assert overlap(table, "speaker") == 2 / 20
+
+
+def test_what_is_not_known_is_not_made_up():
+    unknown = interval([1.0, 2.0])
+    assert not unknown.known
+    assert unknown.sign == 0
+    assert interval([]).text() == "not known"
+    word = _sparsity_section._trend(unknown, Interval(5.0, 0.1))
+    assert word == "is not known well enough to compare"
+    assert unpaired("", [1.0, 2.0], [0.0, 0.0, 0.0]).verdict == "not shown"
+
+
+def test_a_baseline_that_is_never_right_has_no_gains():
+    rows = [
+        ("e", "d", "c", run, name, value)
+        for run, base in enumerate((0.5, 0.0, 0.4, 0.8))
+        for name, value in (("baseline", base), ("equal", 1.5 * base + 0.1 * (base == 0)))
+    ]
+    gains = Results(rows).gain("e", "d", "c", "equal")
+    assert np.isnan(gains).tolist() == [False, True, False, False]
+    assert interval(gains).text() == "50.0 ± 0.0"
+    assert wilcoxon(gains) == wilcoxon(gains[[0, 2, 3]])
+
+
+def test_the_page_says_which_splits_have_no_gains(study):
+    options, results = study
+    rows = [
+        (*row[:5], 0.0) if row[:2] == ("table2", "voices") and row[3:5] == (1, "baseline") else row
+        for row in results.rows
+    ]
+    text = markdown([_table2_section.section(Results(rows), options)], Section("", "", []))
+    assert "left out of gains: 1 of voices, random splits, 1 of voices, by speaker." in text
+    assert not re.search(r"\b(nan|inf)\b", text)
+
+
+def test_few_splits_make_no_statement_on_what_is_outside_an_interval(study):
+    options, results = study
+    few = Results([row for row in results.rows if row[3] < 2])
+    said = _table2_section.differences(few, options, _sensitivity.calibrated(few, options))
+    assert all("too few splits for intervals" in text for text in said)
+
+
+def test_smaller_data_are_compared_at_the_sizes_of_the_grid_too(study):
+    options, results = study
+    found = [one for one in claims(results, options) if "for smaller data" in one.text]
+    for claim in found:
+        assert [one.label for one in claim.cases] == [
+            "3 against 200 per class",
+            "10 against 200 per class",
+        ]
+        assert {label for label, _ in claim.grid} == {"10 against 200 per class"}
+
+
+def test_changes_between_limits_are_paired(study):
+    _, results = study
+    text = "".join(_caps_section.sentences(results))
+    values = [
+        results.gain("caps", "segment", f"max_iter={steps}", "equal_both") for steps in (200, 1000)
+    ]
+    change = interval(values[1] - values[0], 1 / 8).text(signed=True)
+    assert f"by {change}." in text
 
 
 def test_the_signed_rank_test_is_scipys_for_many_runs():

@@ -5,7 +5,7 @@ import numpy as np
 from covey.reproduce import _figure1, _figure2, _sensitivity, _table2
 from covey.reproduce._data import load
 from covey.reproduce._ensembles import Constants
-from covey.reproduce._results import Interval, interval
+from covey.reproduce._results import OVERLAP, Interval, interval
 from covey.reproduce._verdicts import Case, Claim, paired, unpaired
 
 _FUSIONS = {"oracle": "g_orc", "equal": "g_EW"}
@@ -44,7 +44,9 @@ def _real_cases(results, options, quantity, over, flipped=()):
             quantity,
             over,
         )
-        cases.append(paired(dataset, -differences if dataset in flipped else differences))
+        if dataset in flipped:
+            differences = -differences
+        cases.append(paired(dataset, differences, OVERLAP))
     return cases
 
 
@@ -52,14 +54,14 @@ def _grid(results, datasets, quantity, over, flipped=()):
     """Signs of the same differences at every setting that was tried."""
     signs = []
     for dataset in datasets:
-        label = dataset
+        label, overlap = dataset, OVERLAP
         if dataset.startswith(_figure1.DATASET):
-            label = f"{dataset.rpartition('_')[2]} per class"
+            label, overlap = f"{dataset.rpartition('_')[2]} per class", 0.0
         for _, case in _sensitivity.settings(results, dataset):
             differences = _real_differences(
                 results, _sensitivity.EXPERIMENT, dataset, case, quantity, over
             )
-            sign = interval(differences).sign
+            sign = interval(differences, overlap).sign
             signs.append((label, -sign if dataset in flipped else sign))
     return signs
 
@@ -139,22 +141,30 @@ def _sparse_claim(results, fusion, suffix):
     """Higher relative improvement for smaller data."""
     sizes = _figure1.sizes_of(results)
     quantity = f"{fusion}_both{suffix}"
-    fewest, most = (_figure1.gains(results, size, quantity) for size in (sizes[0], sizes[-1]))
+
+    def label(pair):
+        return f"{pair[0]} against {pair[1]} per class"
+
+    # The ends of the figure, and the two sizes for which the grid was tried.
+    cases = [
+        unpaired(label(pair), *(_figure1.gains(results, size, quantity) for size in pair))
+        for pair in dict.fromkeys([(sizes[0], sizes[-1]), _sensitivity.CIRCLE_SIZES])
+        if set(pair) <= set(sizes)
+    ]
     small, large = (f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES)
-    label = f"{sizes[0]} against {sizes[-1]} per class"
     signs = []
     for _, case in _sensitivity.settings(results, small):
         one = unpaired(
-            label,
+            label(_sensitivity.CIRCLE_SIZES),
             results.gain(_sensitivity.EXPERIMENT, small, case, quantity),
             results.gain(_sensitivity.EXPERIMENT, large, case, quantity),
         )
-        signs.append((label, one.difference.sign))
+        signs.append((one.label, one.difference.sign))
     return Claim(
         f"The relative improvement is higher for smaller data: {_FUSIONS[fusion]} {{Θ, Λ}}"
         + (f", {_MOST}" if suffix else ""),
         "3.1.1",
-        [unpaired(label, fewest, most)],
+        cases,
         signs,
     )
 
@@ -203,7 +213,7 @@ def _width_claims(results, options):
                         results.gain(experiment, dataset, case, quantity)
                         for dataset in (wide, other)
                     ]
-                    one = unpaired(label, *gains)
+                    one = unpaired(label, *gains, overlap=OVERLAP)
                     into.append(one if into is cases else (label, one.difference.sign))
         if cases:
             found.append(

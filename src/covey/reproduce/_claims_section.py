@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from covey.reproduce import _sensitivity, _table2
+from covey.reproduce import _caps_section, _sensitivity, _table2
 from covey.reproduce._claims import claims
 from covey.reproduce._data import load
 from covey.reproduce._page import Points, Section, Table, Text
-from covey.reproduce._results import interval
+from covey.reproduce._results import OVERLAP, interval
 from covey.reproduce._verdicts import LEAST_SHARE
 
 
@@ -21,23 +21,31 @@ def _cell(cases):
     )
 
 
+def _short(found):
+    """An interval without what it would be if it were not corrected."""
+    return found._replace(uncorrected=None)
+
+
 def summary(results, options):
     """What a reader who stops early should know; made from the numbers."""
     items = []
     for source, constants in _sensitivity.calibrated(results, options):
         dataset = load(source).name
         case = _table2.condition("random", constants)
-        ours = interval(100 * results.get(_table2.EXPERIMENT, dataset, case, "baseline"))
+        ours = interval(100 * results.get(_table2.EXPERIMENT, dataset, case, "baseline"), OVERLAP)
         gains = [
-            interval(results.gain(_table2.EXPERIMENT, dataset, case, name)).text(signed=True)
+            _short(interval(results.gain(_table2.EXPERIMENT, dataset, case, name), OVERLAP)).text(
+                signed=True
+            )
             for name in _table2.COLUMNS[1:]
         ]
         baseline, *printed = _table2.PRINTED[dataset]
         items.append(
             f"**{dataset}** at `{constants.text}`, the setting found for it: baseline "
-            f"{ours.text()} % (printed {baseline}), gains {', '.join(gains)} % (printed "
+            f"{_short(ours).text()} % (printed {baseline}), gains {', '.join(gains)} % (printed "
             f"{', '.join(f'+{gain}' for gain in printed)})."
         )
+    items += _caps_section.short(results, options)
     by_verdict = {}
     for claim in claims(results, options):
         by_verdict.setdefault(claim.verdict, []).append(claim.text.partition(" (all ")[0])
@@ -73,8 +81,11 @@ def section(results, options):
             Text(
                 "Differences are paired: both sides see the same splits and start from the same "
                 "draws; means with 95 % intervals, in points of relative improvement (co-selection"
-                ": of selection rates), at the constants of `paper()`; p is Wilcoxon's "
-                "(comparisons between data sets or sizes: Welch's). A claim *holds* if every one "
+                ": of selection rates), at the constants of `paper()`. On the synthetic set every "
+                "run has rows of its own; splits of a real table share rows, so that intervals "
+                "are corrected for it there (in brackets: not; see Table 2). p is Wilcoxon's "
+                "(real data: Student's, corrected; comparisons between data sets or sizes: "
+                "Welch's, corrected for real data). A claim *holds* if every one "
                 "of its cases is above zero beyond its 95 % interval, *does not hold* if one is "
                 "below it, and is *not shown* if intervals include zero. It *depends on (thr, η)* "
                 f"if at least {100 * LEAST_SHARE:.0f} % of the settings of the sensitivity study "

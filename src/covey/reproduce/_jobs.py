@@ -11,16 +11,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import covey
 
 # The code that the numbers of every part depend on, beside the module that makes them.
 _SOURCES = (
-    *("_core/trainer.py", "_core/ascent.py", "_core/design.py", "_core/losses.py"),
-    *("_core/random.py", "_core/reweighting.py", "_core/softmax_linear.py", "_core/subsets.py"),
+    *("_core/arrays.py", "_core/trainer.py", "_core/ascent.py", "_core/design.py"),
+    *("_core/journal.py", "_core/losses.py", "_core/random.py", "_core/reweighting.py"),
+    *("_core/softmax_linear.py", "_core/subsets.py", "_validation.py"),
     *("datasets/_synthetic.py", "reproduce/_ensembles.py", "reproduce/_splits.py"),
 )
+# Modules of this package that another one calls for its numbers.
+_CALLED = {"_sparsity": ("_table2",)}
+# Packages whose next version may give other numbers.
+_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -74,9 +80,11 @@ class Task:
 
 @lru_cache
 def sources_digest(module, searches=False):
-    """A fingerprint of the code that makes the numbers, and of covey's version."""
+    """A fingerprint of the code that makes the numbers, and of the versions it runs on."""
     home = Path(covey.__file__).parent
-    paths = [home / name for name in (*_SOURCES, f"reproduce/{module}.py")]
+    modules = (module, *_CALLED.get(module, ()))
+    paths = [home / name for name in _SOURCES]
+    paths += [home / "reproduce" / f"{name}.py" for name in modules]
     if searches:
         paths += sorted(
             path
@@ -84,7 +92,8 @@ def sources_digest(module, searches=False):
             for path in home.glob(f"{folder}/*.py")
         )
     text = b"".join(path.read_bytes() for path in paths)
-    return sha256(covey.__version__.encode() + text).hexdigest()[:16]
+    versions = "|".join([covey.__version__, *map(version, _PACKAGES)])
+    return sha256(versions.encode() + text).hexdigest()[:16]
 
 
 def write_whole(path, content):

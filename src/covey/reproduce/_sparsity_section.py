@@ -3,7 +3,7 @@
 import numpy as np
 
 from covey.reproduce._page import Figure, Points, Section, Table, Text
-from covey.reproduce._results import interval
+from covey.reproduce._results import OVERLAP, interval
 from covey.reproduce._sparsity import (
     CENTRE,
     DATASET,
@@ -29,7 +29,9 @@ def lines(results, dataset, factor):
 
 
 def _gain(results, dataset, case, quantity, over="baseline"):
-    return interval(results.gain(EXPERIMENT, dataset, case, quantity, over))
+    # Synthetic sets are drawn anew; splits of a real one share rows.
+    shared = 0.0 if dataset == DATASET else OVERLAP
+    return interval(results.gain(EXPERIMENT, dataset, case, quantity, over), shared)
 
 
 def draw(results):
@@ -72,6 +74,8 @@ def draw(results):
 
 def _trend(first, last):
     """What happens to a mean from one interval to another, in a word."""
+    if not (first.known and last.known):
+        return "is not known well enough to compare"
     apart = np.hypot(first.half, last.half)
     if abs(first.mean - last.mean) <= apart:
         return "does not change measurably"
@@ -170,7 +174,8 @@ def section(results, options):
                 f"{options.sparsity_runs} training sets a case, K tuned on an eighth as "
                 f"many rows as are trained on (at least {LEAST_TUNING}). "
                 "Real tables are split as in Table 2, and fewer of the training rows are used "
-                f"({min(options.sparsity_runs, 20)} splits)."
+                f"({min(options.sparsity_runs, 20)} splits); their intervals are corrected for "
+                "rows that splits share, as in Table 2 (in brackets: not corrected)."
             ),
             Figure(
                 "sparsity",

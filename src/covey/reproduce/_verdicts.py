@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
-from covey.reproduce._results import Interval, interval, wilcoxon
+from covey.reproduce._results import Interval, interval, told, wilcoxon
 
 # One setting in twenty disagrees by chance: fewer than this share of them decide nothing.
 LEAST_SHARE = 0.2
@@ -21,7 +21,8 @@ class Case:
     difference : Interval
         What should be positive, in points of relative improvement.
     p : float
-        Of Wilcoxon's signed-rank test, or of Welch's for runs that are not paired.
+        Of Wilcoxon's signed-rank test, or of Welch's for runs that are not paired; where runs
+        are splits that share rows, of Student's or Welch's test corrected for that.
     """
 
     label: str
@@ -65,6 +66,8 @@ class Claim:
     @property
     def verdict(self):
         """Holds, not shown, does not hold, or depends on (thr, eta)."""
+        if not self.cases:
+            return "not shown"
         failing = {case.label for case in self.cases if case.difference.sign <= 0}
         if failing & self._elsewhere(1) or (not failing and self._elsewhere(-1)):
             return "depends on (thr, η)"
@@ -74,19 +77,47 @@ class Claim:
         return "does not hold" if against else "not shown"
 
 
-def paired(label, differences):
-    """A case of differences run by run."""
-    return Case(label, interval(differences), wilcoxon(differences))
+def paired(label, differences, overlap=0.0):
+    """A case of differences run by run.
+
+    ``overlap`` is test rows / training rows where runs are splits of the same rows.
+    """
+    difference = interval(differences, overlap)
+    if not overlap:
+        return Case(label, difference, wilcoxon(differences))
+    # A rank test takes runs for independent, which these are not.
+    values = told(differences)
+    if len(values) < 2:
+        return Case(label, difference, 1.0)
+    error = values.std(ddof=1) * np.sqrt(1 / len(values) + overlap)
+    return Case(label, difference, _p(float(values.mean()), error, len(values) - 1))
 
 
-def unpaired(label, more, less):
+def unpaired(label, more, less, overlap=0.0):
     """A case of the difference of two means over different runs, by Welch's test."""
-    more, less = (np.asarray(values, dtype=np.float64) for values in (more, less))
+    more, less = told(more), told(less)
+    if min(len(more), len(less)) < 3:
+        return Case(label, Interval(np.nan, np.nan), 1.0)
     apart = float(more.mean() - less.mean())
-    shares = np.array([values.var(ddof=1) / len(values) for values in (more, less)])
+    shares, plain = (
+        np.array([values.var(ddof=1) * (1 / len(values) + extra) for values in (more, less)])
+        for extra in (overlap, 0.0)
+    )
     if not shares.any():  # no run differs from another: nothing is left to chance
         return Case(label, Interval(apart, 0.0), float(apart == 0))
-    freedom = shares.sum() ** 2 / (shares**2 / [len(more) - 1, len(less) - 1]).sum()
-    error = np.sqrt(shares.sum())
-    half = float(stats.t.ppf(0.975, freedom) * error)
-    return Case(label, Interval(apart, half), float(2 * stats.t.sf(abs(apart) / error, freedom)))
+    half, uncorrected = (
+        float(stats.t.ppf(0.975, _freedom(part, more, less)) * np.sqrt(part.sum()))
+        for part in (shares, plain)
+    )
+    p = _p(apart, np.sqrt(shares.sum()), _freedom(shares, more, less))
+    return Case(label, Interval(apart, half, uncorrected if overlap else None), p)
+
+
+def _freedom(shares, more, less):
+    return shares.sum() ** 2 / (shares**2 / [len(more) - 1, len(less) - 1]).sum()
+
+
+def _p(apart, error, freedom):
+    if not error:
+        return float(apart == 0)
+    return float(2 * stats.t.sf(abs(apart) / error, freedom))
