@@ -3,15 +3,18 @@
 A model file is a zip archive in the format of skops, with one more entry, ``covey.json``, that
 says which format and which versions wrote it. A pickle is a program; a skops file is a tree of
 names of types and of numbers. Loading makes objects of the types that it names, so everything
-hangs on which names are taken:
+hangs on which names are taken: those that `covey._harmless` lists (skops would take more) and
+those that the user gives in ``trusted``. No constructor of a class that a file names runs, but
+those of plain containers and numbers, and no function of a file's choosing is called.
 
-- skops itself takes scikit-learn's estimators, NumPy's arrays and the like;
-- beyond these, what `covey._harmless` knows: classes of covey, scikit-learn and skrub whose
-  making only sets attributes, and scikit-learn's compiled trees, whose contents are checked;
-- whatever the user names in ``trusted``.
+What a tampered file can still do:
 
-No constructor runs, and no function is admitted. What a tampered file can still do is to predict
-nonsense, or to crash one of scikit-learn's other compiled models.
+- predict nonsense, or take very long or much memory to do it;
+- crash or corrupt the process through one of those compiled models of scikit-learn whose numbers
+  are not checked here (trees, forests, boosting, nearest neighbours, k-means and support vector
+  machines are);
+- have many processes started when it predicts (``n_jobs``), or a file written that it names when
+  it is *fitted again* (``checkpoint``).
 """
 
 import io
@@ -25,7 +28,7 @@ import numpy as np
 import sklearn
 
 import covey
-from covey._harmless import check_contents, full_name, known_types, node_name
+from covey._harmless import check_contents, check_nodes, full_name, node_name, strangers
 from covey._validation import check_number
 
 # The format of the files that `save` writes; `load` reads it and all earlier ones.
@@ -152,7 +155,7 @@ def load(path, trusted=(), *, max_size=None):
         name only types of packages that you trust, in files whose makers you trust.
     max_size : int, optional
         The most bytes that the file may unfold to. By default 4 GiB, and beyond 256 MiB no more
-        than 200 times the size of the file.
+        than 200 times the size of the file. Reading takes a few times as much memory.
 
     Returns
     -------
@@ -182,15 +185,20 @@ def load(path, trusted=(), *, max_size=None):
                     inner = archive.read(node["file"])
                     with zipfile.ZipFile(io.BytesIO(inner)) as matrix:
                         _check_archive(matrix, len(inner), max_size, path)
-        known = known_types(nodes)
-        strangers = set(skops_io.get_untrusted_types(data=data)) - known - trusted
-        if strangers:
-            listed = ", ".join(sorted(strangers))
+        names = {node_name(node) for node in nodes}
+        unknown = strangers(nodes, trusted)
+        if not unknown:
+            check_nodes(nodes)
+            # What skops takes without being told is on our list or refused above; what it finds
+            # beyond the names of nodes, such as a method, is on no list.
+            unknown = set(skops_io.get_untrusted_types(data=data)) - names - trusted
+        if unknown:
+            listed = ", ".join(sorted(unknown))
             raise ModelFileError(
                 f"{path} holds types that covey does not know to be harmless: {listed}; if you "
                 "trust them and whoever made the file, name them in trusted=[...]."
             )
-        estimator = skops_io.loads(data, trusted=sorted(known | trusted))
+        estimator = skops_io.loads(data, trusted=sorted(names | trusted))
         check_contents(estimator, trusted)
     except (ModelFileError, Warning):
         # scikit-learn warns of models of another version; some make errors of warnings.

@@ -16,6 +16,10 @@ def bad(folder):
     table.assign(outcome="ill").to_csv(folder / "one_value.csv", index=False)
     table.head(5).to_csv(folder / "short.csv", index=False)
     table[["unit", "patient_id", "outcome"]].to_csv(folder / "nothing.csv", index=False)
+    table[["outcome"]].to_csv(folder / "alone.csv", index=False)
+    table.assign(age=table["age"].replace(table["age"].max(), np.inf)).to_csv(
+        folder / "endless.csv", index=False
+    )
     (folder / "empty.csv").write_text("")
     (folder / "notes.docx").write_text("a,b\n1,2\n")
     (folder / "broken.covey").write_text("no model")
@@ -46,6 +50,8 @@ def bad(folder):
         (("fit", "one_value.csv", "--target", "outcome"), "has the one value 'ill'"),
         (("fit", "short.csv", "--target", "outcome"), "too few"),
         (("fit", "nothing.csv", "--target", "outcome"), "no column is left"),
+        (("fit", "alone.csv", "--target", "outcome"), "no column besides the target"),
+        (("fit", "endless.csv", "--target", "age"), "the target 'age' holds inf"),
         (("fit", "empty.csv", "--target", "outcome"), "is empty"),
         (("fit", "none.csv", "--target", "outcome"), "there is no file none.csv"),
         (("fit", "notes.docx", "--target", "outcome"), "ending that covey does not know"),
@@ -118,3 +124,12 @@ def test_strange_values_at_prediction_count_as_missing_and_are_said(folder, run)
     assert result.exit_code == 0
     assert "age: 2 values are no numbers ('old') and counted as missing" in result.stderr
     assert result.stdout == run("predict", "flock.covey", "gaps.csv", "--proba", cwd=folder).stdout
+
+
+def test_categories_that_were_never_seen_are_said(folder, run):
+    table = pd.read_csv(folder / "patients.csv")
+    table.loc[:8, "town"] = "Atlantis"
+    table.to_csv(folder / "strange.csv", index=False)
+    result = run("predict", "flock.covey", "strange.csv", cwd=folder)
+    said = "town: 9 of 90 rows have a category that the model has not seen ('Atlantis')"
+    assert said in result.stderr

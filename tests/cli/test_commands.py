@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from covey.cli import _evaluate as evaluate
+from covey.cli._compare import contestants
 from covey.cli._console import CommandError, Console
-from covey.cli._pipeline import ask, fit_rows, flock, table_model
+from covey.cli._pipeline import ask, fit_rows, flock, table_model, tuning_folds
 
 
 def as_json(result):
@@ -111,6 +112,108 @@ def test_whole_numbers_are_classes_and_stay_whole():
         asked(some_table(y=1.0))
 
 
+def test_copies_of_rows_are_held_out_together(tmp_path, run):
+    rng = np.random.default_rng(0)
+    once = pd.DataFrame(rng.normal(size=(40, 6))).add_prefix("x")
+    once["y"] = rng.integers(0, 2, 40)
+    often = pd.concat([once] * 6).sample(frac=1, random_state=0)
+    often.to_csv(tmp_path / "often.csv", index=False)
+    arguments = ("often.csv", "--target", "y", "--json")
+    said = as_json(run("fit", *arguments, "--effort", "fast", cwd=tmp_path))
+    assert any("200 of 240 rows repeat another one" in note for note in said["notes"])
+    assert "repeated rows kept together" in said["held_out"]
+    # The target is a coin.
+    assert all(one["accuracy"] < 0.75 for one in said["scores"])
+    assert said["scores"][0]["high"] - said["scores"][0]["low"] > 0.2
+    said = as_json(run("compare", *arguments, "--models", "forest", cwd=tmp_path))
+    assert said["scores"][0]["accuracy"] < 0.75
+    said = as_json(run("select", *arguments, "--resamples", "2", cwd=tmp_path))
+    assert any("200 of 240 rows" in note for note in said["notes"])
+
+
+def test_large_tables_with_copies_are_held_out_once():
+    rng = np.random.default_rng(0)
+    table = some_table(4_000)
+    question = asked(pd.concat([table, table.iloc[rng.permutation(4_000)[:500]]]))
+    (split,) = evaluate.make_splits(question, 0)[0]
+    assert not set(question.groups[split[0]]) & set(question.groups[split[1]])
+    assert tuning_folds(question, split[0])
+
+
+def test_rows_of_few_categories_are_alike_by_chance():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice(["a", "b", "c"], 200) for name in ("u", "v", "w")})
+    question = asked(table.assign(y=rng.choice(["no", "yes"], 200)))
+    assert question.groups is None
+
+
+@pytest.mark.parametrize("way", ["group", "time"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
+    who = np.random.default_rng(2).permutation(np.repeat(range(12), 5))
+    table = some_table(who=who)
+    if numbers:
+        table["y"] = np.random.default_rng(3).normal(size=60)
+    question = asked(table, **{way: "who"})
+    rows = np.arange(3, 58)
+    seen = []
+
+    def spy(self, X, y, groups=None):
+        given = self.estimator.get_params()
+        seen.extend(given[name] for name in given if name.rpartition("__")[2] == "cv")
+        return fit(self, X, y)
+
+    kind = type(table_model(question, None))
+    fit = kind.fit
+    monkeypatch.setattr(kind, "fit", spy)
+    names = {"covey", "RBF SVR, tuned", "RBF SVC, tuned", evaluate.linear(question, 0)[0]}
+    for name, estimator in contestants(question, 0).items():
+        if name in names:
+            before = str(estimator)
+            fitted = fit_rows(table_model(question, estimator), question, rows)
+            assert str(fitted.estimator) == before
+    assert len(seen) == 3
+    for folds in seen:
+        for train, test in folds:
+            if way == "group":
+                assert not set(who[rows][train]) & set(who[rows][test])
+            else:
+                assert who[rows][train].max() < who[rows][test].min()
+
+
+def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 90)
+    y[:5] = "c"  # a class of one group, which no search can hold out
+    table = pd.DataFrame({"x": rng.normal(size=90), "g": np.repeat(range(6), 15), "y": y})
+    console = Console(quiet=True)
+    question = ask("", "y", console, table=table, group="g")
+    model = table_model(question, flock(question))
+    path = str(tmp_path / "fit.checkpoint")
+    fits = [fit_rows(model, question, np.arange(90), path) for _ in range(2)]
+    assert sum("--effort fast" in note for note in console.notes) == 1
+    np.testing.assert_array_equal(*[one.estimator_.coef_ for one in fits])
+
+
+@pytest.mark.parametrize(
+    "written", ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y %H:%M", "%Y/%m/%d", "%d %b %Y"]
+)
+def test_dates_are_read_in_one_way(written):
+    days = pd.date_range("2023-12-20", periods=60).strftime(written)
+    question = asked(some_table(day=days), time="day")
+    assert question.times.tolist() == list(range(1, 61))
+
+
+def test_dates_that_may_be_read_in_two_ways_are_refused():
+    days = pd.to_datetime([f"2024-{1 + k % 12:02d}-{1 + k // 12:02d}" for k in range(60)])
+    with pytest.raises(CommandError, match="the day or with the month; write dates as"):
+        asked(some_table(day=days.strftime("%d/%m/%Y")), time="day")
+    assert asked(some_table(day=days.strftime("%d.%m.%Y")), time="day").times.max() == 60
+    mixed = [*days[:59].strftime("%Y-%m-%d"), "13/02/2024"]
+    with pytest.raises(CommandError, match="'13/02/2024' in column 'day'"):
+        asked(some_table(day=mixed), time="day")
+
+
 # -- how good it is ------------------------------------------------------------------------------
 
 
@@ -128,6 +231,12 @@ def test_interval_over_groups_does_not_shrink_when_rows_are_repeated():
     often = evaluate.accuracy_interval(np.repeat(right, 50), np.repeat(np.arange(20), 50))
     np.testing.assert_allclose(once, often)
     assert np.ptp(evaluate.accuracy_interval(np.repeat(right, 50))[1:]) < np.ptp(often[1:]) / 4
+
+
+def test_interval_over_groups_that_are_all_right_is_that_of_so_many_rows():
+    once = evaluate.accuracy_interval(np.ones(20))
+    assert evaluate.accuracy_interval(np.ones(60), np.repeat(np.arange(20), 3)) == once
+    assert once[1] < 0.9
 
 
 def test_r2_and_its_interval():
@@ -254,6 +363,27 @@ def test_a_rule_that_learns_needs_the_truth_and_is_judged_on_other_rows(tmp_path
     said = as_json(run(*files, "--truth", "truth.csv", "--target", "y", "--json", cwd=tmp_path))
     assert said["fused_accuracy"] > 0.95
     assert said["accuracy"][1] == 1
+
+
+def test_ids_stay_as_they_are(tmp_path, run):
+    ids = [str(10**17 + 1 + place) for place in range(4)]
+    for name, order in (("a.csv", [0, 1, 2, 3]), ("b.csv", [3, 1, 0, 2])):
+        pd.DataFrame(
+            {"id": [ids[k] for k in order], "prediction": [["x", "None"][k % 2] for k in order]}
+        ).to_csv(tmp_path / name, index=False)
+    pd.DataFrame({"id": [int(one) for one in ids], "y": list("xxxx")}).to_parquet(
+        tmp_path / "truth.parquet"
+    )
+    result = run(
+        *("fuse", "a.csv", "b.csv", "--id", "id", "--out", "out.csv"),
+        *("--truth", "truth.parquet", "--target", "y"),
+        cwd=tmp_path,
+    )
+    assert result.exit_code == 0, result.output
+    out = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+    assert out["id"].tolist() == ids
+    assert out["prediction"].tolist() == ["x", "None"] * 2
+    assert "50.0 %" in result.stderr
 
 
 def test_files_that_do_not_match_are_told_apart(saved, run):

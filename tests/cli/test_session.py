@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from covey.cli import _COMMANDS
+from covey.cli import _COMMANDS, _ended
 from covey.persistence import load, save
 from covey.tables import TableClassifier
 
@@ -257,7 +257,7 @@ def test_reproduce_gets_its_arguments(tmp_path, run):
 
 
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
-    patients(150).to_csv(tmp_path / "patients.csv", index=False)
+    patients(60).to_csv(tmp_path / "patients.csv", index=False)
     command = [sys.executable, "-m", "covey", "fit", "patients.csv", "--target", "outcome"]
     command += ["--drop", "visited", "--fusion", "product", "--quiet"]
     whole = subprocess.run(
@@ -285,3 +285,24 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
     np.testing.assert_array_equal(one.estimator_.coef_, other.estimator_.coef_)
     assert not list(tmp_path.glob("fit.checkpoint*"))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_fit_that_is_stopped_says_what_is_left(folder, run, monkeypatch, number, status):
+    def stop(*arguments):
+        signal.raise_signal(number)
+
+    monkeypatch.setattr("covey.cli._evaluate.score", stop)
+    before = signal.signal(signal.SIGTERM, _ended)
+    arguments = ("fit", "patients.csv", "--target", "outcome", "--quiet", "--checkpoint", "kept")
+    try:
+        result = run(*arguments, cwd=folder)
+        assert result.exit_code == status
+        assert result.stderr == "covey: stopped; no file was changed.\n"
+        # As the first fold's flock leaves it.
+        (folder / "kept.1").write_text("")
+        result = run(*arguments, cwd=folder)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert result.exit_code == status
+    assert result.stderr == "covey: stopped; the same command goes on from kept.\n"

@@ -197,3 +197,31 @@ def test_bad_tables_are_one_sentence():
         model.fit(pd.DataFrame({"a": [1, 1, 1]}), y)
     with pytest.raises(ValueError, match="rows and columns"):
         model.fit(np.zeros(3), y)
+
+
+def test_a_category_is_the_same_as_a_whole_number_of_any_type():
+    table = pd.DataFrame({"code": ["1", "2", "x", None] * 8, "a": np.arange(32) % 7})
+    preparation = TablePreparation().fit(table)
+    assert preparation.categories()["code"][:3] == ["1", "2", "x"]
+    wanted = preparation.transform(table.assign(code="1"))
+    assert wanted["code = 1"].all()
+    for code in (1, 1.0, np.float32(1), pd.Series([1.0] * 32, dtype=object)):
+        pd.testing.assert_frame_equal(preparation.transform(table.assign(code=code)), wanted)
+    half = preparation.transform(table.assign(code=1.5))
+    assert not half.filter(like="code").to_numpy().any()
+
+
+def test_thousands_of_numbers_are_prepared_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(20, 3000))).add_prefix("x")
+    table.iloc[3, ::7] = np.nan
+    table.iloc[4, ::5] = np.inf
+    kinds = dict.fromkeys(table.columns, "number")
+    # With one that has to be looked at, all are taken one by one.
+    other = table.astype({"x0": object})
+    slow = TablePreparation(columns=kinds).fit(other)
+    wanted = slow.transform(other)
+    monkeypatch.setattr("covey.tables._preparation.as_kind", None)
+    quick = TablePreparation(columns=kinds).fit(table)
+    np.testing.assert_array_equal(quick.medians_, slow.medians_)
+    pd.testing.assert_frame_equal(quick.transform(table), wanted)

@@ -49,7 +49,7 @@ def _make_app():
         """Grow small flocks of simple models on a table, and see who decided and why.
 
         Tables are CSV, TSV or Parquet files, with or without gzip, or "-" for standard input.
-        Missing values are empty, or NA, NaN, null, None or "?".
+        Missing values are empty, or NA, NaN, null, None or "?", which a class may be called too.
         Exit status: 0 done, 1 could not do it, 2 bad input.
         """
 
@@ -67,7 +67,9 @@ def __getattr__(name):
 
 def _ended(number, frame):
     # As Ctrl-C does, so that what is half written is taken away.
-    raise KeyboardInterrupt
+    from covey.cli._console import Terminated
+
+    raise Terminated
 
 
 def main(argv=None):

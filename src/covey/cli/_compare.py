@@ -114,7 +114,7 @@ def contestants(question, seed):
 
     fewest = int(np.unique(question.y, return_counts=True)[1].min())
     folds = max(2, min(5, fewest // 2))
-    machine = GridSearchCV(scaled(svm.SVC(probability=False)), grid, cv=folds)
+    machine = GridSearchCV(scaled(svm.SVC()), grid, cv=folds)
     forest = ensemble.RandomForestClassifier(300, random_state=seed)
     fused = FusionClassifier(
         [

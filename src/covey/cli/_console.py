@@ -1,12 +1,17 @@
 """What a command says, and where: results on stdout, everything else on stderr."""
 
 import functools
+import glob
 import json
 import math
 import os
 import sys
 import warnings
 from contextlib import contextmanager
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end."""
 
 
 class CommandError(Exception):
@@ -60,8 +65,7 @@ class Console:
     def emit(self, **result):
         """The result as one JSON object on stdout, where that is asked for."""
         if self.as_json:
-            said = _plain({**result, "notes": self.notes})
-            print(json.dumps(said, ensure_ascii=False, allow_nan=False))
+            print(as_json({**result, "notes": self.notes}))
 
     @contextmanager
     def progress(self, total, what, writes_stdout=False):
@@ -114,6 +118,11 @@ def aligned(head, rows):
     return "\n".join(lines)
 
 
+def as_json(value):
+    """A value as JSON that any reader takes."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
 def _plain(value):
     """What JSON can hold: no arrays, and nothing for what is not a number."""
     if hasattr(value, "tolist"):
@@ -145,21 +154,21 @@ def guarded(command):
                 return command(*args, **kwargs)
         except typer.Exit:
             raise
-        except KeyboardInterrupt:
-            _fail("stopped; no file was changed.", kwargs)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as error:
+            _fail(_stopped(kwargs.get("checkpoint")), kwargs, error)
+            raise typer.Exit(143 if isinstance(error, Terminated) else 130) from None
         except BrokenPipeError:
             # Whoever read has enough; there is nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except CommandError as error:
-            _fail(str(error), kwargs)
+            _fail(str(error), kwargs, error)
             raise typer.Exit(error.status) from None
-        except MemoryError:
-            _fail("there is not enough memory for this table.", kwargs)
+        except MemoryError as error:
+            _fail("there is not enough memory for this table.", kwargs, error)
             raise typer.Exit(1) from None
         except Exception as error:
-            _fail(_one_sentence(error), kwargs)
+            _fail(_one_sentence(error), kwargs, error)
             raise typer.Exit(1) from None
 
     return wrapped
@@ -173,7 +182,14 @@ def _one_sentence(error):
     return said if known else f"{type(error).__name__}: {said} (COVEY_DEBUG=1 shows where)"
 
 
-def _fail(sentence, options):
+def _stopped(checkpoint):
+    if checkpoint and glob.glob(f"{glob.escape(checkpoint)}*"):
+        return f"stopped; the same command goes on from {checkpoint}."
+    return "stopped; no file was changed."
+
+
+def _fail(sentence, options, error):
     print(f"covey: {sentence}", file=sys.stderr, flush=True)
     if options.get("as_json"):
-        print(json.dumps({"error": sentence}, ensure_ascii=False))
+        # An object that was begun is ended, so that there is one.
+        print(f'{getattr(error, "half_said", "{")}"error": {as_json(sentence)}}}')

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from covey.cli._console import CommandError
-from covey.cli._pipeline import fit_rows, forward_splits, table_model
+from covey.cli._pipeline import fit_rows, forward_splits, group_folds, table_model
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -81,10 +81,9 @@ class Score:
 def make_splits(question, seed):
     """Pairs of rows to fit on and rows held out, and in words how they were made."""
     from sklearn.model_selection import (
-        GroupKFold,
+        GroupShuffleSplit,
         KFold,
         ShuffleSplit,
-        StratifiedGroupKFold,
         StratifiedKFold,
         StratifiedShuffleSplit,
     )
@@ -93,14 +92,14 @@ def make_splits(question, seed):
     if question.times is not None:
         splits = forward_splits(question)
         return splits, f"{len(splits)} times later rows, forward in time"
-    if question.groups is not None:
+    together = "repeated rows" if question.copies else "groups"
+    if question.copies and len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
+        splitter = GroupShuffleSplit(1, test_size=_HELD_OUT, random_state=seed)
+        how = f"a quarter of all, {together} kept together"
+    elif question.groups is not None:
         n_folds = min(_N_FOLDS, len(np.unique(question.groups)))
-        splitter = (
-            GroupKFold(n_folds)
-            if numbers
-            else StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        )
-        how = f"{n_folds}-fold cross-validation, groups kept together"
+        splitter = None
+        how = f"{n_folds}-fold cross-validation, {together} kept together"
     elif len(y) > _MOST_ROWS_TO_CROSS_VALIDATE:
         kind = ShuffleSplit if numbers else StratifiedShuffleSplit
         if not numbers and np.unique(y, return_counts=True)[1].min() < 2:
@@ -117,7 +116,10 @@ def make_splits(question, seed):
     with warnings.catch_warnings():
         # Of classes with fewer rows than folds; they are told apart as well as they can be.
         warnings.simplefilter("ignore")
-        splits = list(splitter.split(question.table, y, question.groups))
+        if splitter is None:
+            splits = group_folds(n_folds, y, question.groups, numbers, seed)
+        else:
+            splits = list(splitter.split(question.table, y, question.groups))
     if not numbers:
         splits = [(train, test) for train, test in splits if len(np.unique(y[train])) > 1]
     if not splits:
@@ -212,21 +214,30 @@ def accuracy_interval(right, groups=None):
 
     n_rows, accuracy = len(right), float(np.mean(right))
     if groups is None:
-        z = stats.norm.ppf(0.975)
-        middle = (accuracy + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
-        half = np.sqrt(accuracy * (1 - accuracy) / n_rows + z**2 / (4 * n_rows**2))
-        half *= z / (1 + z**2 / n_rows)
-        # Rounding must not put the middle of nothing below nothing.
-        return accuracy, float(max(0.0, middle - half)), float(min(1.0, middle + half))
+        return _wilson(accuracy, n_rows)
     _, place = np.unique(groups, return_inverse=True)
     n_groups = place.max() + 1
     if n_groups < 2:
         return accuracy, 0.0, 1.0
+    if accuracy in (0.0, 1.0):
+        # Groups that do not differ say nothing of those to come.
+        return _wilson(accuracy, n_groups)
     # The ratio estimator of a mean over clusters.
     excess = np.bincount(place, right - accuracy)
     error = np.sqrt(n_groups / (n_groups - 1) * np.sum(excess**2)) / n_rows
     half = stats.t.ppf(0.975, n_groups - 1) * error
     return accuracy, float(max(0.0, accuracy - half)), float(min(1.0, accuracy + half))
+
+
+def _wilson(accuracy, n_rows):
+    from scipy import stats
+
+    z = stats.norm.ppf(0.975)
+    middle = (accuracy + z**2 / (2 * n_rows)) / (1 + z**2 / n_rows)
+    half = np.sqrt(accuracy * (1 - accuracy) / n_rows + z**2 / (4 * n_rows**2))
+    half *= z / (1 + z**2 / n_rows)
+    # Rounding must not put the middle of nothing below nothing.
+    return accuracy, float(max(0.0, middle - half)), float(min(1.0, middle + half))
 
 
 def r2_interval(y, squared_errors, groups=None):
@@ -298,7 +309,7 @@ def linear(question, seed):
             LogisticRegressionCV,
             Cs=10,
             cv=min(5, fewest // 2),
-            scoring="neg_log_loss",
+            scoring=_log_likelihood,
             max_iter=1000,
         )
         name = "logistic regression, tuned"
@@ -306,6 +317,12 @@ def linear(question, seed):
         # Too few rows of a class to tune by folds.
         learner, name = LogisticRegression(max_iter=1000), "logistic regression"
     return name, table_model(question, make_pipeline(StandardScaler(), learner), seed)
+
+
+def _log_likelihood(estimator, X, y):
+    """The mean log-likelihood; rows held out by group or time may lack a class."""
+    said = estimator.predict_proba(X)[np.arange(len(y)), np.searchsorted(estimator.classes_, y)]
+    return float(np.log(np.clip(said, _LEAST_PROBABILITY, 1.0)).mean())
 
 
 def _quiet_logistic(kind, **parameters):

@@ -22,12 +22,21 @@ def add_to(app):
 def export(
     model: options.Model,
     onnx: Annotated[str, typer.Option(metavar="FILE.onnx", help="Where to write it.")],
+    double: Annotated[
+        bool,
+        typer.Option(
+            "--double",
+            help="Take and compute numbers in double precision, as covey does.",
+        ),
+    ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
     """Write a model as ONNX, for programs that have no Python.
 
-    The file takes the table's columns, one input a column.
+    The file takes the table's columns, one input a column. Numbers have single precision, which
+    is seven digits; --double is for columns that differ only in later ones, such as times in
+    seconds.
     """
     from covey.cli._models import load_model
     from covey.cli._tables import check_writable
@@ -38,7 +47,7 @@ def export(
     from covey.tables._onnx import table_to_onnx
 
     try:
-        table_to_onnx(fitted, onnx)
+        table_to_onnx(fitted, onnx, dtype="float64" if double else "float32")
     except OSError as error:
         raise CommandError(f"{onnx} cannot be written: {error.strerror or error}.", 1) from None
     console.note(f"Wrote {onnx}.")

@@ -151,6 +151,7 @@ def _fit_and_save(
         "n_rows": len(question.y),
         "scores": [one.as_baseline(question.numbers) for one in scores],
         "health": question.health,
+        "decimal_commas": question.decimal_commas,
     }
     remember_rows(fitted, question.table)
     save_model(fitted, model)

@@ -79,7 +79,7 @@ def fuse(
     answers = None if truth is None else _truth(truth, target, identifier, ids, len(frames[0]))
     saved, classes = _as_probabilities(frames, predictions, identifier, answers)
     fused, scores, learnt = _fused(saved, classes, rule, answers)
-    made = {} if ids is None else {identifier: ids}
+    made = {} if ids is None else {identifier: _whole(ids)}
     made["prediction"] = np.array(classes)[fused.argmax(axis=1)]
     for place, label in enumerate(classes):
         made[f"{_PROBABILITY}{label}"] = fused[:, place]
@@ -112,7 +112,8 @@ def _aligned(paths, identifier):
     from covey.cli._pipeline import check_column
     from covey.cli._tables import read_table
 
-    frames = [read_table(path) for path in paths]
+    ids = [] if identifier is None else [identifier]
+    frames = [read_table(path, answers=_LABEL_COLUMNS, text=ids) for path in paths]
     if identifier is None:
         for path, frame in zip(paths, frames, strict=True):
             if len(frame) != len(frames[0]):
@@ -123,8 +124,9 @@ def _aligned(paths, identifier):
         return frames, None
     for path, frame in zip(paths, frames, strict=True):
         check_column(frame, identifier, f"--id, {path}")
+        frame[identifier] = _as_ids(frame[identifier])
         if frame[identifier].duplicated().any():
-            twice = _whole(frame[identifier][frame[identifier].duplicated()])[0]
+            twice = frame[identifier][frame[identifier].duplicated()].iloc[0]
             raise CommandError(
                 f"{path}: {identifier!r} holds {twice!s} twice; rows must have ids of "
                 "their own to be aligned."
@@ -136,32 +138,38 @@ def _aligned(paths, identifier):
         absent = ids[~ids.isin(frame.index)]
         if len(absent):
             raise CommandError(
-                f"{path} has no row with {identifier} {_whole(absent)[0]!s}, which {paths[0]} has "
+                f"{path} has no row with {identifier} {absent.iloc[0]!s}, which {paths[0]} has "
                 f"({len(absent)} such rows)."
             )
         aligned.append(frame.loc[ids].reset_index(drop=True))
-    return aligned, _whole(ids)
+    return aligned, ids.to_numpy()
 
 
-def _whole(values):
-    """Numbers without a fraction as whole numbers, so that 7.0 is written 7."""
+def _as_ids(values):
+    """Ids as text, digit by digit; 7 and 7.0 are the same."""
+    return values.str.strip().str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True)
+
+
+def _whole(ids):
+    """Ids that are whole numbers as such, for those who read types."""
+    import re
+
     import numpy as np
-    from pandas.api import types
 
-    if types.is_float_dtype(values.dtype) and bool((values == np.floor(values)).all()):
-        return values.astype("int64").to_numpy()
-    return values.to_numpy()
+    if all(re.fullmatch(r"0|-?[1-9]\d{0,17}", value) for value in ids):
+        return np.array([int(value) for value in ids], dtype=np.int64)
+    return ids
 
 
 def _truth(path, target, identifier, ids, n_rows):
     from covey.cli._pipeline import check_column
     from covey.cli._tables import read_table
 
-    frame = read_table(path)
+    frame = read_table(path, answers=[target], text=[] if identifier is None else [identifier])
     check_column(frame, target, "--target")
     if identifier is not None:
         check_column(frame, identifier, f"--id, {path}")
-        frame = frame.set_index(identifier)
+        frame = frame.set_index(_as_ids(frame[identifier]))
         if not set(ids) <= set(frame.index) or frame.index.duplicated().any():
             raise CommandError(f"{path} does not have every {identifier} of the predictions once.")
         frame = frame.loc[ids]

@@ -83,16 +83,9 @@ def remember_rows(model, table):
 
 def fingerprints(model, table):
     """A number for each row, the same for the same values of the columns in use."""
-    import pandas as pd
+    from covey.cli._pipeline import row_hashes
 
-    from covey.tables._columns import as_kind
-
-    kinds = model.preparation_.kinds_
-    columns = {}
-    for name, kind in kinds.items():
-        values = as_kind(table[name], kind)
-        columns[name] = values if kind == "number" else values.astype(str)
-    return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
+    return row_hashes(table, model.preparation_.kinds_)
 
 
 def labels_like(classes, values):

@@ -1,6 +1,7 @@
 """A table and its question: what to predict, from which columns, and with which model."""
 
 import difflib
+import warnings
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -16,6 +17,12 @@ _MOST_CLASSES = 200
 _FEWEST_ROWS = 10
 EFFORTS = ("fast", "balanced", "best")
 TASKS = ("auto", "classes", "numbers")
+_DAY_AND_MONTH = (
+    r"^(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})"
+    r"(?:[ T](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
+)
+# Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
+_MOST_GROUPS_TO_STRATIFY = 4_000
 
 
 @dataclass
@@ -36,6 +43,12 @@ class Question:
     groups : ndarray of shape (n_rows,) or None
     times : ndarray of shape (n_rows,) or None
         Rank of each row in time.
+    copies : bool
+        Whether the groups are rows that repeat each other, for want of others.
+    decimal_commas : list of str
+        The columns whose numbers are written 1,5.
+    note : callable
+        Where to say what turns up later.
     """
 
     table: object
@@ -45,6 +58,9 @@ class Question:
     columns: list = field(default_factory=list)
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    copies: bool = False
+    decimal_commas: list = field(default_factory=list)
+    note: object = field(default=lambda sentence: None, repr=False)
 
     @property
     def kinds(self):
@@ -104,7 +120,9 @@ def ask(
     check_choice(task, "--task", TASKS)
     if group and time:
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
-    table = read_table(path) if table is None else table
+    if table is None:
+        table = read_table(path, answers=[target], note=console.note)
+    decimal_commas = table.attrs.get("decimal_commas", [])
     check_column(table, target, "--target")
     for names, option in (
         (drop, "--drop"),
@@ -126,8 +144,12 @@ def ask(
             f"give at least {_FEWEST_ROWS}."
         )
     y, numbers = _target_values(table[target], target, task, console)
+    rest = table.drop(columns=[target, *_used(group, time), *(drop or [])])
+    if not rest.shape[1]:
+        besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
+        raise CommandError(f"the table has no column {besides}.")
     question = Question(
-        table.drop(columns=[target, *_used(group, time), *(drop or [])]), y, target, numbers
+        rest, y, target, numbers, decimal_commas=decimal_commas, note=_once(console.note)
     )
     if group:
         question.groups = _group_numbers(table[group], group)
@@ -136,7 +158,79 @@ def ask(
         question.times = _ranks(table[time], time)
         console.note(f"{time}: rows are held out by it, so it is not learnt from.")
     _look(question, keep or [], console)
+    if not group and not time:
+        _keep_copies_together(question)
     return question
+
+
+def _once(say):
+    """The same, but a sentence that was said is not said again."""
+    said = set()
+
+    def note(sentence):
+        if sentence not in said:
+            said.add(sentence)
+            say(sentence)
+
+    return note
+
+
+def _keep_copies_together(question):
+    """Make groups of rows that repeat each other, unless chance alone would repeat as many.
+
+    A copy of a row that was learnt from is no test. Rows of a few categories, though, are alike
+    because there are few ways to differ: if columns were independent, a pair of rows would be
+    the same with the product of the columns' own probabilities.
+    """
+    kinds = question.kinds
+    row, sizes = _numbered(row_hashes(question.table, kinds))
+    if sizes.max() == 1:
+        return
+    by_chance = 0.0
+    for name in kinds:
+        counts = _numbered(question.table[name])[1]
+        by_chance += np.log(np.sum((counts / len(row)) ** 2))
+    found = np.sum((sizes / len(row)) ** 2 - sizes / len(row) ** 2)
+    if found <= 10 * np.exp(by_chance):
+        return
+    repeated = len(row) - len(sizes)
+    question.note(
+        f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
+        "have it: copies that are learnt from are no test of a model."
+    )
+    if len(sizes) >= _FEWEST_ROWS:
+        question.groups, question.copies = row, True
+
+
+def _numbered(values):
+    """A number for each value, the same for the same, and how often each occurs."""
+    import pandas as pd
+
+    number = pd.factorize(values, use_na_sentinel=False)[0]
+    return number, np.bincount(number)
+
+
+def row_hashes(table, kinds):
+    """A number for each row, the same for the same values of the columns in use.
+
+    Parameters
+    ----------
+    table : data frame
+    kinds : mapping from column to kind
+
+    Returns
+    -------
+    hashes : ndarray of shape (n_rows,)
+    """
+    import pandas as pd
+
+    from covey.tables._columns import as_kind
+
+    columns = {}
+    for name, kind in kinds.items():
+        values = as_kind(table[name], kind)
+        columns[name] = values if kind == "number" else values.astype(str)
+    return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
 
 
 def _used(*names):
@@ -178,6 +272,12 @@ def _target_values(values, target, task, console):
             "there is nothing to tell apart."
         )
     numeric = types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
+    if numeric and not np.isfinite(values).all():
+        strange = values[~np.isfinite(values)].iloc[0]
+        raise CommandError(
+            f"the target {target!r} holds {strange}, which is no number to learn; leave such "
+            "cells empty."
+        )
     whole = numeric and bool((values == np.floor(values)).all())
     many = _MOST_NUMBERED_CLASSES if whole else _MOST_FRACTION_CLASSES
     if task == "numbers" and not numeric:
@@ -216,21 +316,57 @@ def _group_numbers(values, group):
 
 
 def _ranks(values, time):
-    import pandas as pd
     from pandas.api import types
 
     if not types.is_numeric_dtype(values.dtype) and not types.is_datetime64_any_dtype(
         values.dtype
     ):
-        dates = pd.to_datetime(values, errors="coerce", format="mixed")
-        if dates.isna().any():
-            strange = values[dates.isna()].iloc[0]
-            raise CommandError(
-                f"--time: {strange!r} in column {time!r} is neither a number nor a date; write "
-                "dates as 2024-12-31."
-            )
-        values = dates
+        values = _dates(values.astype(str).str.strip(), time)
     return values.rank(method="dense").to_numpy(dtype=np.int64)
+
+
+def _dates(text, time):
+    """Dates that are all written in one way: read one by one, 01/02 and 13/02 swap the months."""
+    import pandas as pd
+
+    def parsed(written, way="ISO8601"):
+        return pd.to_datetime(written, errors="coerce", format=way, utc=True)
+
+    iso = parsed(text)
+    if not iso.isna().any():
+        return iso
+    parts = text.str.extract(_DAY_AND_MONTH)
+    if parts["year"].notna().all():
+        parts = parts.fillna({"clock": ""})
+        day_first = parsed(parts["year"] + "-" + parts["second"] + "-" + parts["first"])
+        month_first = parsed(parts["year"] + "-" + parts["first"] + "-" + parts["second"])
+        clock = pd.to_timedelta(parts["clock"].where(parts["clock"] != "", "00:00:00").map(_full))
+        ways = [way + clock for way in (day_first, month_first) if not way.isna().any()]
+        # With points the day is first wherever they are in use.
+        if (parts["mark"] == ".").all() and not day_first.isna().any():
+            return ways[0]
+        if len(ways) == 2 and (ways[0].rank() != ways[1].rank()).any():
+            raise CommandError(
+                f"--time: {text.iloc[0]!r} in column {time!r} may begin with the day or with the "
+                "month; write dates as 2024-12-31."
+            )
+        if ways:
+            return ways[0]
+    # A month that has a name cannot be taken for a day.
+    named = text.str.contains("[A-Za-z]{3}")
+    dates = parsed(text.where(named), "mixed")
+    if dates.isna().any():
+        strange = text[(dates if named.any() else iso).isna()].iloc[0]
+        raise CommandError(
+            f"--time: {strange!r} in column {time!r} is neither a number nor a date as the others "
+            "are; write dates as 2024-12-31."
+        )
+    return dates
+
+
+def _full(clock):
+    """A time of day with its seconds."""
+    return clock if clock.count(":") == 2 else f"{clock}:00"
 
 
 # -- models ---------------------------------------------------------------------------------
@@ -264,57 +400,93 @@ def table_model(question, estimator, seed=0):
 
 
 def fit_rows(model, question, rows, checkpoint=None):
-    """Fit a model on some rows; a flock that searches is told about groups and time.
+    """Fit a model on some rows; whatever it tunes, it tunes by groups or forward in time too.
 
     With a checkpoint, a fit that was killed goes on from that file.
     """
     from sklearn.base import clone
 
     model = clone(model)
-    if checkpoint is not None:
-        model.estimator.set_params(checkpoint=checkpoint)
-        fitted = _fit_this(model, question, rows)
-        for flock in (fitted.estimator, fitted.estimator_):
-            flock.set_params(checkpoint=None)
-        return fitted
-    return _fit_this(model, question, rows)
-
-
-def _fit_this(model, question, rows):
-    """The same for a model of one's own, which is fitted itself."""
     table, y = question.table.iloc[rows], question.y[rows]
-    if getattr(model.estimator, "fusion", None) != "gate" or model.estimator.effort == "fast":
-        return model.fit(table, y)
-    if question.times is not None:
-        return _fit_forward(model, table, y, question.times[rows], question.numbers)
-    if question.groups is None:
-        return model.fit(table, y)
-    # Few groups may hold all rows of a class: fewer folds then.
-    for n_folds in (5, 3, 2):
-        model.estimator.set_params(cv=n_folds)
-        try:
-            return model.fit(table, y, groups=question.groups[rows])
-        except ValueError as error:
-            if "groups leaves fold" not in str(error) and "single group" not in str(error):
-                raise
-    model.estimator.set_params(effort="fast", cv=5)
-    return model.fit(table, y)
-
-
-def _fit_forward(model, table, y, ranks, numbers):
-    folds = [
-        (train, test)
-        for train, test in _forward(ranks)
-        # A search needs all classes in every fold.
-        if numbers or len(np.unique(y[train])) == len(np.unique(y))
-    ]
-    if folds:
-        model.estimator.set_params(cv=folds)
+    before = {name: model.estimator.get_params()[name] for name in _folds_of(model.estimator)}
+    if before and (question.groups is not None or question.times is not None):
+        folds = tuning_folds(question, rows, model.random_state)
+        if folds:
+            model.estimator.set_params(**dict.fromkeys(before, folds))
+        elif hasattr(model.estimator, "effort"):
+            # Before anything is written to a checkpoint, which another effort could not read.
+            model.estimator.set_params(effort="fast")
+            question.note(f"flock: {_no_folds(question)}, so it is fitted with --effort fast.")
+        else:
+            question.note(f"tuned models: {_no_folds(question)}; they are tuned on any rows.")
+    if checkpoint is not None:
+        before["checkpoint"] = None
+        model.estimator.set_params(checkpoint=checkpoint)
     model.fit(table, y)
     # The folds are of these rows alone; whoever fits the model again has others.
-    model.estimator.set_params(cv=5)
-    model.estimator_.set_params(cv=5)
+    for estimator in (model.estimator, model.estimator_):
+        estimator.set_params(**before)
     return model
+
+
+def _folds_of(estimator):
+    """The parameters by which an estimator is told its folds, if it tunes anything."""
+    if hasattr(estimator, "effort"):
+        return ["cv"] if estimator.fusion == "gate" and estimator.effort != "fast" else []
+    return [name for name in estimator.get_params() if name.rpartition("__")[2] == "cv"]
+
+
+def _no_folds(question):
+    what = "groups" if question.times is None else "times"
+    return f"the rows have too few {what} to choose by any of them that are held out"
+
+
+def tuning_folds(question, rows, seed=0):
+    """Folds within some rows that keep groups together, or go forward in time.
+
+    Parameters
+    ----------
+    question : Question
+    rows : ndarray
+    seed : int or None
+
+    Returns
+    -------
+    folds : list of (ndarray, ndarray)
+        Places in ``rows``; every class is in each part that is fitted on. Empty if there are
+        no such folds.
+    """
+    y = question.y[rows]
+    n_classes = 0 if question.numbers else len(np.unique(y))
+
+    def whole(train):
+        return question.numbers or len(np.unique(y[train])) == n_classes
+
+    if question.times is not None:
+        return [fold for fold in _forward(question.times[rows]) if whole(fold[0])]
+    groups = np.unique(question.groups[rows], return_inverse=True)[1]
+    n_groups = groups.max() + 1
+    # Few groups may hold all rows of a class: fewer folds then.
+    for n_folds in (5, 3, 2):
+        if n_folds <= n_groups:
+            folds = group_folds(n_folds, y, groups, question.numbers, seed)
+            if all(whole(train) and len(test) for train, test in folds):
+                return folds
+    return []
+
+
+def group_folds(n_folds, y, groups, numbers, seed):
+    """Folds that keep groups together, stratified where there are classes."""
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+
+    if numbers or len(np.unique(groups)) > _MOST_GROUPS_TO_STRATIFY:
+        splitter = GroupKFold(n_folds)
+    else:
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        # Of classes with fewer rows than folds; they are told apart as well as they can be.
+        warnings.simplefilter("ignore")
+        return list(splitter.split(y, y, groups))
 
 
 def _forward(ranks, n_folds=5):

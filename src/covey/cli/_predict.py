@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import CommandError, Console, as_json, guarded
 
 _TOP_REASONS = 3
 
@@ -71,16 +71,20 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
         raise CommandError(f"--explain: a {type(model.estimator_).__name__} does not say why.")
     needed = {*model.columns_, *copy}
     n_rows = 0
-    strange = {}
+    strange, unseen = {}, {}
+    known = model.preparation_.categories()
     stream = console.as_json and out is None
     with console.progress(None, "rows", out is None) as step, _writer(out, stream) as write:
-        for piece in read_pieces(path, numbers_of(model), needed):
+        commas = getattr(model, "about_", {}).get("decimal_commas", [])
+        pieces = read_pieces(path, numbers_of(model), needed, copy=copy, decimal_commas=commas)
+        for piece, copies in pieces:
             if not n_rows:
                 check_needed(model, piece.columns, path)
                 for name in copy:
                     check_column(piece, name, "--copy")
             _count_strange(model, piece, strange)
-            write(answers(model, piece, proba, explain, copy))
+            _count_unseen(known, piece, unseen)
+            write(answers(model, piece, proba, explain, copies))
             n_rows += len(piece)
             step("rows", len(piece))
         if not n_rows:
@@ -88,6 +92,11 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
     for name, (count, example) in strange.items():
         said = "value is no number" if count == 1 else "values are no numbers"
         console.note(f"{name}: {count} {said} ({example!r}) and counted as missing.")
+    for name, (count, example) in unseen.items():
+        console.note(
+            f"{name}: {count:,} of {n_rows:,} rows have a category that the model has not seen "
+            f"({example!r})."
+        )
     if out and not console.as_json and not console.quiet:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
@@ -109,18 +118,17 @@ class _JsonPieces:
         self._begun = False
         return self.write
 
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace):
+        if error is not None and self._begun:
+            error.half_said = "], "
         return False
 
     def write(self, frame):
+        frame = frame.astype(object).where(frame.notna(), None)
         for record in frame.to_dict("records"):
             sys.stdout.write(", " if self._begun else '{"predictions": [')
-            sys.stdout.write(json.dumps(_without_nan(record), ensure_ascii=False))
+            sys.stdout.write(as_json(record))
             self._begun = True
-
-
-def _without_nan(record):
-    return {name: None if value != value else value for name, value in record.items()}
 
 
 def _count_strange(model, piece, strange):
@@ -129,15 +137,26 @@ def _count_strange(model, piece, strange):
 
     from covey.cli._models import numbers_of
 
-    for name in numbers_of(model):
-        if piece[name].dtype == object:
-            lost = piece[name].notna() & pd.to_numeric(piece[name], errors="coerce").isna()
-            if lost.any():
-                count, example = strange.get(name, (0, piece[name][lost].iloc[0]))
-                strange[name] = (count + int(lost.sum()), example)
+    for name in sorted(numbers_of(model).difference(piece.select_dtypes("number").columns)):
+        lost = piece[name].notna() & pd.to_numeric(piece[name], errors="coerce").isna()
+        if lost.any():
+            count, example = strange.get(name, (0, piece[name][lost].iloc[0]))
+            strange[name] = (count + int(lost.sum()), example)
 
 
-def answers(model, piece, proba=False, explain=False, copy=()):
+def _count_unseen(known, piece, unseen):
+    """Notice categories that were not there when the model was fitted."""
+    from covey.tables._columns import as_kind
+
+    for name, categories in known.items():
+        values = as_kind(piece[name], "text")
+        new = values[values.notna() & ~values.isin(categories)]
+        if len(new):
+            count, example = unseen.get(name, (0, new.iloc[0]))
+            unseen[name] = (count + len(new), example)
+
+
+def answers(model, piece, proba=False, explain=False, copies=None):
     """The predictions of a data frame as a data frame.
 
     Parameters
@@ -145,12 +164,12 @@ def answers(model, piece, proba=False, explain=False, copy=()):
     model : TableClassifier or TableRegressor
     piece : data frame
     proba, explain : bool
-    copy : sequence of str
-        Columns to repeat.
+    copies : data frame, optional
+        Columns to put before them.
     """
     import pandas as pd
 
-    made = {name: piece[name].to_numpy() for name in copy}
+    made = {} if copies is None else {name: copies[name] for name in copies.columns}
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(piece)
         made["prediction"] = model.classes_[probabilities.argmax(axis=1)]

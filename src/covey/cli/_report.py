@@ -50,7 +50,12 @@ def report(
     target = target or about.get("target")
     if target is None:
         raise CommandError("give --target: the column of the true answers.")
-    frame = read_table(table, {*models.numbers_of(fitted), *_number_target(fitted, target)})
+    frame = read_table(
+        table,
+        {*models.numbers_of(fitted), *_number_target(fitted, target)},
+        answers=[target],
+        decimal_commas=about.get("decimal_commas", []),
+    )
     check_column(frame, target, "--target")
     models.check_needed(fitted, frame.columns, table)
     frame = _known_rows(frame, target, fitted, console)

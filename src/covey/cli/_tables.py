@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import uuid
+from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +15,13 @@ from covey.cli._console import CommandError
 
 _TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
+_SEPARATORS = ",;\t|"
 _MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
+_SURELY_MISSING = ["", "NaN", "nan"]
+# Numbers with commas: any, those that may be thousands, those that must be.
+_COMMA = r"^\s*([+-]?\d+),(\d+)\s*$"
+_MAYBE_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
+_SURELY_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+(,\d{3}|\.\d+)\s*$"
 # What of a file is read at a time, and how many rows of Parquet.
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ROWS = 5_000
@@ -25,7 +32,7 @@ _LONGEST_RECORD = 1 << 26
 # -- read -----------------------------------------------------------------------------------
 
 
-def read_table(path, numbers=None):
+def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), note=None):
     """A table as a data frame, numbers as floats and everything else as text.
 
     Parameters
@@ -34,17 +41,42 @@ def read_table(path, numbers=None):
         "-" is standard input.
     numbers : collection of str, optional
         The columns of numbers, where they are known; by default those that hold nothing else.
+    answers : collection of str, default=()
+        Columns of classes, which may be called None or NA: unless all else in them are numbers,
+        only an empty cell (or NaN) is a gap.
+    text : collection of str, default=()
+        Columns that stay as they are written.
+    decimal_commas : collection of str, default=()
+        Columns that are known to write 1,5; in others it has to be clear.
+    note : callable, optional
+        Where to say what is not clear.
+
+    Returns
+    -------
+    table : data frame
+        ``attrs["decimal_commas"]`` lists the columns that write 1,5.
     """
     import pyarrow as pa
 
-    batches = list(_batches(path))
-    table = pa.Table.from_batches(batches) if batches else None
+    read = list(_batches(path))
+    table = pa.Table.from_batches([batch for batch, _ in read]) if read else None
     if table is None or not table.num_rows:
         raise CommandError(f"{_called(path)} has a header but no rows.")
-    return _frame(table, numbers)
+    separator = read[0][1]
+    commas = _Commas(decimal_commas, note)
+
+    def mend(name, column):
+        if name in text or separator is None or not _is_text(column.type):
+            return column
+        column = _with_gaps(name, column, name in answers, note)
+        return column if separator == "," else commas.as_points(name, column)
+
+    frame = _frame(table, numbers, mend, text)
+    frame.attrs["decimal_commas"] = sorted(commas.decimal)
+    return frame
 
 
-def read_pieces(path, numbers, columns=None):
+def read_pieces(path, numbers, columns=None, *, copy=(), decimal_commas=()):
     """Data frames that together are the table, each small enough for any memory.
 
     Parameters
@@ -54,10 +86,34 @@ def read_pieces(path, numbers, columns=None):
         The columns of numbers.
     columns : collection of str, optional
         What is needed; others may be left unread.
+    copy : sequence of str, default=()
+        Columns to give as they are written.
+    decimal_commas : collection of str, default=()
+        Columns of numbers that are known to write 1,5; in others the first piece has to show it.
+
+    Yields
+    ------
+    piece : data frame
+    copies : data frame
+        The columns to copy, those that there are, with the types of the file.
     """
-    for batch in _batches(path, columns):
+    import pandas as pd
+
+    commas = _Commas(decimal_commas)
+    for batch, separator in _batches(path, columns):
+
+        def mend(name, column, separator=separator):
+            if separator is None or not _is_text(column.type):
+                return column
+            column = _with_gaps(name, column)
+            # Where text is wanted, 1,5 is some.
+            free = separator != "," and name in numbers
+            return commas.as_points(name, column) if free else column
+
         if batch.num_rows:
-            yield _frame(batch, numbers)
+            there = [name for name in copy if name in batch.schema.names]
+            copies = batch.select(there).to_pandas(types_mapper=pd.ArrowDtype)
+            yield _frame(batch, numbers, mend), copies
 
 
 def _called(path):
@@ -65,14 +121,18 @@ def _called(path):
 
 
 def _batches(path, columns=None):
-    """Record batches of a file, errors as sentences."""
+    """Record batches of a file, and what separates fields, None in Parquet.
+
+    Errors become sentences.
+    """
     import pyarrow as pa
 
     name = _called(path)
     try:
         with _opened(path) as (source, parquet):
             if parquet:
-                yield from _parquet_batches(source, columns)
+                for batch in _parquet_batches(source, columns):
+                    yield batch, None
             else:
                 yield from _csv_batches(source, name, _separator(path))
     except pa.ArrowInvalid as error:
@@ -166,7 +226,7 @@ def _separator(path):
 
 
 def _csv_batches(source, name, separator):
-    """Record batches of text, a block of whole records at a time.
+    """Record batches of text with their separator, a block of whole records at a time.
 
     Blocks are read here, not by Arrow: its threads do not let go of a stream when the process is
     interrupted.
@@ -184,10 +244,10 @@ def _csv_batches(source, name, separator):
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, string()),
         strings_can_be_null=True,
-        null_values=_MISSING,
+        null_values=[""],
     )
     n_rows = 0
-    for block in _blocks(source):
+    for block in _blocks(source, separator):
         read = arrow_csv.ReadOptions(
             use_threads=False, block_size=len(block) + 1, column_names=names
         )
@@ -197,16 +257,16 @@ def _csv_batches(source, name, separator):
             raise CommandError(_csv_sentence(name, str(error), n_rows + 1)) from None
         n_rows += len(table)
         for batch in table.to_batches():
-            yield _with_points(batch) if separator != "," else batch
+            yield batch, separator
 
 
-def _blocks(source):
+def _blocks(source, separator):
     """Whole records of a text, about as many bytes at a time as a block has."""
     left = b""
     while True:
         more = source.read(_BLOCK_BYTES)
         block = left + more
-        cut = _last_record_end(block) if more else len(block)
+        cut = _last_record_end(block, separator) if more else len(block)
         left = block[cut:]
         if cut and block[:cut].strip():
             yield block[:cut]
@@ -218,24 +278,28 @@ def _blocks(source):
             )
 
 
-def _last_record_end(block):
-    """Behind the last line's end that is not within quotes; 0 if there is none."""
-    n_quotes = block.count(b'"')
-    end = len(block)
-    while True:
-        newline = block.rfind(b"\n", 0, end)
-        if newline < 0:
-            return 0
-        n_quotes -= block.count(b'"', newline, end)
-        if n_quotes % 2 == 0:
-            return newline + 1
-        end = newline
+def _last_record_end(block, separators):
+    """Behind the last line's end that is not within quotes; 0 if there is none.
+
+    Quotes count where a field begins with one; others are inches.
+    """
+    marks = re.escape(separators.encode())
+    quoted = re.compile(rb"(?:\A|(?<=[\r\n" + marks + rb']))"[^"]*(?:""[^"]*)*(?:"|\Z)')
+    spans = [match.span() for match in quoted.finditer(block)] if b'"' in block else []
+    newline = block.rfind(b"\n")
+    while spans and newline >= 0:
+        start, end = spans.pop()
+        if newline >= end:
+            break
+        if newline > start:
+            newline = block.rfind(b"\n", 0, start)
+    return newline + 1
 
 
 def _header_line(source, name):
     """The header as text; a name in quotes may go over lines."""
     first = b""
-    while first.count(b'"') % 2 or not first.endswith(b"\n"):
+    while not first.endswith(b"\n") or _last_record_end(first, _SEPARATORS) < len(first):
         line = source.readline(_LONGEST_HEADER)
         first += line
         if not line or len(first) >= _LONGEST_HEADER:
@@ -250,27 +314,95 @@ def _header_line(source, name):
 
 def _likely_separator(header):
     outside = re.sub(r'"[^"]*"', "", header)
-    return max(",;\t|", key=lambda mark: (outside.count(mark), mark == ","))
+    return max(_SEPARATORS, key=lambda mark: (outside.count(mark), mark == ","))
 
 
 def _column_names(fields, name):
     names = [field.strip() or f"unnamed {place}" for place, field in enumerate(fields, start=1)]
-    twice = [field for field in names if names.count(field) > 1]
-    if twice:
-        raise CommandError(f"{name} has two columns named {twice[0]!r}; rename one of them.")
+    for field, count in Counter(names).items():
+        if count > 1:
+            raise CommandError(f"{name} has two columns named {field!r}; rename one of them.")
     return names
 
 
-def _with_points(batch):
-    """Where commas do not separate fields, 1,5 is a number."""
+class _Commas:
+    """Which columns write 1,5 for 1.5, where commas do not separate fields.
+
+    1,234 may be either number. A column is taken to mean decimals if one of its values cannot
+    be thousands, and none must be.
+    """
+
+    def __init__(self, decimal=(), note=None):
+        self.decimal = set(decimal)
+        self._thousands = set()
+        self._note = note
+
+    def as_points(self, name, column):
+        """The column with decimal points, if it has decimals."""
+        from pyarrow import compute
+
+        if name not in self.decimal | self._thousands:
+            self._decide(name, column)
+        if name not in self.decimal:
+            return column
+        return compute.replace_substring_regex(column, _COMMA, r"\1.\2")
+
+    def _decide(self, name, column):
+        from pyarrow import compute
+
+        with_comma = column.filter(compute.match_substring_regex(column, _COMMA))
+        sure = compute.any(compute.match_substring_regex(column, _SURELY_THOUSANDS)).as_py()
+        if not len(with_comma) and not sure:
+            return
+        maybe = compute.match_substring_regex(with_comma, _MAYBE_THOUSANDS)
+        if not sure and not compute.all(maybe).as_py():
+            self.decimal.add(name)
+            return
+        self._thousands.add(name)
+        # Lists of places and the like are text without a question.
+        plain = compute.match_substring_regex(column, r"^\s*[+-]?[\d.,]+\s*$")
+        if self._note and compute.all(plain).as_py():
+            example = (with_comma if len(with_comma) else column.drop_null())[0].as_py()
+            self._note(
+                f"{name}: {example!r} may have a decimal comma or thousands, so it is taken as "
+                "text; write numbers without commas."
+            )
+
+
+def _is_text(kind):
+    from pyarrow import types
+
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _with_gaps(name, column, answers=False, note=None):
+    """A column with nothing in place of the words for it."""
     import pyarrow as pa
     from pyarrow import compute
 
-    pattern = r"^\s*([+-]?\d+),(\d+)\s*$"
-    columns = [
-        compute.replace_substring_regex(column, pattern, r"\1.\2") for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+    gaps = compute.is_in(column, value_set=pa.array(_MISSING, column.type))
+    if not compute.any(gaps).as_py():
+        return column
+    if answers and not _all_numbers(column.filter(compute.invert(gaps))):
+        words = set(_MISSING) - set(_SURELY_MISSING)
+        for word in sorted(words.intersection(column.unique().to_pylist())) if note else ():
+            note(
+                f"{name}: {word!r} is taken as a class; leave such cells empty if the answer is "
+                "not known."
+            )
+        gaps = compute.is_in(column, value_set=pa.array(_SURELY_MISSING, column.type))
+    return compute.if_else(gaps, pa.scalar(None, column.type), column)
+
+
+def _all_numbers(column):
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        compute.utf8_trim_whitespace(column).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _csv_sentence(name, said, rows_before=0):
@@ -301,28 +433,50 @@ def _parquet_batches(source, columns):
         yield from file.iter_batches(_BLOCK_ROWS, columns=wanted, use_threads=False)
 
 
-def _frame(batch, numbers):
+def _frame(batch, numbers, mend, text=()):
     """A data frame of a batch or table, text columns of numbers as floats."""
-    import pandas as pd
     import pyarrow as pa
     from pyarrow import compute, types
 
-    made = {}
+    made = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if types.is_decimal(column.type):
             column = column.cast(pa.float64())
-        text = types.is_string(column.type) or types.is_large_string(column.type)
-        if text and (numbers is None or name in numbers):
-            # 01234 is the name of a place, not a number.
-            codes = compute.any(compute.match_substring_regex(column, r"^\s*[+-]?0\d"))
-            if numbers is not None or not codes.as_py():
-                # Where one value is no number, all are looked at again, one by one.
-                with suppress(pa.ArrowInvalid):
-                    column = compute.utf8_trim_whitespace(column).cast(pa.float64())
-        made[name] = column.to_pandas()
-    return pd.DataFrame(made)
+        column = mend(name, column)
+        wanted = numbers is not None and name in numbers
+        code = types.is_integer(column.type) and not wanted and not _survives(column)
+        if name in text or code:
+            column = column.cast(pa.string())
+        elif _is_text(column.type) and (wanted or (numbers is None and not _is_code(column))):
+            # Where one value is no number, all are looked at again, one by one.
+            with suppress(pa.ArrowInvalid):
+                column = compute.utf8_trim_whitespace(column).cast(pa.float64())
+        made.append(column)
+    return pa.Table.from_arrays(made, names=batch.schema.names).to_pandas()
+
+
+def _is_code(column):
+    """Whether what looks like numbers names things: 01234 is a place, 19 digits are an account."""
+    from pyarrow import compute
+
+    if compute.any(compute.match_substring_regex(column, r"^\s*[+-]?0\d")).as_py():
+        return True
+    long = column.filter(compute.match_substring_regex(column, r"^\s*[+-]?\d{16,}\s*$"))
+    return any(int(float(value)) != int(value) for value in long.unique().to_pylist())
+
+
+def _survives(column):
+    """Whether whole numbers are the same as floats."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    floats = column.cast(pa.float64(), safe=False)
+    largest = compute.max(compute.abs(floats)).as_py()
+    if largest is None or largest <= 2**53:
+        return True
+    return all(int(float(value)) == value for value in column.unique().to_pylist() if value)
 
 
 # -- write ----------------------------------------------------------------------------------
@@ -377,7 +531,7 @@ def table_writer(path):
         sys.stdout.flush()
         return
     with whole_file(path) as beside:
-        separator = "\t" if ".tsv" in path.lower() else ","
+        separator = "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
         if path.lower().endswith(_PARQUET):
             pieces = _ParquetPieces(beside)
             try:
@@ -420,6 +574,8 @@ class _ParquetPieces:
 
         schema = None if self._writer is None else self._writer.schema
         table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        # The types are those of the file, not of the library that wrote it.
+        table = table.replace_schema_metadata(None)
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
         self._writer.write_table(table)

@@ -1,6 +1,7 @@
 """What kind of thing each column of a table is, and which columns say nothing."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,8 @@ _ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
 )
 _ID_TAIL = re.compile(r"[a-z](ID|Id)$")
+_LARGEST_EXACT = 2.0**53
+_LONG = r"[+-]?\d{16,}$"
 _DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 
@@ -74,7 +77,7 @@ def as_frame(X):
                 f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
             )
     names = [str(name) for name in X.columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"The table has two columns named {twice[0]!r}; rename one of them.")
     return X.set_axis(names, axis=1) if names != list(X.columns) else X
@@ -148,6 +151,8 @@ def _kind(values):
         values = values.astype(object)
     if types.is_bool_dtype(values.dtype):
         return "text", ""
+    if types.is_integer_dtype(values.dtype) and _is_long(values.dropna()):
+        return "text", ""
     if types.is_numeric_dtype(values.dtype) or types.is_timedelta64_dtype(values.dtype):
         return "number", ""
     if types.is_datetime64_any_dtype(values.dtype):
@@ -160,8 +165,9 @@ def _kind(values):
     text = present.astype(str).str.strip()
     numbers = pd.to_numeric(text, errors="coerce")
     share = numbers.notna().mean()
-    # 01234 is the name of a place, not a number.
-    if share >= _ENOUGH_NUMBERS and not text.str.match(r"[+-]?0\d").any():
+    # 01234 is the name of a place, not a number, and 19 digits are that of an account.
+    codes = text.str.match(r"[+-]?0\d").any() or _is_long(text[text.str.match(_LONG)])
+    if share >= _ENOUGH_NUMBERS and not codes:
         strange = text[numbers.isna()]
         if not len(strange):
             return "number", ""
@@ -170,6 +176,13 @@ def _kind(values):
     if text.str.match(_DATE).all():
         return "date", ""
     return "text", ""
+
+
+def _is_long(values):
+    """Whether whole numbers have more digits than floats can tell apart."""
+    if not len(values) or float(values.astype(float).abs().max()) <= _LARGEST_EXACT:
+        return False
+    return any(int(float(value)) != int(value) for value in values.unique())
 
 
 def as_kind(values, kind):
@@ -185,13 +198,23 @@ def as_kind(values, kind):
         elif not types.is_numeric_dtype(values.dtype):
             values = pd.to_numeric(values, errors="coerce")
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        if values.dtype == np.float64 and not np.isinf(numbers).any():
+            return values
         numbers = np.where(np.isinf(numbers), np.nan, numbers)
         return pd.Series(numbers, index=values.index, name=values.name)
     if types.is_datetime64_any_dtype(values.dtype):
         return values
     missing = values.isna().to_numpy()
+    if types.is_float_dtype(values.dtype) or values.dtype == object:
+        # A gap makes floats of whole numbers; 1.0 is the category 1 all the same.
+        values = values.map(_without_point)
     text = values.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
+
+
+def _without_point(value):
+    whole = isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value)
+    return int(value) if whole else value
 
 
 def _is_id(name, values, kind, n_values):

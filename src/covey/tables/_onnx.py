@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.preprocessing import OneHotEncoder
 
 
-def table_to_onnx(model, path=None):
+def table_to_onnx(model, path=None, *, dtype="float32"):
     """A fitted `TableClassifier` as an ONNX graph, one input for each column of the table.
 
     Numbers and categories have an ONNX form; text of many values and dates have none.
@@ -18,14 +18,17 @@ def table_to_onnx(model, path=None):
         Fitted, around a flock that `covey.onnx.to_onnx` takes.
     path : str or path, optional
         Where to write the graph too.
+    dtype : {"float32", "float64"}, default="float32"
+        What numbers are given and computed in. Single precision holds seven digits: numbers that
+        differ only in later ones, such as times in seconds since 1970, need "float64".
 
     Returns
     -------
     graph : onnx.ModelProto
-        Its inputs are named like the columns, each of shape (n_rows, 1): single precision for
-        numbers, with NaN for what is missing, and strings for categories, with "" for that. Its
-        outputs are ``label`` and ``probabilities``, in the order of ``classes_``; its metadata
-        hold ``classes`` and ``columns`` as JSON.
+        Its inputs are named like the columns, each of shape (n_rows, 1): ``dtype`` for numbers,
+        with NaN (or an infinity) for what is missing, and strings for categories, with "" for
+        that. Its outputs are ``label`` and ``probabilities``, in the order of ``classes_``; its
+        metadata hold ``classes`` and ``columns`` as JSON.
     """
     check_table_exportable(model)
     from onnx import checker, compose, helper
@@ -33,8 +36,8 @@ def table_to_onnx(model, path=None):
     from covey.onnx import to_onnx
     from covey.persistence import write_whole
 
-    flock = to_onnx(model.estimator_)
-    prepared = _preparation_graph(model.preparation_, flock)
+    flock = to_onnx(model.estimator_, dtype=dtype)
+    prepared = _preparation_graph(model.preparation_, flock, dtype)
     # Names inside the two graphs must differ; those of columns stay as they are.
     flock = compose.add_prefix(flock, "flock/")
     graph = compose.merge_models(
@@ -81,11 +84,12 @@ def _rename_outputs(graph):
         output.name = new
 
 
-def _preparation_graph(preparation, flock):
+def _preparation_graph(preparation, flock, dtype):
     """What `TablePreparation.transform` does, for the opset and precision of a flock's graph."""
     from onnx import TensorProto, helper, numpy_helper
 
     nodes, inputs, constants, made = [], [], [], []
+    number = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
 
     def constant(values, name):
         constants.append(numpy_helper.from_array(values, name))
@@ -96,20 +100,21 @@ def _preparation_graph(preparation, flock):
         own = f"prepared/{place}"
         steps = preparation._steps.get(name)
         if steps is None:
-            inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1]))
+            inputs.append(helper.make_tensor_value_info(name, number, [None, 1]))
             fill = constant(
-                preparation.medians_[median : median + 1].astype(np.float32), f"{own}/median"
+                preparation.medians_[median : median + 1].astype(dtype), f"{own}/median"
             )
             nodes += [
-                helper.make_node("IsNaN", [name], [f"{own}/gap"]),
+                # Infinities count as missing too.
+                helper.make_node("IsNaN", [name], [f"{own}/nan"]),
+                helper.make_node("IsInf", [name], [f"{own}/infinite"]),
+                helper.make_node("Or", [f"{own}/nan", f"{own}/infinite"], [f"{own}/gap"]),
                 helper.make_node("Where", [f"{own}/gap", fill, name], [f"{own}/filled"]),
             ]
             made.append(f"{own}/filled")
             if name in preparation._gaps:
                 nodes.append(
-                    helper.make_node(
-                        "Cast", [f"{own}/gap"], [f"{own}/missing"], to=TensorProto.FLOAT
-                    )
+                    helper.make_node("Cast", [f"{own}/gap"], [f"{own}/missing"], to=number)
                 )
                 made.append(f"{own}/missing")
         else:
@@ -142,11 +147,15 @@ def _preparation_graph(preparation, flock):
                     )
                 )
                 last = f"{own}/made"
+            if number != TensorProto.FLOAT:
+                # ONNX's encoder knows single precision only.
+                nodes.append(helper.make_node("Cast", [last], [f"{own}/wide"], to=number))
+                last = f"{own}/wide"
             made.append(last)
         median += len(outputs)
     nodes.append(helper.make_node("Concat", made, ["prepared/X"], axis=1))
     width = len(preparation.get_feature_names_out())
-    output = helper.make_tensor_value_info("prepared/X", TensorProto.FLOAT, [None, width])
+    output = helper.make_tensor_value_info("prepared/X", number, [None, width])
     graph = helper.make_graph(nodes, "table", inputs, [output], constants)
     opsets = {opset.domain: opset.version for opset in flock.opset_import}
     opsets.setdefault("ai.onnx.ml", 1)

@@ -100,36 +100,30 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.kinds_ = kinds
         self._width = width_of_array(X)
         self._check_columns(table)
+        self._names, self._dates = {}, []
         self._steps, made = self._vectorised(table)
-        self._outputs, self._gaps = {}, []
-        medians = []
-        for name in kinds:
-            values = made.get(name)
-            if values is None:
-                # Nothing there in these rows, though there may be in others.
-                continue
-            self._outputs[name] = self._names[name]
-            gaps = np.isnan(values)
-            if gaps.any():
-                self._gaps.append(name)
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
-                medians.append(np.nan_to_num(np.nanmedian(values, axis=0)))
-        self.medians_ = np.concatenate(medians) if medians else np.empty(0)
+        numbers = [name for name, kind in kinds.items() if kind == "number"]
+        block = _as_block(table, numbers)
+        self._names.update({name: [name] for name in numbers})
+        # Of text that these rows have none of nothing is made, though others may have some.
+        self._outputs = {name: self._names[name] for name in kinds if name in self._names}
+        medians = {name: _medians(values) for name, values in made.items()}
+        medians.update(zip(numbers, _medians(block)[:, None], strict=True))
+        gaps = {name for name, values in made.items() if np.isnan(values).any()}
+        gaps.update(np.array(numbers, dtype=object)[np.isnan(block).any(axis=0)])
+        self._gaps = [name for name in self._outputs if name in gaps]
+        self.medians_ = np.concatenate([np.empty(0), *(medians[name] for name in self._outputs)])
         self._set_names()
         return self
 
     def _vectorised(self, table):
-        """The steps of each column that needs some, and the numbers made of every column."""
+        """The steps of each column that is not numbers, and the numbers made of it."""
         made = {}
-        self._names, self._dates = {}, []
-        rest = []
-        for name, kind in self.kinds_.items():
-            values = as_kind(table[name], kind)
-            if kind == "number":
-                made[name], self._names[name] = values.to_numpy()[:, None], [name]
-            else:
-                rest.append(_for_skrub(values, kind))
+        rest = [
+            _for_skrub(as_kind(table[name], kind), kind)
+            for name, kind in self.kinds_.items()
+            if kind != "number"
+        ]
         if not rest:
             return {}, made
         import pandas as pd
@@ -161,9 +155,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def _set_names(self):
         self._feature_names, self.column_of_ = [], []
+        gaps = set(self._gaps)
         for name, outputs in self._outputs.items():
             own = list(outputs)
-            if name in self._gaps:
+            if name in gaps:
                 own.append(f"{name} is missing")
             self._feature_names += own
             self.column_of_ += [name] * len(own)
@@ -216,25 +211,27 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         table = as_frame(X)
         check_width(self, X)
         self._check_columns(table)
+        # Columns of numbers all at once: there may be thousands.
+        plain = [name for name in self._outputs if name not in self._steps]
+        block = dict(zip(plain, _as_block(table, plain).T[:, :, None], strict=True))
         numbers = np.empty((len(table), len(self._feature_names)))
+        with_gaps = set(self._gaps)
         place = median = 0
         for name, outputs in self._outputs.items():
-            values = self._numbers_of(name, as_kind(table[name], self.kinds_[name]))
+            values = block[name] if name in block else self._numbers_of(name, table[name])
             width = len(outputs)
             gaps = np.isnan(values)
             fill = self.medians_[median : median + width]
             numbers[:, place : place + width] = np.where(gaps, fill, values)
             place, median = place + width, median + width
-            if name in self._gaps:
+            if name in with_gaps:
                 numbers[:, place] = gaps.any(axis=1)
                 place += 1
         return pd.DataFrame(numbers, index=table.index, columns=self._feature_names)
 
     def _numbers_of(self, name, values):
-        steps = self._steps.get(name)
-        if steps is None:
-            return values.to_numpy()[:, None]
-        values = _for_skrub(values, self.kinds_[name])
+        steps = self._steps[name]
+        values = _for_skrub(as_kind(values, self.kinds_[name]), self.kinds_[name])
         with warnings.catch_warnings():
             # A category that was never seen is none of those known, and that is all right.
             warnings.simplefilter("ignore")
@@ -269,10 +266,39 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "medians_")
         return np.array(self._feature_names, dtype=object)
 
+    def categories(self):
+        """For each column of categories those that were there when it was fitted."""
+        check_is_fitted(self, "medians_")
+        return {
+            name: steps[-1].categories_[0].tolist()
+            for name, steps in self._steps.items()
+            if isinstance(steps[-1], OneHotEncoder)
+        }
+
     def groups(self):
         """For each column in use the names of what is made of it."""
         check_is_fitted(self, "medians_")
         return self._all_groups
+
+
+def _as_block(table, names):
+    """Columns of numbers as one array (n_rows, n_names), gaps as NaN."""
+    types = dict(zip(table.columns, table.dtypes, strict=True))
+    simple = [isinstance(types[name], np.dtype) and types[name].kind in "fiub" for name in names]
+    if all(simple):
+        block = table[names].to_numpy(dtype=np.float64)
+        return np.where(np.isinf(block), np.nan, block)
+    block = np.empty((len(table), len(names)))
+    for place, name in enumerate(names):
+        block[:, place] = as_kind(table[name], "number")
+    return block
+
+
+def _medians(values):
+    """The medians of columns, 0 of those without values."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
+        return np.nan_to_num(np.nanmedian(values, axis=0))
 
 
 def _skrub():
