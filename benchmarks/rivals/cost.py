@@ -80,8 +80,7 @@ def joint_fits(model):
     """Members that were trained; with a search, those of all candidates on all folds."""
     if not hasattr(model, "cv_results_"):
         return model.n_estimators
-    kept = int((model.cv_results_["weight"] > 0).sum())
-    return 5 * len(model.cv_results_["weight"]) + kept
+    return 5 * int(model.cv_results_["n_members"].sum()) + model.n_estimators_
 
 
 def search(kind, learner, options, max_fits, seed):
