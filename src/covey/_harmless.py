@@ -110,6 +110,8 @@ _STATE = {
         "PairwiseKernel Product RBF RationalQuadratic Sum WhiteKernel",
     ),
     "sklearn.metrics._scorer._PassthroughScorer",
+    # A scorer of scikit-learn 1.7 keeps its requests for metadata: names, and nothing to call.
+    *_names("sklearn.utils._metadata_requests", "MetadataRequest MethodMetadataRequest"),
     "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
     "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
     # What a TablePreparation keeps of skrub, and nothing else of skrub.
@@ -134,16 +136,21 @@ _DISTANCES = _names(
 )
 # What isotonic regression makes of its numbers; no file can name it.
 _INTERPOLATION = "scipy.interpolate._interpolate.interp1d"
-# Compiled losses: they hold at most one number.
-_LOSSES = _names(
-    "sklearn._loss._loss",
+# Compiled losses: they hold at most one number. Before scikit-learn 1.8 their module has a short
+# name.
+_COMPILED_LOSSES = (
     "CyAbsoluteError CyExponentialLoss CyHalfBinomialLoss CyHalfGammaLoss CyHalfMultinomialLoss "
     "CyHalfPoissonLoss CyHalfSquaredError CyHalfTweedieLoss CyHalfTweedieLossIdentity "
-    "CyHuberLoss CyPinballLoss",
-) | _names(
-    "sklearn.linear_model._sgd_fast",
-    "EpsilonInsensitive Hinge Huber Log ModifiedHuber SquaredEpsilonInsensitive SquaredHinge "
-    "SquaredLoss",
+    "CyHuberLoss CyPinballLoss"
+)
+_LOSSES = (
+    _names("sklearn._loss._loss", _COMPILED_LOSSES)
+    | _names("_loss", _COMPILED_LOSSES)
+    | _names(
+        "sklearn.linear_model._sgd_fast",
+        "EpsilonInsensitive Hinge Huber Log ModifiedHuber SquaredEpsilonInsensitive SquaredHinge "
+        "SquaredLoss",
+    )
 )
 _SCALARS = _names(
     "numpy",
@@ -160,6 +167,7 @@ _UFUNCS = (
     "absolute arcsinh arctan cbrt exp exp2 expm1 log log10 log1p log2 negative reciprocal sign "
     "sqrt square tanh"
 )
+_UMATH = ("_multiarray_umath", "umath")
 # Which names may stand in which kind of node: {what skops calls the kind: names}.
 _ADMITTED = {
     "BytesNode": {"builtins.bytes"},
@@ -167,7 +175,8 @@ _ADMITTED = {
     "DictNode": {"builtins.dict", "collections.OrderedDict", "sklearn.utils._bunch.Bunch"},
     "FunctionNode": {
         name
-        for module in ("numpy", "numpy._core._multiarray_umath", "numpy._core.umath")
+        # Before NumPy 2 its core has no underscore.
+        for module in ("numpy", *(f"numpy.{c}.{m}" for c in ("_core", "core") for m in _UMATH))
         for name in _names(module, _UFUNCS)
     },
     "JsonNode": {"builtins.str"},
