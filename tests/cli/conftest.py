@@ -1,6 +1,7 @@
 """A table such as people have, and a model of it."""
 
 import shutil
+import signal
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,14 @@ def patients(n_rows=90):
     for column in ("age", "town", "Größe", "outcome"):
         table.loc[rng.choice(n_rows, 4, replace=False), column] = np.nan
     return table
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _heed_ctrl_c():
+    """Tests that run in the background inherit that Ctrl-C is ignored; commands would, too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
