@@ -254,8 +254,8 @@ def report(results):
         "clipped at 1e-6 in the log-loss. *Difference*: accuracy of own fusion less that of "
         "covey's default, with its 95 % interval over tables. *Kappa*: how alike members are in "
         "being right (1: all alike). *Model fits* counts members, on folds and for nothing too. "
-        "Made by `make bench-rivals`. *Seconds* are of wall-clock time on a core that had other work "
-        "to do: do not compare them closely.",
+        "Made by `make bench-rivals`. *Seconds* are of wall-clock time on a core that had other "
+        "work to do: do not compare them closely.",
         "",
         "| method | accuracy, own | difference | log-loss, own | accuracy, mean | log-loss, mean "
         "| oracle | kappa | share of features | model fits | finished | seconds |",
