@@ -51,7 +51,6 @@ from covey import (
     SubsetSelector,
     persistence,
 )
-from covey._harmless import _plain_class, strangers
 from covey.fusers import FUSERS
 from covey.members._decorate import DecorateClassifier
 from covey.members._diverse_maxent import DiverseMaxEntClassifier
@@ -62,6 +61,7 @@ from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import SampledFusionClassifier, SampledFusionRegressor
 from covey.members._subset_search import SubsetSearchClassifier
 from covey.persistence import ModelFileError, load, save
+from covey.persistence._names import plain_class, strangers
 from covey.stacking import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
@@ -245,7 +245,7 @@ def public_estimators():
 def test_every_public_class_can_be_made_without_running_its_code():
     classes = public_estimators()
     assert len(classes) > 20
-    assert all(_plain_class(kind.__module__, kind.__name__) for kind in classes)
+    assert all(plain_class(kind.__module__, kind.__name__) for kind in classes)
 
 
 def test_every_estimator_of_covey_is_saved_fitted_by_some_test():
@@ -419,7 +419,7 @@ def test_trusted_must_be_a_list_of_types(trusted, tmp_path):
     ],
 )
 def test_only_plain_classes_are_harmless(module, name):
-    assert not _plain_class(module, name)
+    assert not plain_class(module, name)
 
 
 def test_names_are_known_only_as_what_they_are():

@@ -48,14 +48,19 @@ def rows_of(y, share, number):
             return rows
 
 
-def accuracies(X, y, nominal, share, number, size):
+def accuracies(X, y, nominal, share, number, size, artificial_size):
     """Of a single tree, of bagging and of DECORATE, on the rows that were not used."""
     rows = rows_of(y, share, number)
     test = np.setdiff1d(np.arange(len(y)), rows)
     models = (
         DecisionTreeClassifier(random_state=number),
         BaggingClassifier(DecisionTreeClassifier(), size, random_state=number),
-        DecorateClassifier(n_estimators=size, categorical_features=nominal, random_state=number),
+        DecorateClassifier(
+            n_estimators=size,
+            artificial_size=artificial_size,
+            categorical_features=nominal,
+            random_state=number,
+        ),
     )
     return [model.fit(X[rows], y[rows]).score(X[test], y[test]) for model in models]
 
@@ -64,17 +69,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--size", type=int, default=15, help="members of each ensemble")
+    parser.add_argument(
+        "--artificial-size", type=float, default=1.0, help="artificial examples, a share of rows"
+    )
+    parser.add_argument("--sets", nargs="*", default=SETS)
     arguments = parser.parse_args()
     started = time.process_time()
     print(f"{arguments.repeats} repeats, {arguments.size} trees")
     print(f"{'set':<10} {'share':>5} {'rows':>5} {'tree':>6} {'bagging':>7} {'DECORATE':>8}  gain")
     gains = {share: [] for share in SHARES}
-    for name in SETS:
+    for name in arguments.sets:
         X, y, nominal = load(name)
         for share in SHARES:
             scores = np.array(
                 [
-                    accuracies(X, y, nominal, share, number, arguments.size)
+                    accuracies(
+                        *(X, y, nominal, share, number),
+                        *(arguments.size, arguments.artificial_size),
+                    )
                     for number in range(arguments.repeats)
                 ]
             )

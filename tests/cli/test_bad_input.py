@@ -94,7 +94,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_lost(bad, run, arguments, said
 
 def test_an_unwritable_folder_is_known_before_the_work(folder, run, monkeypatch):
     # Root may write everywhere, so the system's answer is made up.
-    monkeypatch.setattr("covey.cli._tables.os.access", lambda path, mode: False)
+    monkeypatch.setattr("covey.cli._writing.os.access", lambda path, mode: False)
     result = run(*FIT, "outcome", "--model", "new.covey", cwd=folder)
     assert result.exit_code == 2
     assert "may not be written" in result.stderr

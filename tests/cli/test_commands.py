@@ -9,7 +9,8 @@ import pytest
 from covey.cli import _evaluate as evaluate
 from covey.cli._compare import contestants
 from covey.cli._console import CommandError, Console
-from covey.cli._pipeline import ask, fit_rows, flock, table_model, tuning_folds
+from covey.cli._fitting import fit_rows, flock, table_model, tuning_folds
+from covey.cli._question import ask
 
 
 def as_json(result):

@@ -9,14 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from covey.cli._console import CommandError, Console
-from covey.cli._pipeline import ask
-from covey.cli._tables import (
-    check_writable,
-    read_pieces,
-    read_table,
-    table_writer,
-    whole_file,
-)
+from covey.cli._question import ask
+from covey.cli._reading import read_pieces, read_table
+from covey.cli._writing import check_writable, table_writer, whole_file
 from covey.tables import look
 
 
@@ -228,7 +223,7 @@ def test_a_class_may_be_called_none(tmp_path, run):
 
 
 def test_inch_marks_do_not_hold_up_the_reading(tmp_path, monkeypatch):
-    monkeypatch.setattr("covey.cli._tables._BLOCK_BYTES", 2_000)
+    monkeypatch.setattr("covey.cli._reading._BLOCK_BYTES", 2_000)
     rows = ['1,5" pipe', '2,"a, ""b""\nc"', "3,plain"] * 500
     path = tmp_path / "inch.csv"
     path.write_text('n,3" wide\n' + "\n".join(rows) + "\n")

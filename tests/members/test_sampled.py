@@ -695,6 +695,15 @@ def test_of_fewer_draws_too_few_rows_are_noticed(wine):
         from_bagging(fitted, X[:80], y[:80])
 
 
+def test_out_of_bag_rows_without_weight_teach_nothing(wine):
+    X, _, y, _ = wine
+    weight = np.zeros(len(y))
+    weight[[0, -1]] = 1.0
+    fused = SampledFusionClassifier(BaggingClassifier(GaussianNB(), 8), "gate", random_state=0)
+    with pytest.raises(ValueError, match="out-of-bag rows, but all those of each class have"):
+        fused.fit(X, y, weight)
+
+
 def test_an_ensemble_grown_in_steps_is_refused(wine):
     X, _, y, _ = wine
     ensemble = BaggingClassifier(GaussianNB(), 3, warm_start=True, random_state=0).fit(X, y)

@@ -46,7 +46,8 @@ def compare(
     the best holds zero may as well be the best.
     """
     from covey.cli import _evaluate as evaluate
-    from covey.cli._pipeline import ask, table_model
+    from covey.cli._fitting import table_model
+    from covey.cli._question import ask
 
     console = Console(quiet, as_json)
     question = ask(table, target, console, group=group, time=time, drop=drop, keep=keep, task=task)
@@ -88,7 +89,7 @@ def contestants(question, seed):
     from sklearn.preprocessing import StandardScaler
 
     from covey.cli._evaluate import linear
-    from covey.cli._pipeline import flock
+    from covey.cli._fitting import flock
 
     def scaled(learner):
         return make_pipeline(StandardScaler(), learner)

@@ -37,7 +37,7 @@ def demo(
 
         main()
         return
-    from covey.cli._tables import TABLE_ENDINGS, check_writable, table_writer
+    from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     check_writable(table, TABLE_ENDINGS)
     frame = _wine()

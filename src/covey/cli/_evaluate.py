@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from covey.cli._console import CommandError
-from covey.cli._pipeline import fit_rows, forward_splits, group_folds, table_model
+from covey.cli._fitting import fit_rows, forward_splits, group_folds, table_model
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000

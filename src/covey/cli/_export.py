@@ -39,7 +39,7 @@ def export(
     seconds.
     """
     from covey.cli._models import load_model
-    from covey.cli._tables import check_writable
+    from covey.cli._writing import check_writable
 
     console = Console(quiet, as_json)
     check_writable(onnx, (".onnx",))

@@ -109,9 +109,10 @@ def _fit_and_save(
     import numpy as np
 
     from covey.cli import _evaluate as evaluate
+    from covey.cli._fitting import fit_rows, flock, table_model
     from covey.cli._models import check_saving, remember_rows, save_model
-    from covey.cli._pipeline import ask, fit_rows, flock, table_model
-    from covey.cli._tables import check_writable
+    from covey.cli._question import ask
+    from covey.cli._writing import check_writable
 
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))

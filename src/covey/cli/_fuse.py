@@ -65,7 +65,7 @@ def fuse(
     import numpy as np
     import pandas as pd
 
-    from covey.cli._tables import TABLE_ENDINGS, check_writable, table_writer
+    from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console = Console(quiet, as_json)
     check_writable(out, TABLE_ENDINGS)
@@ -109,8 +109,8 @@ def _percent(right):
 
 def _aligned(paths, identifier):
     """The files as frames of the same rows in the same order, and their ids."""
-    from covey.cli._pipeline import check_column
-    from covey.cli._tables import read_table
+    from covey.cli._question import check_column
+    from covey.cli._reading import read_table
 
     ids = [] if identifier is None else [identifier]
     frames = [read_table(path, answers=_LABEL_COLUMNS, text=ids) for path in paths]
@@ -162,8 +162,8 @@ def _whole(ids):
 
 
 def _truth(path, target, identifier, ids, n_rows):
-    from covey.cli._pipeline import check_column
-    from covey.cli._tables import read_table
+    from covey.cli._question import check_column
+    from covey.cli._reading import read_table
 
     frame = read_table(path, answers=[target], text=[] if identifier is None else [identifier])
     check_column(frame, target, "--target")

@@ -83,7 +83,7 @@ def remember_rows(model, table):
 
 def fingerprints(model, table):
     """A number for each row, the same for the same values of the columns in use."""
-    from covey.cli._pipeline import row_hashes
+    from covey.cli._question import row_hashes
 
     return row_hashes(table, model.preparation_.kinds_)
 

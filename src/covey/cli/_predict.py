@@ -60,8 +60,9 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
         As the command's.
     """
     from covey.cli._models import check_needed, load_model, numbers_of
-    from covey.cli._pipeline import check_column
-    from covey.cli._tables import TABLE_ENDINGS, check_writable, read_pieces
+    from covey.cli._question import check_column
+    from covey.cli._reading import read_pieces
+    from covey.cli._writing import TABLE_ENDINGS, check_writable
 
     check_writable(out, TABLE_ENDINGS)
     model = load_model(model_path)
@@ -106,7 +107,7 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
 
 
 def _writer(out, stream):
-    from covey.cli._tables import table_writer
+    from covey.cli._writing import table_writer
 
     return _JsonPieces() if stream else table_writer(out)
 

@@ -37,8 +37,9 @@ def report(
     Give rows that the model has not seen: with others the page flatters, and covey says so.
     """
     from covey.cli import _models as models
-    from covey.cli._pipeline import check_column
-    from covey.cli._tables import check_writable, read_table
+    from covey.cli._question import check_column
+    from covey.cli._reading import read_table
+    from covey.cli._writing import check_writable
 
     console = Console(quiet, as_json)
     check_writable(out, (".html", ".htm"))
@@ -133,7 +134,7 @@ def write_report(model, X, y, path, *, target, baselines, health, title):
     import shlex
     import sys
 
-    from covey.cli._tables import whole_file
+    from covey.cli._writing import whole_file
     from covey.reporting import build_report
 
     page = build_report(

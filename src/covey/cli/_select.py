@@ -38,7 +38,7 @@ def select(
     Members are grown on many halves of the rows. A column is selected when they keep it more
     often than columns are kept whose rows were shuffled.
     """
-    from covey.cli._pipeline import ask
+    from covey.cli._question import ask
 
     console = Console(quiet, as_json)
     question = ask(table, target, console, drop=drop, keep=keep)

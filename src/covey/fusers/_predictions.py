@@ -426,3 +426,26 @@ def _stacked(arrays, names):
                 f"{arrays[0].shape}; all members must speak of the same samples and classes."
             )
     return np.stack(arrays, axis=1)
+
+
+def concatenated(blocks):
+    """Predictions of different samples by the same members."""
+    first = blocks[0]
+    values = np.concatenate(
+        [first.classes[b.labels] if first.kind == "label" else b.values for b in blocks]
+    )
+    every = np.ones((first.n_members, first.n_classes), dtype=bool)
+    seen = np.all([every if b.seen is None else b.seen for b in blocks], axis=0)
+    available = [
+        np.ones((b.n_samples, b.n_members), dtype=bool) if b.available is None else b.available
+        for b in blocks
+    ]
+    available = np.concatenate(available)
+    return Predictions(
+        values,
+        first.classes,
+        first.names,
+        first.kind,
+        available=None if available.all() else available,
+        seen=None if seen.all() or first.kind == "label" else seen,
+    )

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._core.random import Purpose, UniformRows
@@ -17,7 +17,7 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.fusers import make_fuser
-from covey.members._fitting import in_blocks
+from covey.members._fitting import checked_numbers, in_blocks
 from covey.members._folds import check_groups
 from covey.members._fused import FusedClassifier
 
@@ -253,17 +253,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X):
-        check_is_fitted(self, "fuser_")
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
-        check_all_finite(X, getattr(self, "feature_names_in_", None))
-        return X
+        return checked_numbers(self, X)
 
     def _by_blocks(self, function, X):
         return in_blocks(function, X, self.n_jobs)

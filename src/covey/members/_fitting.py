@@ -6,7 +6,9 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from covey._validation import check_all_finite
 
 
 def as_table(X):
@@ -17,6 +19,21 @@ def as_table(X):
             f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
             "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
         )
+    return X
+
+
+def checked_numbers(estimator, X):
+    """Rows for a fitted estimator that wants finite numbers, dense or sparse."""
+    check_is_fitted(estimator, "fuser_")
+    X = validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
     return X
 
 

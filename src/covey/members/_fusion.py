@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
 
 from covey._validation import check_sample_weight
 from covey.fusers import make_fuser
+from covey.fusers._predictions import concatenated
 from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
 from covey.members._fused import FusedClassifier
 from covey.members._named import NamedMembers
@@ -173,7 +174,7 @@ class FusionClassifier(NamedMembers, FusedClassifier):
             # In a fold, a class that was never seen is one that the fold's rows lack.
             blocks.append(gather(outputs, self.classes_, names, self.kind_))
         rows, first = self._rows_held_out(folds, len(y), "the fuser learns")
-        P = _concatenated(blocks)
+        P = concatenated(blocks)
         return P.rows(first), rows
 
     # -- predict -----------------------------------------------------------------------------
@@ -202,17 +203,3 @@ class FusionClassifier(NamedMembers, FusedClassifier):
             for name, member in self.named_estimators_.items()
         ]
         return gather(outputs, self.classes_, self._names(), kind)
-
-
-def _concatenated(blocks):
-    """Predictions of different samples by the same members."""
-    first = blocks[0]
-    seen = None
-    if any(block.seen is not None for block in blocks):
-        known = np.ones((first.n_members, first.n_classes), dtype=bool)
-        seen = np.all([known if block.seen is None else block.seen for block in blocks], axis=0)
-    values = [block.labels if first.kind == "label" else block.values for block in blocks]
-    values = np.concatenate(values)
-    if first.kind == "label":
-        values = first.classes[values]
-    return type(first)(values, first.classes, first.names, first.kind, seen=seen)

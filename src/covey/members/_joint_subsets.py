@@ -1,23 +1,18 @@
 """The paper's ensemble: members that choose their boundaries and their features jointly."""
 
-import pickle
 import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 
-import joblib
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from covey import __version__
 from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.journal import Journal
 from covey._core.losses import LOSSES, Loss
 from covey._core.reweighting import REWEIGHTINGS
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
@@ -25,6 +20,7 @@ from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
+from covey.members._checkpointed import Checkpointed
 from covey.members._columns import flip_units
 from covey.members._flock_views import decisions, flock_table
 from covey.members._folds import check_cv_parameter, make_folds
@@ -48,7 +44,7 @@ class _Grown:
     overshot: bool  # ended with a likelihood below that of its start and of a uniform guess
 
 
-class SubsetEnsembleClassifier(GrownClassifier):
+class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
 
     Members are trained one after another. Each climbs its class boundaries by gradient ascent
@@ -615,42 +611,6 @@ class SubsetEnsembleClassifier(GrownClassifier):
     def _keep_first(self, n_members):
         for name, value in self._attributes(n_members).items():
             setattr(self, name, value)
-
-    # -- checkpoint ------------------------------------------------------------------------
-
-    def _prepare(self, X, codes, weight, groups):
-        self._journal = None
-        if self.checkpoint is None:
-            return
-        parameters = self.get_params(deep=False)
-        for name in ("checkpoint", "n_jobs", "verbose", "random_state"):
-            del parameters[name]
-        seed = None if self.random_state is None else self._seed
-        data = X, codes, self.classes_, weight, groups
-        try:
-            key = joblib.hash((__version__, parameters, seed, *data))
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise ValueError(
-                "A checkpoint needs parameters that can be compared with a later fit's, but one "
-                f"of them cannot be pickled: {error}"
-            ) from error
-        self._journal = Journal(self.checkpoint, key, self._seed)
-        self._seed = self._journal.seed
-
-    def _kept_folds(self, make):
-        """The folds; those of the fit that began, since a splitter may draw others each time."""
-        if self._journal is None:
-            return make()
-        task = self._journal.begin()
-        if task.result is None:
-            folds = make()
-            task.finish({f"{place}": part for place, part in enumerate(chain(*folds))})
-            return folds
-        parts = [task.result[f"{place}"] for place in range(len(task.result))]
-        return list(zip(parts[::2], parts[1::2], strict=True))
-
-    def _let_go(self):
-        self.__dict__.pop("_journal", None)
 
     # -- search ----------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.members._columns import flip_units
-from covey.members._fitting import in_blocks
+from covey.members._fitting import checked_numbers, in_blocks
 from covey.members._folds import check_cv_parameter, make_folds
 from covey.members._fused_regression import FusedRegressor, value_fuser
 from covey.members._linear_regression import LinearRegressionMember
@@ -673,17 +673,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X):
-        check_is_fitted(self, "fuser_")
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-        )
-        check_all_finite(X, getattr(self, "feature_names_in_", None))
-        return X
+        return checked_numbers(self, X)
 
     def _by_blocks(self, function, X):
         return in_blocks(function, X, self.n_jobs)

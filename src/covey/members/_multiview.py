@@ -22,6 +22,7 @@ from covey._core.random import Purpose, UniformRows
 from covey._core.views import class_quotas, co_em, co_train, present_views
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, make_fuser
+from covey.fusers._predictions import concatenated
 from covey.members._fitting import as_table, classifies, take_rows
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier
@@ -533,7 +534,7 @@ class MultiviewClassifier(FusedClassifier):
             )
             tests.append(test)
         rows, first = np.unique(np.concatenate(tests), return_index=True)
-        return rows, _concatenated(blocks).rows(first)
+        return rows, concatenated(blocks).rows(first)
 
     def _folds(self, lesson, X, y, rows, groups, seed):
         """Pairs of labelled rows to learn from and labelled rows held out."""
@@ -774,26 +775,3 @@ def _column_means(X, weight):
     known = ~np.isnan(X)
     total, carried = weight @ np.where(known, X, 0.0), weight @ known
     return np.divide(total, carried, out=np.zeros_like(total), where=carried > 0)
-
-
-def _concatenated(blocks):
-    """Predictions of different samples by the same members."""
-    first = blocks[0]
-    values = np.concatenate(
-        [first.classes[b.labels] if first.kind == "label" else b.values for b in blocks]
-    )
-    every = np.ones((first.n_members, first.n_classes), dtype=bool)
-    seen = np.all([every if b.seen is None else b.seen for b in blocks], axis=0)
-    available = [
-        np.ones((b.n_samples, b.n_members), dtype=bool) if b.available is None else b.available
-        for b in blocks
-    ]
-    available = np.concatenate(available)
-    return Predictions(
-        values,
-        first.classes,
-        first.names,
-        first.kind,
-        available=None if available.all() else available,
-        seen=None if seen.all() or first.kind == "label" else seen,
-    )

@@ -185,6 +185,12 @@ class SampledMembers:
             values = with_stand_ins(P.values, P.available)
             P = Predictions(values, P.classes, P.names, kind, seen=P.seen)
         weight = None if self._sample_weight is None else self._sample_weight[rows]
+        if weight is not None and not weight.any():
+            of_which = " of each class" if is_classifier(self.ensemble) else ""
+            raise ValueError(
+                f"{type(fuser).__name__} learns from out-of-bag rows, but all those{of_which} "
+                "have sample_weight 0; grow more members, or take a rule that does not learn."
+            )
         X = take_rows(self._X, rows) if fuser.needs_X else None
         fuser.fit(P, self._y[rows], X, weight)
         return self

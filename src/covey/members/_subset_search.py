@@ -2,13 +2,11 @@
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.neighbors import NearestNeighbors
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from covey._core.design import dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows
 from covey._core.subset_search import Judged, choose, evolve, hill_climb, random_subsets
 from covey._validation import check_choice, check_number
@@ -16,6 +14,7 @@ from covey.fusers import make_fuser
 from covey.members._base import GrownClassifier
 from covey.members._fitting import classifies, fit_member
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
+from covey.members._neighbors import NeighborsMember
 from covey.members._outputs import common_kind, gather, member_output
 from covey.members._ranges import check_tree_range
 
@@ -441,110 +440,3 @@ class _Judge:
 
 def _fitted(learner, X, y, weight):
     return fit_member(clone(learner), type(learner).__name__, X, y, weight)
-
-
-class NeighborsMember(ClassifierMixin, BaseEstimator):
-    """The nearest rows of standardised features vote, each with its weight.
-
-    Where weights differ, the neighbourhood is as heavy as ``n_neighbors`` average rows.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    """
-
-    def __init__(self, n_neighbors=5):
-        self.n_neighbors = n_neighbors
-
-    def fit(self, X, y, sample_weight=None):
-        """Remember the rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : NeighborsMember
-        """
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
-        counts = weight > 0
-        self._codes, self._weight = codes[counts], weight[counts] / weight[counts].mean()
-        rows = X[counts]
-        if hasattr(rows, "tocsc"):
-            columns = rows.tocsc()
-            columns.sum_duplicates()
-            mean, spread = sparse_moments(columns, self._weight)
-            # Distances do not change by a shift, but a shift of dense rows keeps them precise.
-            mean = np.zeros_like(mean)
-        else:
-            mean, spread = dense_moments(np.ascontiguousarray(rows.T), self._weight)
-        self._mean, self._scale = mean, np.where(spread > 0, spread, 1.0)
-        self._rows = NearestNeighbors().fit(self._scaled(rows))
-        return self
-
-    def _scaled(self, X):
-        if hasattr(X, "tocsr"):
-            X = X.tocsr(copy=True)
-            X.data = X.data / self._scale[X.indices]
-            return X
-        return (X - self._mean) / self._scale
-
-    def predict_proba(self, X):
-        """The classes' shares of the neighbourhood.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        check_is_fitted(self, "classes_")
-        X = self._scaled(
-            validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        )
-        wanted = min(self.n_neighbors, len(self._codes))
-        if (self._weight == 1).all():
-            near = self._rows.kneighbors(X, wanted, return_distance=False)
-            taken = np.ones(near.shape)
-        else:
-            near = self._rows.kneighbors(X, len(self._codes), return_distance=False)
-            before = np.cumsum(self._weight[near], axis=1)
-            # The row that fills the neighbourhood counts in part.
-            taken = np.clip(wanted - (before - self._weight[near]), 0.0, self._weight[near])
-        votes = np.stack(
-            [
-                (taken * (self._codes[near] == code)).sum(axis=1)
-                for code in range(len(self.classes_))
-            ],
-            axis=1,
-        )
-        return votes / votes.sum(axis=1, keepdims=True)
-
-    def predict(self, X):
-        """The class with the largest share.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -34,7 +34,7 @@ try:
     )
     from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 
-    from covey._onnx_graph import Graph, Said, check_fuser, fused_by, labels_of
+    from covey.onnx._graph import Graph, Said, check_fuser, fused_by, labels_of
 except ImportError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'

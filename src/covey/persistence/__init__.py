@@ -3,9 +3,9 @@
 A model file is a zip archive in the format of skops, with one more entry, ``covey.json``, that
 says which format and which versions wrote it. A pickle is a program; a skops file is a tree of
 names of types and of numbers. Loading makes objects of the types that it names, so everything
-hangs on which names are taken: those that `covey._harmless` lists (skops would take more) and
-those that the user gives in ``trusted``. No constructor of a class that a file names runs, but
-those of plain containers and numbers, and no function of a file's choosing is called.
+hangs on which names are taken: those that `covey.persistence._names` lists (skops would take
+more) and those that the user gives in ``trusted``. No constructor of a class that a file names
+runs, but those of plain containers and numbers, and no function of a file's choosing is called.
 
 What a tampered file can still do:
 
@@ -28,8 +28,9 @@ import numpy as np
 import sklearn
 
 import covey
-from covey._harmless import check_contents, check_nodes, full_name, node_name, strangers
 from covey._validation import check_number
+from covey.persistence._contents import check_contents
+from covey.persistence._names import check_nodes, full_name, node_name, strangers
 
 # The format of the files that `save` writes; `load` reads it and all earlier ones.
 FORMAT = 1
