@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows
+from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks
 from covey._core.trainer import StackTrainer
 from covey._validation import check_all_finite, check_number, check_sample_weight
@@ -229,12 +230,17 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         shadows = np.flatnonzero(varies[n_features:])
         units[n_features + shadows] = units.max() + 1 + np.arange(len(shadows))
         runs = list(range(self.n_resamples))
-        trainer = StackTrainer(
+        ascent = recipe._ascent()
+        rows = in_memory(
             # Which features are kept is all that is asked for: single precision will do.
             design.in_single_precision(),
             class_blocks(np.bincount(codes, minlength=len(classes))),
             self._halves(codes, weight, seed).astype(np.float32),
-            recipe._ascent(),
+            ascent,
+        )
+        trainer = StackTrainer(
+            rows,
+            ascent,
             seed=seed,
             runs=runs,
             flip_probability=np.full(len(runs), float(recipe.flip_probability)),

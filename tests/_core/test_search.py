@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 import covey._core.search as search
 from covey._core.ascent import Ascent
 from covey._core.design import Design
+from covey._core.rows import in_memory
 from covey._core.search import CrossFit, Family
 from covey._core.softmax_linear import class_blocks
 from covey._core.trainer import StackTrainer
@@ -32,11 +33,10 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
     design = Design(columns)
 
     def trainer(name, weights):
+        ascent = Ascent("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
         return StackTrainer(
-            design,
-            blocks,
-            weights,
-            Ascent("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True),
+            in_memory(design, blocks, weights, ascent),
+            ascent,
             seed=1,
             runs=range(len(weights)),
             flip_probability=np.full(len(weights), 0.1),

@@ -29,7 +29,7 @@ def objective(design, theta, intercept, counts, weight):
         theta, intercept, np.arange(theta.shape[1]), np.empty((*theta.shape[:2], design.n_rows))
     )
     value, _ = objective_and_residual(
-        logits, class_blocks(counts), weight, Workspace(logits), "residual"
+        logits, class_blocks(counts), weight, Workspace(logits), np.empty_like(logits)
     )
     return value
 
@@ -40,7 +40,7 @@ def test_gradient_equals_a_five_point_stencil():
     runs = np.arange(theta.shape[1])
     logits = design.logits(theta, intercept, runs, np.empty((*theta.shape[:2], design.n_rows)))
     _, residual = objective_and_residual(
-        logits, class_blocks(counts), weight, Workspace(logits), "residual"
+        logits, class_blocks(counts), weight, Workspace(logits), np.empty_like(logits)
     )
     slope, total = design.gradient(residual, runs)
     step = 1e-3
@@ -95,7 +95,7 @@ def test_weighted_accuracy_counts_what_argmax_hits_also_where_classes_tie(seed):
 def test_objective_is_finite_for_logits_that_would_overflow():
     logits = np.array([[[1e4, -1e4]], [[-1e4, 1e4]]])
     value, residual = objective_and_residual(
-        logits, class_blocks([0, 2]), np.ones((1, 2)), Workspace(logits), "residual"
+        logits, class_blocks([0, 2]), np.ones((1, 2)), Workspace(logits), np.empty_like(logits)
     )
     assert value[0] == pytest.approx(-2e4)
     assert np.isfinite(residual).all()

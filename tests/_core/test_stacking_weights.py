@@ -78,9 +78,10 @@ def test_log_weights_are_the_general_optimum(seed, penalty):
     found = log_weights(true, weight, penalty)
     assert_allclose(found, expected, atol=1e-5)
     assert loss(found) <= loss(expected) + 1e-10
-    # Where a weight is above zero the slope is least: no optimiser can do better.
+    # Where a weight is above zero the slope is least: no optimiser can do better. (Ten times
+    # what the optimiser stops at.)
     slope = gradient(found)
-    assert slope @ found - slope.min() < 1e-8
+    assert slope @ found - slope.min() < 1e-7
 
 
 def test_log_weights_are_where_em_ends():

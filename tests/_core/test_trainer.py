@@ -5,6 +5,7 @@ from scipy import sparse
 from covey._core.ascent import Ascent, DivergedError
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows, normals
+from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks
 from covey._core.trainer import StackTrainer
 
@@ -39,10 +40,9 @@ def problem(n_classes, n_rows=140, n_features=9, seed=0):
 def trainer(X, y, ascent, *, weight=None, runs=(0,), flip_probability=0.01, seed=3, design=None):
     n_rows, n_features = X.shape
     weight = np.ones((len(runs), n_rows)) if weight is None else np.atleast_2d(weight)
+    design = Design(np.ascontiguousarray(X.T)) if design is None else design
     return StackTrainer(
-        Design(np.ascontiguousarray(X.T)) if design is None else design,
-        class_blocks(np.bincount(y)),
-        weight,
+        in_memory(design, class_blocks(np.bincount(y)), weight, ascent),
         ascent,
         seed=seed,
         runs=runs,
@@ -263,15 +263,17 @@ def test_auto_learning_rate_climbs_monotonically():
 
 def test_auto_learning_rate_follows_each_members_own_weights():
     X, y = problem(3)
-    grower = trainer(X, y, replaced(PRINTED, learning_rate="auto"))
     weight = np.random.default_rng(0).uniform(0, 1, (1, len(X)))
     Z = np.column_stack([X, np.ones(len(X))])
     for w in (weight, 1e-3 * weight):
+        grower = trainer(X, y, replaced(PRINTED, learning_rate="auto"), weight=w)
         highest = np.linalg.eigvalsh(Z.T @ (w[0][:, None] * Z)).max()
-        np.testing.assert_allclose(grower._learning_rates(w), 2 / highest, rtol=0.05)
+        np.testing.assert_allclose(grower._learning_rates(), 2 / highest, rtol=0.05)
     constant = trainer(X, y, replaced(PRINTED, learning_rate="constant"))
     highest = np.linalg.eigvalsh(Z.T @ Z).max()
-    np.testing.assert_allclose(constant._learning_rates(weight), 1.5 * 3 / highest, rtol=0.05)
+    np.testing.assert_allclose(constant._learning_rates(), 1.5 * 3 / highest, rtol=0.05)
+    constant.grow()
+    np.testing.assert_allclose(constant._learning_rates(), 1.5 * 3 / highest, rtol=0.05)
 
 
 def test_start_has_the_stated_spread_and_intercepts_can_be_left_out():

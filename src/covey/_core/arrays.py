@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, to_device
+from array_api_compat import array_namespace, device, is_numpy_array, to_device
 
 Array = Any
 Namespace = Any
@@ -24,7 +24,18 @@ def namespace_of(array: Array) -> Namespace:
 
 def to_host(array: Array) -> Any:
     """The array as NumPy's, wherever it lives."""
-    return np.asarray(to_device(array, "cpu"))
+    return np.asarray(array if is_numpy_array(array) else to_device(array, "cpu"))
+
+
+def is_on_host(array: Array) -> bool:
+    """Whether it is NumPy's: reading a number of it costs nothing."""
+    return bool(is_numpy_array(array))
+
+
+def like(array: Array, host: Any, dtype: Any = None) -> Array:
+    """NumPy's ``host`` where ``array`` lives, of its dtype or the one given."""
+    xp = namespace_of(array)
+    return xp.asarray(host, dtype=array.dtype if dtype is None else dtype, device=device(array))
 
 
 class Workspace:

@@ -84,9 +84,14 @@ class Ascent:
     reweighting: ReweightingName | None = "mean_probability"
 
     @property
+    def can_stop(self) -> bool:
+        """Whether a member may end before ``max_iter`` steps."""
+        return self.tol > -np.inf
+
+    @property
     def keeps_best(self) -> bool:
         """Whether a member ends at the best state it saw rather than at its last one."""
-        return self.patience is not None and self.tol > -np.inf
+        return self.patience is not None and self.can_stop
 
 
 @dataclass

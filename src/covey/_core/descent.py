@@ -333,7 +333,8 @@ class ValueTrainer:
         self, flipped: FloatArray, plain: FloatArray, unit: FloatArray, step: int, runs: IntArray
     ) -> BoolArray:
         if self._descent.acceptance == "greedy":
-            return beats(-flipped, -plain, TIE * unit)
+            greedy: BoolArray = beats(-flipped, -plain, TIE * unit)
+            return greedy
         draw = np.array(
             [
                 UniformRows(self._seed, Purpose.ACCEPT, self._runs[run], self.n_grown, 1).read(
@@ -342,7 +343,10 @@ class ValueTrainer:
                 for run in runs
             ]
         )
-        return metropolis(-flipped, -plain, unit, self._descent.temperature, step, draw)
+        annealed: BoolArray = metropolis(
+            -flipped, -plain, unit, self._descent.temperature, step, draw
+        )
+        return annealed
 
     def _train(self, share: Array, rates: Array) -> ValueMembers:
         xp, descent = self._xp, self._descent

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import Array, namespace_of
+from covey._core.arrays import Array, is_on_host, namespace_of
 
 # Columns whose moments are taken together: bounds the memory that this needs.
 _FEATURES_AT_ONCE = 64
@@ -137,6 +137,26 @@ class Design:
             logits += (self._columns[:, which] @ theta.T).T
         else:
             logits += theta @ self._columns[which, :]
+
+    def add_flipped(self, logits: Array, change: Array, runs: Array) -> None:
+        """Add ``z @ change`` to ``logits`` in place, where few columns of ``change`` count.
+
+        Parameters
+        ----------
+        logits : array of shape (C, R, n)
+        change : array of shape (C, R, D)
+            Zero but in the columns that a flip takes in or out.
+        runs : int array of shape (R,)
+        """
+        if not is_on_host(self.like):
+            # One product of all columns is sooner done than many of a few.
+            out = self.xp.empty_like(logits)
+            logits += self.logits(change, self.xp.zeros_like(change[:, :, 0]), runs, out)
+            return
+        for place, run in enumerate(runs):
+            which = np.flatnonzero(change[:, place, :].any(axis=0))
+            if len(which):
+                self.add_columns(logits[:, place, :], change[:, place, which], which, int(run))
 
 
 def dense_moments(columns: Any, weight: Any) -> tuple[Any, Any]:

@@ -4,9 +4,8 @@ Each function takes logits ``(C, R, n)`` of rows sorted by class and the rows' w
 returns
 
 - the objective of each run, ``- sum_m w_m loss_m``, to be maximised;
-- its derivative by the logits, ``(C, R, n)``, in the buffer ``name`` of the workspace;
-- the pace of each run: the share of a step, as long as eq. (9) allows, that this loss allows.
-  None is all of it.
+- its derivative by the logits, ``(C, R, n)``, in ``out``;
+- the steepest loss of each run's rows, or None where steps do not depend on it.
 
 Below, q is the probability of a row's true class.
 """
@@ -46,13 +45,38 @@ class Loss:
         self.gamma = gamma
 
     def __call__(
-        self, logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, name: str
+        self,
+        logits: Array,
+        blocks: Blocks,
+        weight: Array,
+        workspace: Workspace,
+        out: Array,
+        highest: Array | None = None,
     ) -> tuple[Array, Array, Array | None]:
         if self.name == "log":
-            return *objective_and_residual(logits, blocks, weight, workspace, name), None
+            return *objective_and_residual(logits, blocks, weight, workspace, out, highest), None
         if self.name == "exponential":
-            return _exponential(logits, blocks, weight, workspace, name)
-        return _focal(logits, blocks, weight, self.gamma, workspace, name)
+            return _exponential(logits, blocks, weight, workspace, out)
+        return *_focal(logits, blocks, weight, self.gamma, workspace, out), None
+
+    @property
+    def has_steepest(self) -> bool:
+        """Whether steps depend on the steepest loss of any row."""
+        return self.name == "exponential"
+
+    def pace(self, steepest: Array | None) -> Array | float:
+        """The share of a step, as long as eq. (9) allows, that this loss allows each run.
+
+        ``steepest`` (R,) is that of all rows, where the loss asks for it.
+        """
+        if steepest is not None:
+            # The curvature of a row's loss is at most half of it; that of eq. (9) at most 1/2.
+            return 1.0 / namespace_of(steepest).clip(steepest, 1.0, None)
+        if self.name == "focal":
+            # Its curvature is at most 1.15 sqrt(1 + gamma) times that of eq. (9), for gamma up
+            # to 10.
+            return 1.0 / math.sqrt(1.0 + self.gamma)
+        return 1.0
 
     def of_uniform_guess(self, n_classes: int) -> float:
         """The loss of a row of which every class is as likely."""
@@ -63,15 +87,15 @@ class Loss:
 
 
 def _exponential(
-    logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, name: str
+    logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, out: Array
 ) -> tuple[Array, Array, Array]:
     # With s_c the softmax over the wrong classes alone, the loss's derivative by the logits is
     # -loss / 2 for the true class and s_c loss / 2 for the others.
     xp = namespace_of(logits)
-    n_classes, n_runs, n_rows = logits.shape
-    residual = workspace.take(name, n_classes, n_runs, n_rows)
-    residual[...] = logits
+    _, n_runs, n_rows = logits.shape
     own = true_class(logits, blocks, workspace.take("own logit", n_runs, n_rows))
+    residual = out
+    residual[...] = logits
     for label, rows in enumerate(blocks):
         residual[label, :, rows] = -xp.inf
     highest = xp.max(residual, axis=0)
@@ -84,17 +108,16 @@ def _exponential(
     residual *= -0.5 * weighted / normaliser
     for label, rows in enumerate(blocks):
         residual[label, :, rows] = 0.5 * weighted[:, rows]
-    # The curvature of a row's loss is at most half of it; that of eq. (9) at most 1/2.
     steepest = xp.max(xp.where(weight > 0, loss, xp.zeros_like(loss)), axis=1)
-    return -xp.sum(weighted, axis=1), residual, 1.0 / xp.clip(steepest, 1.0, None)
+    return -xp.sum(weighted, axis=1, dtype=xp.float64), residual, steepest
 
 
 def _focal(
-    logits: Array, blocks: Blocks, weight: Array, gamma: float, workspace: Workspace, name: str
-) -> tuple[Array, Array, Array]:
+    logits: Array, blocks: Blocks, weight: Array, gamma: float, workspace: Workspace, out: Array
+) -> tuple[Array, Array]:
     xp = namespace_of(logits)
-    n_classes, n_runs, n_rows = logits.shape
-    residual = workspace.take(name, n_classes, n_runs, n_rows)
+    _, n_runs, n_rows = logits.shape
+    residual = out
     residual[...] = log_softmax(logits)
     log_true = true_class(residual, blocks, workspace.take("log true", n_runs, n_rows))
     xp.exp(residual, out=residual)
@@ -107,6 +130,4 @@ def _focal(
     residual *= -slope
     for label, rows in enumerate(blocks):
         residual[label, :, rows] += slope[:, rows]
-    # Its curvature is at most 1.15 sqrt(1 + gamma) times that of eq. (9), for gamma up to 10.
-    pace = xp.ones_like(weight[:, 0]) / math.sqrt(1.0 + gamma)
-    return xp.sum(weight * focus * log_true, axis=1), residual, pace
+    return xp.sum(weight * focus * log_true, axis=1, dtype=xp.float64), residual

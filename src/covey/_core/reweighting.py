@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from covey._core.arrays import Array, namespace_of
-from covey._core.softmax_linear import Blocks, log_softmax, true_class
+from covey._core.softmax_linear import Blocks, highest_and_right, log_softmax, true_class
 
 ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
 REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
@@ -15,7 +15,7 @@ _SMALLEST_ERROR = 1e-3
 
 
 class Reweighting:
-    """The sample weights of the next member, for a stack of runs.
+    """The sample weights of the next member, for a stack of runs and a block of rows.
 
     Parameters
     ----------
@@ -42,9 +42,12 @@ class Reweighting:
         self._xp = namespace_of(base_weight)
         self._base_weight = base_weight
         self._name = name
-        self._true_probability_sum = self._xp.zeros_like(base_weight)
-        self._log_weight = self._xp.zeros_like(base_weight)
+        self._true_probability_sum: Array | None = None
+        self._wrong: Array | None = None
+        self._log_weight: Array | None = None
+        self._n_classes = 0
         self._n_seen = 0
+        self.weight = base_weight  # of the member that is grown, the user's weight included
 
     def see(self, logits: Array, blocks: Blocks) -> None:
         """Take note of a member by its logits (C, R, n), rows sorted by class."""
@@ -52,26 +55,49 @@ class Reweighting:
         self._n_seen += 1
         if self._name is None:
             return
-        p_true = true_class(log_softmax(logits), blocks, xp.empty_like(self._base_weight))
-        self._true_probability_sum += xp.exp(p_true)
         if self._name == "adaboost":
-            self._boost(logits, blocks)
+            self._n_classes = len(blocks)
+            self._wrong = 1.0 - xp.astype(highest_and_right(logits, blocks)[1], logits.dtype)
+            if self._log_weight is None:
+                self._log_weight = xp.zeros_like(self._base_weight)
+            return
+        p_true = true_class(log_softmax(logits), blocks, xp.empty_like(self._base_weight))
+        if self._true_probability_sum is None:
+            self._true_probability_sum = xp.zeros_like(self._base_weight)
+        self._true_probability_sum += xp.exp(p_true)
 
-    def _boost(self, logits: Array, blocks: Blocks) -> None:
+    # What follows is asked of every block of rows in turn; what is known of all of them
+    # together, a peak or a sum, is told to each.
+
+    def peak(self) -> Array:
+        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
         xp = self._xp
-        n_classes = logits.shape[0]
-        winner = xp.argmax(logits, axis=0)
-        wrong = xp.ones_like(self._base_weight)
-        for label, rows in enumerate(blocks):
-            wrong[:, rows] = xp.astype(winner[:, rows] != label, wrong.dtype)
-        weight = self._base_weight * self.weights()
-        error = xp.sum(weight * wrong, axis=1) / xp.sum(weight, axis=1)
+        if self._n_seen == 0 or self._name is None:
+            return xp.ones_like(self._base_weight[:, 0])
+        lowest = -xp.inf if self._name == "adaboost" else 0.0
+        nothing = xp.full_like(self._base_weight, lowest)
+        return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
+
+    def errors(self, peak: Array) -> tuple[Array, Array]:
+        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
+        xp = self._xp
+        weight = self._base_weight * self._below(peak)
+        return (
+            xp.sum(weight * self._wrong, axis=1, dtype=xp.float64),
+            xp.sum(weight, axis=1, dtype=xp.float64),
+        )
+
+    def boost(self, error: Array) -> None:
+        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
+        xp, n_classes = self._xp, self._n_classes
         error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
         say = xp.log((1.0 - error) * (n_classes - 1) / error)
-        self._log_weight += say[:, None] * wrong
+        assert self._wrong is not None
+        assert self._log_weight is not None
+        self._log_weight += xp.astype(say, self._wrong.dtype)[:, None] * self._wrong
 
-    def weights(self) -> Array:
-        """The weights of the next member, (R, n), to be multiplied with the user's.
+    def weigh(self, peak: Array) -> tuple[Array, Array]:
+        """Set the weights of the next member; their sum (R,), and that of the user's.
 
         A run whose earlier members are certain of every row has nothing left to learn from;
         its weights are ones again, since zeros would leave the next member at its random
@@ -79,22 +105,59 @@ class Reweighting:
         """
         xp = self._xp
         if self._n_seen == 0 or self._name is None:
-            return xp.ones_like(self._base_weight)
+            self.weight = self._base_weight
+        elif self._name == "adaboost":
+            self.weight = self._base_weight * self._below(peak)
+        else:
+            weight = self._unscaled()
+            weight = xp.where(peak[:, None] > 0, weight, xp.ones_like(weight))
+            self.weight = self._base_weight * weight
+        return (
+            xp.sum(self.weight, axis=1, dtype=xp.float64),
+            xp.sum(self._base_weight, axis=1, dtype=xp.float64),
+        )
+
+    def rescale(self, factor: Array) -> None:
+        """Multiply the weights of each run by a number."""
+        self.weight = self.weight * self._xp.astype(factor, self.weight.dtype)[:, None]
+
+    def _unscaled(self) -> Array:
+        xp = self._xp
         if self._name == "adaboost":
-            # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
-            heard = xp.where(self._base_weight > 0, self._log_weight, -xp.inf)
-            log_weight = self._log_weight - xp.max(heard, axis=1)[:, None]
-            return self._of_mean_one(xp.exp(xp.clip(log_weight, None, 0.0)))
+            return self._log_weight
+        assert self._true_probability_sum is not None
         p = self._true_probability_sum / self._n_seen
         if self._name == "mean_probability":
-            weight = xp.clip(1.0 - p, 0.0, 1.0)
-        else:
-            weight = -xp.log(xp.clip(p, 1e-15, 1.0))
-        left = xp.max(weight * (self._base_weight > 0), axis=1)[:, None] > 0
-        weight = xp.where(left, weight, xp.ones_like(weight))
-        return weight if self._name == "mean_probability" else self._of_mean_one(weight)
+            return xp.clip(1.0 - p, 0.0, 1.0)
+        return -xp.log(xp.clip(p, 1e-15, 1.0))
 
-    def _of_mean_one(self, weight: Array) -> Array:
-        xp = self._xp
-        total = xp.sum(weight * self._base_weight, axis=1)
-        return weight * (xp.sum(self._base_weight, axis=1) / total)[:, None]
+    def _below(self, peak: Array) -> Array:
+        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+        assert self._log_weight is not None
+        return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
+
+
+class Asked(Protocol):
+    """Whoever passes questions to the blocks of rows: `covey._core.rows.Rows`."""
+
+    def tell(self, question: str, *args: Any) -> None: ...
+    def sums(self, question: str, *args: Any) -> tuple[Array, ...]: ...
+    def maxima(self, question: str, *args: Any) -> Array: ...
+
+
+def see(rows: Asked, name: ReweightingName | None, *member: Array) -> None:
+    """Let all rows take note of a member."""
+    rows.tell("see", *member)
+    if name == "adaboost":
+        wrong, whole = rows.sums("errors", rows.maxima("peak"))
+        rows.tell("boost", wrong / whole)
+
+
+def reweigh(rows: Asked, name: ReweightingName | None) -> tuple[Array, Array]:
+    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
+    weight_sum, total = rows.sums("weigh", rows.maxima("peak"))
+    if name in ("divergence", "adaboost"):
+        # Only their proportions have a meaning.
+        rows.tell("rescale", total / weight_sum)
+        weight_sum = total
+    return weight_sum, total

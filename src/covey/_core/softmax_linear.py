@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from covey._core.arrays import Array, Workspace, namespace_of
 
@@ -46,52 +47,87 @@ def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
     return out
 
 
+def highest_and_right(logits: Array, blocks: Blocks) -> tuple[Array, Array]:
+    """The highest logit of each row, and whether it is that of the row's class; both (R, n).
+
+    This is the argmax of eq. (4), the first class where several tie.
+    """
+    xp = namespace_of(logits)
+    highest = xp.asarray(logits[0], copy=True)
+    right = xp.ones(highest.shape, dtype=xp.bool, device=device(logits))
+    for label in range(1, logits.shape[0]):
+        # A later class must exceed all before it, which is what ``highest`` holds here.
+        rows = blocks[label]
+        right[:, rows] = logits[label, :, rows] > highest[:, rows]
+        xp.maximum(highest, logits[label], out=highest)
+    for label, rows in enumerate(blocks):
+        right[:, rows] &= logits[label, :, rows] == highest[:, rows]
+    return highest, right
+
+
 def weighted_accuracy(logits: Array, blocks: Blocks, weight: Array, total: Any) -> Array:
     """Eq. (7): ``sum_m w_m [f(x_m) = y_m] / M`` for each run.
 
-    ``f`` is the argmax of eq. (4), the first class where several tie. ``total`` is ``M``: the
-    number of rows, or the sum of the user's sample weights.
+    ``total`` is ``M``: the number of rows, or the sum of the user's sample weights.
     """
-    xp = namespace_of(logits)
-    highest = xp.max(logits, axis=0)
-    won = xp.zeros_like(highest)
-    for label, rows in enumerate(blocks):
-        own = logits[label, :, rows]
-        right = own == highest[:, rows]
-        if label > 0:
-            right &= own > xp.max(logits[:label, :, rows], axis=0)
-        won[:, rows] = weight[:, rows] * right
-    return xp.sum(won, axis=1) / total
+    return weight_of(highest_and_right(logits, blocks)[1], weight) / total
+
+
+def weight_of(right: Array, weight: Array) -> Array:
+    """What the rows that are right weigh together, (R,), added up in double precision."""
+    xp = namespace_of(weight)
+    return xp.sum(weight * right, axis=1, dtype=xp.float64)
 
 
 def objective_and_residual(
-    logits: Array, blocks: Blocks, weight: Array, workspace: Workspace, name: str
+    logits: Array,
+    blocks: Blocks,
+    weight: Array,
+    workspace: Workspace,
+    out: Array,
+    highest: Array | None = None,
 ) -> tuple[Array, Array]:
     """Eq. (9) and what its gradient is made of.
+
+    Parameters
+    ----------
+    logits : array of shape (C, R, n)
+    blocks : Blocks
+    weight : array of shape (R, n)
+    workspace : Workspace
+    out : array of shape (C, R, n)
+        Filled with the residual; may be ``logits`` itself.
+    highest : array of shape (R, n), optional
+        The highest logit of each row, where it is known already.
 
     Returns
     -------
     objective : array of shape (R,)
-        ``sum_m w_m log p(y_m | x_m)``.
+        ``sum_m w_m log p(y_m | x_m)``, added up in double precision.
     residual : array of shape (C, R, n)
-        ``w_m ([c = y_m] - p(c | x_m))``: the derivative by the logits. It lives in the
-        buffer ``name`` of the workspace.
+        ``w_m ([c = y_m] - p(c | x_m))``: the derivative by the logits.
     """
     xp = namespace_of(logits)
     n_classes, n_runs, n_rows = logits.shape
-    highest = xp.max(logits, axis=0)
-    residual = workspace.take(name, n_classes, n_runs, n_rows)
-    xp.subtract(logits, highest, out=residual)
-    log_true = true_class(residual, blocks, workspace.take("log true", n_runs, n_rows))
-    xp.exp(residual, out=residual)
-    normaliser = xp.sum(residual, axis=0)
-    log_true -= xp.log(normaliser)
+    if highest is None:
+        highest = xp.max(logits, axis=0)
+    xp.subtract(logits, highest, out=out)
+    log_true = true_class(out, blocks, workspace.take("log true", n_runs, n_rows))
+    xp.exp(out, out=out)
+    normaliser = workspace.take("normaliser", n_runs, n_rows)
+    normaliser[...] = out[0]
+    for label in range(1, n_classes):
+        normaliser += out[label]
+    share = workspace.take("share", n_runs, n_rows)
+    log_true -= xp.log(normaliser, out=share)
     log_true *= weight
-    objective = xp.sum(log_true, axis=1)
-    residual *= -weight / normaliser
+    objective = xp.sum(log_true, axis=1, dtype=xp.float64)
+    xp.divide(weight, normaliser, out=share)
+    xp.negative(share, out=share)
+    out *= share
     for label, rows in enumerate(blocks):
-        residual[label, :, rows] += weight[:, rows]
-    return objective, residual
+        out[label, :, rows] += weight[:, rows]
+    return objective, out
 
 
 def linear_logits(X: Any, coef: Any, intercept: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import Array, namespace_of
 from covey._core.random import Purpose, UniformRows
 
 BoolArray = npt.NDArray[np.bool_]
@@ -76,28 +77,29 @@ class FlipProposals:
         return flips
 
 
-def beats(challenger: FloatArray, holder: FloatArray, tie: FloatArray) -> BoolArray:
+def beats(challenger: Array, holder: Array, tie: Array) -> Array:
     """Whether accuracies are strictly higher, rounding aside."""
     return challenger - holder > tie
 
 
 def metropolis(
-    challenger: FloatArray,
-    holder: FloatArray,
-    mean_weight: FloatArray,
+    challenger: Array,
+    holder: Array,
+    mean_weight: Array,
     temperature: float,
     step: int,
-    draw: FloatArray,
-) -> BoolArray:
+    draw: Array,
+) -> Array:
     """Whether a flipped candidate is taken although it may be worse.
 
     The energy of a state is its weighted error as a share of the weights,
     ``E = 1 - A / mean(w)``. At step t (from 0) a candidate that raises the energy by
     ``dE`` is taken with probability ``exp(-dE / T_t)``, ``T_t = temperature * 0.98**t``.
     """
+    xp = namespace_of(challenger)
     rise = (holder - challenger) / mean_weight
     with np.errstate(under="ignore"):
         # A temperature of zero would make ties undecidable.
         cooled = max(temperature * COOLING**step, np.finfo(np.float64).tiny)
-        chance = np.exp(-np.maximum(rise, 0.0) / cooled)
+        chance = xp.exp(-xp.clip(rise, 0.0, None) / cooled)
     return draw < chance

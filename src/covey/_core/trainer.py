@@ -1,9 +1,9 @@
-"""Algorithm 1 of the paper, over a stack of independent runs that share one design matrix.
+"""Algorithm 1 of the paper, over a stack of independent runs that share one table.
 
 Three kinds of work that the printed algorithm does not need are skipped; all are exact. A
 step that draws no flip has no second candidate. The logits of the accepted candidate are the
 next step's "old" ones. The logits of a flipped subset are the current ones plus or minus the
-flipped columns.
+flipped columns. And both candidates of a step share its two products with the matrix.
 """
 
 from __future__ import annotations
@@ -14,16 +14,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import device
 
-from covey._core.arrays import Array, Workspace, to_host
+from covey._core.arrays import Array, is_on_host, like, namespace_of, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
-from covey._core.design import Design
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.reweighting import Reweighting
-from covey._core.softmax_linear import Blocks, weighted_accuracy
+from covey._core.reweighting import reweigh, see
+from covey._core.rows import Rows
 from covey._core.subsets import TIE, FlipProposals, beats, metropolis
 
 FloatArray = npt.NDArray[np.float64]
@@ -40,43 +38,62 @@ _POWER_ITERATIONS = 16
 _CONSTANT_RATE = 1.5
 
 
+_NOBODY: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+# Positions that are kept where the rows are; a matter of speed only.
+_MANY = 64
+
+
 # Coefficients beyond this have left what floating point can make logits of.
 _LARGEST = 1e100
+
+
+@dataclass
+class _Candidates:
+    """Where the lanes of a step stand, and what the rows were last told.
+
+    The first R lanes are the runs under way, the others try a flipped subset.
+    """
+
+    theta: Array  # (C, L, D), entries outside the subset keep their last value
+    intercept: Array  # (C, L)
+    mask: Array  # (L, D), the subset as ones and zeros
+    accuracy: Array  # (L,)
+    runs: IntArray  # (R,)
+    moving: IntArray  # positions of the runs with a second lane
 
 
 @dataclass
 class _State:
     """Where the active runs stand; R counts only those."""
 
-    theta: Array  # (C, R, D), entries outside the subset keep their last value
+    theta: Array  # (C, R, D)
     intercept: Array  # (C, R)
-    support: BoolArray  # (R, D)
-    logits: Array  # (C, R, n)
-    accuracy: FloatArray  # (R,)
+    mask: Array  # (R, D)
+    accuracy: Array  # (R,)
 
 
 class _Recorder:
     """Collects the histories of a stack, one column a step."""
 
-    def __init__(self, n_runs: int) -> None:
-        self.columns = np.zeros((4, n_runs, 64))
+    def __init__(self, n_runs: int, beside: Array) -> None:
+        xp = namespace_of(beside)
+        self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
 
-    def add(
-        self, state: _State, objective: Array, active: IntArray, taken: BoolArray, step: int
-    ) -> None:
+    def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
+        """Kinds: 0 accuracy, 1 objective, 2 size, 3 whether a flip was taken."""
         if step >= self.columns.shape[2]:
-            self.columns = np.concatenate([self.columns, np.zeros_like(self.columns)], axis=2)
-        self.columns[0, active, step] = state.accuracy
-        self.columns[1, active, step] = to_host(objective)
-        self.columns[2, active, step] = state.support.sum(axis=1)
-        self.columns[3, active, step] = taken
+            xp = namespace_of(self.columns)
+            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
+        self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
 
     def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
+        columns = to_host(self.columns)
         histories = []
         for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
             # What a refused last step shows is the state before it.
             steps = np.minimum(np.arange(evaluated + 1), taken)
-            accuracy, objective, size, flip = self.columns[:, run, steps]
+            accuracy, objective, size, flip = columns[:, run, steps]
             flip[taken + 1 :] = 0.0
             histories.append(
                 History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
@@ -89,8 +106,9 @@ class _Progress:
     """All that the next step of a member needs; what a journal keeps."""
 
     step: int
-    active: IntArray
-    weight: Array  # of the active runs
+    told: _Candidates  # what the rows evaluated last
+    taken: Any  # of its second lanes, those that runs went on with
+    going: IntArray  # of its runs, those that went on
     state: _State
     result: Members
     best: FloatArray
@@ -99,17 +117,21 @@ class _Progress:
     recorder: _Recorder
 
     def arrays(self) -> Arrays:
-        state, result = self.state, self.result
+        told, state, result = self.told, self.state, self.result
         return {
             "step": np.array(self.step),
-            "active": self.active,
-            "weight": to_host(self.weight),
+            # Logits made anew from other lanes would differ by rounding.
+            "told theta": to_host(told.theta),
+            "told intercept": to_host(told.intercept),
+            "told mask": to_host(told.mask),
+            "told runs": told.runs,
+            "told moving": told.moving,
+            "taken": to_host(self.taken),
+            "going": self.going,
             "theta": to_host(state.theta),
             "intercept": to_host(state.intercept),
-            "support": state.support,
-            # Flips change them column by column: made anew they would differ by rounding.
-            "logits": to_host(state.logits),
-            "accuracy": state.accuracy,
+            "mask": to_host(state.mask),
+            "accuracy": to_host(state.accuracy),
             "kept theta": to_host(result.theta),
             "kept intercept": to_host(result.intercept),
             "kept support": result.support,
@@ -118,7 +140,7 @@ class _Progress:
             "best": self.best,
             "waited": self.waited,
             "n_taken": self.n_taken,
-            "recorded": self.recorder.columns,
+            "recorded": to_host(self.recorder.columns),
         }
 
 
@@ -141,12 +163,8 @@ class StackTrainer:
 
     Parameters
     ----------
-    design : Design
-        The matrix that the runs share, its rows sorted by class.
-    blocks : tuple of slices
-        The rows of each class.
-    base_weight : array of shape (R, n)
-        The user's sample weights; a row outside a run's split weighs 0.
+    rows : Rows
+        The table that the runs share, with the weights of its rows.
     ascent : Ascent
     seed : int
     runs : sequence of int
@@ -164,9 +182,7 @@ class StackTrainer:
 
     def __init__(
         self,
-        design: Design,
-        blocks: Blocks,
-        base_weight: Array,
+        rows: Rows,
         ascent: Ascent,
         *,
         seed: int,
@@ -176,41 +192,37 @@ class StackTrainer:
         usable: BoolArray,
         journal: Journal | None = None,
     ) -> None:
-        self._design = design
-        self._xp = design.xp
-        self._blocks = blocks
-        self._base_weight = base_weight
-        self._total = self._xp.sum(base_weight, axis=1)
+        self._rows = rows
+        self._xp = namespace_of(rows.like)
+        self._on_host = is_on_host(rows.like)
         self._ascent = ascent
+        self._loss = Loss(ascent.loss, ascent.focal_gamma)
         self._seed = seed
         self._runs = list(runs)
         self._flip_probability = flip_probability
         self._unit_of_feature = unit_of_feature
         self._usable = usable
-        self._workspace = Workspace(design.like)
-        self._loss = Loss(ascent.loss, ascent.focal_gamma)
-        self._reweighting = Reweighting(base_weight, ascent.reweighting)
         self._constant_rate: Array | None = None
         self._journal = journal
+        self._flipping: dict[int, IntArray] = {}
+        self._indices: dict[int, tuple[IntArray, Array]] = {}
         self.n_grown = 0
 
     # -- between members -------------------------------------------------------------------
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let later members know of one already grown: lines 3 and 4's eq. (8)."""
-        self._reweighting.see(
-            self._logits(theta, intercept, self._everyone(), "seen"), self._blocks
-        )
+        see(self._rows, self._ascent.reweighting, theta, intercept)
         self.n_grown += 1
 
     def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
         """Train the next member of every run: lines 3 to 22."""
-        weight = self._base_weight * self._reweighting.weights()
+        weight_sum, total = reweigh(self._rows, self._ascent.reweighting)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
             members = self._from_arrays(task.result)
         else:
-            members = self._train(weight, self._learning_rates(weight), on_step, task)
+            members = self._train(weight_sum, total, self._learning_rates(), on_step, task)
             if task is not None:
                 task.finish(_as_arrays(members))
         self.see(members.theta, members.intercept)
@@ -220,64 +232,44 @@ class StackTrainer:
         return np.arange(len(self._runs))
 
     def _to_device(self, host: npt.NDArray[Any]) -> Array:
-        like = self._design.like
-        return self._xp.asarray(host, dtype=like.dtype, device=device(like))
+        return like(self._rows.like, host)
 
-    def _learning_rates(self, weight: Array) -> Array:
+    def _learning_rates(self) -> Array:
         rate = self._ascent.learning_rate
         if rate == "auto":
-            return 1.0 / self._lipschitz(weight)
+            return 1.0 / self._lipschitz(base=False)
         if rate == "constant":
             if self._constant_rate is None:
-                share = _CONSTANT_RATE * len(self._blocks) / 2.0
-                self._constant_rate = share / self._lipschitz(self._base_weight)
+                share = _CONSTANT_RATE * self._rows.n_classes / 2.0
+                self._constant_rate = share / self._lipschitz(base=True)
             return self._constant_rate
         return self._to_device(np.full(len(self._runs), float(rate)))
 
-    def _paced(self, rate: Array, pace: Array | None) -> Array:
-        """Steps as long as the loss allows where it stands; a number of the user's as it is."""
-        if pace is None or not isinstance(self._ascent.learning_rate, str):
-            return rate
-        return rate * pace
-
-    def _lipschitz(self, weight: Array) -> Array:
+    def _lipschitz(self, base: bool) -> Array:
         """``lambda_max(sum_m w_m z_m z_m^T) / 2``, z with the intercept's 1, as (R,).
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
         xp = self._xp
-        everyone = self._everyone()
-        n_runs, n_features = len(self._runs), self._design.n_features
+        n_runs, n_features = len(self._runs), self._rows.n_features
         start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, 1, n_features + 1))
         vector = self._to_device(np.broadcast_to(start, (1, n_runs, n_features + 1)).copy())
         usable = self._to_device(np.append(self._usable, self._ascent.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
-        largest = xp.max(weight, axis=1)[:, None]
-        weight = weight / largest  # squares of very large or small weights would be lost
+        heaviest = self._rows.maxima("heaviest", base)
         for _ in range(_POWER_ITERATIONS):
             vector = vector * usable
             vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
-            product = self._logits(vector[:, :, :-1], vector[:, :, -1], everyone, "power")
-            product *= weight
-            slope, total = self._design.gradient(product, everyone)
+            slope, total = self._rows.sums("spread", vector, heaviest, base)
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
-        return norm * largest[:, 0] / 2.0
+        return norm * heaviest / 2.0
 
     # -- one member ------------------------------------------------------------------------
 
-    def _logits(self, theta: Array, intercept: Array, runs: IntArray, name: str) -> Array:
-        n_classes, n_runs, _ = theta.shape
-        out = self._workspace.take(name, n_classes, n_runs, self._design.n_rows)
-        return self._design.logits(theta, intercept, runs, out)
-
-    def _accuracy(self, logits: Array, weight: Array, runs: IntArray) -> FloatArray:
-        accuracy = weighted_accuracy(logits, self._blocks, weight, self._total[runs])
-        return np.array(to_host(accuracy), dtype=np.float64)
-
     def _start(self) -> tuple[Array, Array]:
         """Line 3: the random start of each run, zero on features that are barred."""
-        n_classes, n_features = len(self._blocks), self._design.n_features
+        n_classes, n_features = self._rows.n_classes, self._rows.n_features
         draws = np.stack(
             [
                 normals(self._seed, Purpose.START, run, self.n_grown, (n_classes, n_features + 1))
@@ -289,218 +281,319 @@ class StackTrainer:
         theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
         return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
 
-    def _masked(self, theta: Array, support: BoolArray) -> Array:
-        return theta * self._to_device(support * 1.0)
+    def _evaluate(
+        self,
+        runs: IntArray,
+        moving: IntArray,
+        theta: Array,
+        intercept: Array,
+        mask: Array,
+        total: Array,
+    ) -> _Candidates:
+        (won,) = self._rows.sums("evaluate", runs, moving, theta * mask, intercept)
+        # A sum over all rows divided by M, as eq. (7) has it.
+        accuracy = won / self._of_lanes(total, runs, moving)
+        return _Candidates(theta, intercept, mask, accuracy, runs, moving)
 
-    def _step(
+    def _of_lanes(self, values: Array, runs: IntArray, moving: IntArray) -> Array:
+        """Numbers of all runs, (R,), as numbers of lanes."""
+        if len(runs) < len(self._runs):
+            values = values[self._at(runs)]
+        if not len(moving):
+            return values
+        return self._xp.concat([values, values[self._at(moving)]])
+
+    def _at(self, positions: IntArray) -> Array:
+        """Positions, where the arrays are; sent once, since most come again and again."""
+        if self._on_host:
+            return positions
+        known = self._indices.get(id(positions))
+        if known is None:
+            if len(self._indices) > _MANY:
+                self._indices.clear()
+            known = positions, like(self._rows.like, positions, self._xp.int64)
+            self._indices[id(positions)] = known
+        return known[1]
+
+    def _climbed(
         self,
         state: _State,
-        support: BoolArray,
-        residual: Array,
+        flipped: Array | None,
+        slope: Array,
+        total: Array,
         rate: Array,
         runs: IntArray,
-        weight: Array,
-        name: str,
-    ) -> _State:
-        """Lines 9 and 12, or 10 and 13: one gradient step with the given subset."""
+        moving: IntArray,
+        sum_of_weights: Array,
+    ) -> _Candidates:
+        """Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one."""
         xp = self._xp
-        slope, total = self._design.gradient(residual, runs)
-        theta = state.theta + rate[:, None] * self._masked(slope, support)
-        if not float(to_host(xp.max(xp.abs(theta)))) <= _LARGEST:
+        theta, intercept, mask = state.theta, state.intercept, state.mask
+        if flipped is not None:
+            at = self._at(moving)
+            theta = xp.concat([theta, theta[:, at, :]], axis=1)
+            intercept = xp.concat([intercept, intercept[:, at]], axis=1)
+            mask = xp.concat([mask, flipped])
+            rate = xp.concat([rate, rate[at]])
+        slope *= mask
+        slope *= rate[:, None]
+        theta = theta + slope
+        if self._on_host and not np.abs(theta).max() <= _LARGEST:
             raise DivergedError(self.n_grown + 1)
-        intercept = state.intercept
         if self._ascent.fit_intercept:
             intercept = intercept + rate * total
-        logits = self._logits(self._masked(theta, support), intercept, runs, name)
-        accuracy = self._accuracy(logits, weight, runs)
-        return _State(theta, intercept, support, logits, accuracy)
+        return self._evaluate(runs, moving, theta, intercept, mask, sum_of_weights)
 
-    def _flipped(
-        self,
-        state: _State,
-        moving: IntArray,
-        flips: BoolArray,
-        rate: Array,
-        runs: IntArray,
-        weight: Array,
-    ) -> _State:
-        """Lines 8, 10 and 13: the candidates of the runs ``moving``, with flipped subsets."""
-        logits = self._workspace.take("flipped", len(self._blocks), *weight.shape)
-        origin = _select(state, moving, logits)
-        support = origin.support ^ flips
-        for position, run in enumerate(runs):
-            logits[:, position, :] = state.logits[:, moving[position], :]
-            which = np.flatnonzero(flips[position])
-            sign = self._to_device(np.where(support[position, which], 1.0, -1.0))
-            theta = origin.theta[:, position, which] * sign
-            self._design.add_columns(logits[:, position, :], theta, which, int(run))
-        _, residual, _ = self._loss(
-            logits, self._blocks, weight, self._workspace, "flipped residual"
-        )
-        return self._step(origin, support, residual, rate, runs, weight, "flipped")
-
-    def _score(self, state: _State, mean_weight: FloatArray) -> FloatArray:
+    def _score(self, accuracy: Array, mask: Array, mean_weight: Array) -> Array:
         """What subsets are compared by: the accuracy, less what the features cost."""
         if not self._ascent.subset_penalty:
-            return state.accuracy
-        cost: FloatArray = self._ascent.subset_penalty * mean_weight * state.support.sum(axis=1)
-        return state.accuracy - cost
+            return accuracy
+        size = namespace_of(mask).sum(mask, axis=1)
+        if is_on_host(accuracy):
+            size = to_host(size)
+        return accuracy - self._ascent.subset_penalty * mean_weight * size
 
     def _takes_flip(
         self,
-        flipped: FloatArray,
-        plain: FloatArray,
-        tie: FloatArray,
-        mean_weight: FloatArray,
+        flipped: Array,
+        plain: Array,
+        tie: Array,
+        mean_weight: Array,
         step: int,
-        positions: IntArray,
-    ) -> BoolArray:
+        runs: IntArray,
+    ) -> Array:
         """Line 17, or its annealed relative."""
         if self._ascent.acceptance == "greedy":
             return beats(flipped, plain, tie)
         draw = np.array(
             [
-                UniformRows(
-                    self._seed, Purpose.ACCEPT, self._runs[position], self.n_grown, 1
-                ).read(step, 1)[0, 0]
-                for position in positions
+                UniformRows(self._seed, Purpose.ACCEPT, self._runs[run], self.n_grown, 1).read(
+                    step, 1
+                )[0, 0]
+                for run in runs
             ]
         )
-        return metropolis(flipped, plain, mean_weight, self._ascent.temperature, step, draw)
+        return metropolis(
+            flipped, plain, mean_weight, self._ascent.temperature, step, like(flipped, draw)
+        )
 
     def _train(
         self,
-        weight: Array,
+        weight_sum: Array,
+        total: Array,
         rates: Array,
         on_step: Callable[[int], None] | None,
         task: Task | None,
     ) -> Members:
-        xp, ascent = self._xp, self._ascent
+        ascent, xp, rows = self._ascent, self._xp, self._rows
         n_runs = len(self._runs)
-        active = self._everyone()
-        # Two buffers take turns: one holds the current logits, the other the next step's.
-        current, following = "logits", "next logits"
+        # Where a step can end a run, someone must look at every one. Where none can, nothing
+        # need leave the device.
+        looks = self._on_host or ascent.can_stop
+
+        def seen(values: Array) -> Array:
+            return np.array(to_host(values), dtype=np.float64) if looks else values
+
         theta, intercept = self._start()
-        support = np.tile(self._usable, (n_runs, 1))
-        logits = self._logits(self._masked(theta, support), intercept, active, current)
-        state = _State(theta, intercept, support, logits, self._accuracy(logits, weight, active))
-        objective, residual, pace = self._loss(
-            logits, self._blocks, weight, self._workspace, "residual"
-        )
+        mask = self._to_device(np.tile(self._usable * 1.0, (n_runs, 1)))
+        told = self._evaluate(self._everyone(), _NOBODY, theta, intercept, mask, total)
+        state = _State(theta, intercept, mask, seen(told.accuracy))
 
         # Accuracies are sums over M rows; so are the ties between them.
-        weight_sum = np.asarray(to_host(xp.sum(weight, axis=1)), dtype=np.float64)
-        mean_weight = weight_sum / np.asarray(to_host(self._total), dtype=np.float64)
+        mean_weight = seen(weight_sum / total)
         tie = TIE * mean_weight
         proposals = FlipProposals(
             self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
         )
         result = Members(
-            xp.zeros_like(theta),
-            xp.zeros_like(intercept),
-            support.copy(),
+            theta * mask,
+            intercept + 0.0,
+            np.tile(self._usable, (n_runs, 1)),
             np.zeros(n_runs, dtype=np.int64),
             [],
-            weight_sum,
-            state.accuracy.copy(),
+            np.array(to_host(weight_sum), dtype=np.float64),
+            np.array(to_host(state.accuracy), dtype=np.float64),
         )
-        best = self._score(state, mean_weight).copy()
-        waited = np.zeros(n_runs, dtype=np.int64)
-        n_taken = np.zeros(n_runs, dtype=np.int64)
-        recorder = _Recorder(n_runs)
-        recorder.add(state, objective, active, np.zeros(n_runs, dtype=bool), 0)
-        self._keep(result, state, active, np.ones(n_runs, dtype=bool))
-        progress = _Progress(0, active, weight, state, result, best, waited, n_taken, recorder)
+        best = np.array(to_host(self._score(state.accuracy, mask, mean_weight)))
+        recorder = _Recorder(n_runs, mean_weight)
+        recorder.add(0, state.accuracy, slice(None), 0)
+        recorder.add(2, xp.sum(mask, axis=1), slice(None), 0)
+        progress = _Progress(
+            0,
+            told,
+            _NOBODY,
+            self._everyone(),
+            state,
+            result,
+            best,
+            np.zeros(n_runs, dtype=np.int64),
+            np.zeros(n_runs, dtype=np.int64),
+            recorder,
+        )
         if task is not None and task.state is not None:
-            progress = self._restored(task.state, progress, current)
-            active, weight, state = progress.active, progress.weight, progress.state
-            objective, residual, pace = self._loss(
-                state.logits, self._blocks, weight, self._workspace, "residual"
-            )
+            self._restore(progress, task.state, total)
 
         for step in range(progress.step, ascent.max_iter):
-            rate = self._paced(rates[active], pace)
-            plain = self._step(state, state.support, residual, rate, active, weight, following)
-            before = self._score(state, mean_weight[active])
-            unflipped = self._score(plain, mean_weight[active])
-            highest = unflipped.copy()
-            flips = proposals.at(step, active)
-            moving = np.flatnonzero(flips.any(axis=1))
-            taken = np.zeros(len(active), dtype=bool)
+            state = progress.state
+            active = progress.told.runs[progress.going]
+            # Of all runs those that are active, here and where the rows are.
+            here: Any = slice(None) if len(active) == n_runs else active
+            there: Any = here if len(active) == n_runs else self._at(active)
+            moving, flips = self._flips(proposals, step, active)
+            flipped = change = None
             if len(moving):
-                runs = active[moving]
-                flipped = self._flipped(
-                    state, moving, flips[moving], rate[moving], runs, weight[moving, :]
+                current = state.mask[self._at(moving), :]
+                flipped = xp.abs(current - flips)
+                change = state.theta[:, self._at(moving), :] * (flipped - current)
+            objective, slope, slope0 = rows.sums(
+                "slopes", (progress.told.moving, progress.taken), progress.going, moving, change
+            )
+            self._check_finite(objective)
+            recorder.add(1, objective, here, step)
+            rate = rates[there]
+            if isinstance(ascent.learning_rate, str):
+                # Steps as long as the loss allows where it stands; the user's as they are.
+                steepest = rows.maxima("steepest") if self._loss.has_steepest else None
+                rate = rate * self._loss.pace(steepest)
+            told = self._climbed(state, flipped, slope, slope0, rate, active, moving, total)
+            accuracy = seen(told.accuracy)
+            n_active = len(active)
+            plain = _State(
+                told.theta[:, :n_active, :],
+                told.intercept[:, :n_active],
+                told.mask[:n_active, :],
+                accuracy[:n_active],
+            )
+            weight = mean_weight[here]
+            before = self._score(state.accuracy, state.mask, weight)
+            highest = unflipped = self._score(plain.accuracy, plain.mask, weight)
+            taken: Any = _NOBODY
+            if flipped is not None:
+                at = moving if looks else self._at(moving)
+                score = self._score(accuracy[n_active:], flipped, weight[at])
+                took = self._takes_flip(
+                    score, unflipped[at], tie[here][at], weight[at], step, active[moving]
                 )
-                score = self._score(flipped, mean_weight[runs])
-                highest[moving] = np.maximum(unflipped[moving], score)
-                taken[moving] = self._takes_flip(
-                    score,
-                    unflipped[moving],
-                    tie[runs],
-                    mean_weight[runs],
-                    step,
-                    runs,
-                )
-                _replace(plain, moving[taken[moving]], flipped, np.flatnonzero(taken[moving]))
+                if looks:
+                    highest = unflipped.copy()
+                    highest[moving] = np.maximum(unflipped[moving], score)
+                    recorder.add(3, took, active[moving], step + 1)
+                else:
+                    took = took & xp.any(flips > 0, axis=1)
+                    recorder.add(3, took, at, step + 1)
+                taken = self._taken(plain, told, accuracy, moving, took)
 
-            if ascent.patience is None:
+            stopped = np.zeros(n_active, dtype=bool)
+            if ascent.can_stop and ascent.patience is None:
                 stopped = highest - before - ascent.tol < -tie[active]
-            else:
+            elif ascent.can_stop and ascent.patience is not None:
                 idle = highest - best[active] - ascent.tol <= tie[active]
-                waited[active] = np.where(idle, waited[active] + 1, 0)
-                stopped = waited[active] >= ascent.patience
+                progress.waited[active] = np.where(idle, progress.waited[active] + 1, 0)
+                stopped = progress.waited[active] >= ascent.patience
             result.n_iter[active] += 1
             if on_step is not None:
                 on_step(step + 1)
 
             # A step that ends its run is not taken.
-            going = np.flatnonzero(~stopped)
-            if len(going) == len(active):
-                state = plain
-                current, following = following, current
-            elif len(going):
-                active, taken, weight = active[going], taken[going], weight[going, :]
-                logits = self._workspace.take(current, len(self._blocks), *weight.shape)
-                logits[...] = plain.logits[:, going, :]
-                state = _select(plain, going, logits)
-            else:
+            going = self._everyone() if n_active == n_runs else np.arange(n_active)
+            if stopped.any():
+                going = np.flatnonzero(~stopped)
+                if not ascent.keeps_best:
+                    self._keep(result, state, active, np.flatnonzero(stopped))
+                plain = _select(plain, going, self._at(going))
+                active = active[going]
+                here = active
+            progress.told, progress.taken, progress.going = told, taken, going
+            progress.state, progress.step = plain, step + 1
+            if not len(going):
                 break
-            objective, residual, pace = self._loss(
-                state.logits, self._blocks, weight, self._workspace, "residual"
-            )
-            if not np.isfinite(to_host(objective)).all():
-                raise DivergedError(self.n_grown + 1)
-            n_taken[active] += 1
-            recorder.add(state, objective, active, taken, step + 1)
+            progress.n_taken[active] += 1
+            recorder.add(0, plain.accuracy, here, step + 1)
+            recorder.add(2, xp.sum(plain.mask, axis=1), here, step + 1)
             if ascent.keeps_best:
                 # The latest of equals is kept: its likelihood is higher.
-                score = self._score(state, mean_weight[active])
+                score = self._score(plain.accuracy, plain.mask, mean_weight[active])
                 kept = ~beats(best[active], score, tie[active])
                 best[active] = np.maximum(best[active], score)
-            else:
-                kept = np.ones(len(active), dtype=bool)
-            self._keep(result, state, active, kept)
+                self._keep(result, plain, active, np.flatnonzero(kept))
             if task is not None:
-                progress.step, progress.active, progress.weight = step + 1, active, weight
-                progress.state = state
                 task.step(progress.arrays)
-        result.history = recorder.histories(result.n_iter, n_taken)
+        active = progress.told.runs[progress.going]
+        if len(active):
+            if not ascent.keeps_best:
+                self._keep(result, progress.state, active, np.arange(len(active)))
+            (objective,) = rows.sums(
+                "objective", (progress.told.moving, progress.taken), progress.going
+            )
+            self._check_finite(objective)
+            recorder.add(1, objective, active if looks else slice(None), progress.step)
+        result.history = recorder.histories(result.n_iter, progress.n_taken)
+        if not all(np.isfinite(past.objective).all() for past in result.history):
+            raise DivergedError(self.n_grown + 1)
         return result
 
-    def _restored(self, arrays: Arrays, progress: _Progress, name: str) -> _Progress:
+    def _check_finite(self, objective: Array) -> None:
+        if self._on_host and not np.isfinite(objective).all():
+            raise DivergedError(self.n_grown + 1)
+
+    def _flips(
+        self, proposals: FlipProposals, step: int, active: IntArray
+    ) -> tuple[IntArray, Array]:
+        """Lines 6 to 8: the positions of runs with a second candidate, and what it flips.
+
+        Elsewhere than here all runs that may flip have one: lanes that come and go would cost
+        more than they save.
+        """
+        flips = proposals.at(step, active)
+        if self._on_host:
+            moving = np.flatnonzero(flips.any(axis=1))
+        else:
+            if len(active) not in self._flipping:
+                self._flipping[len(active)] = np.flatnonzero(self._flip_probability[active] > 0)
+            moving = self._flipping[len(active)]
+        return moving, self._to_device(flips[moving])
+
+    def _taken(
+        self, plain: _State, told: _Candidates, accuracy: Array, moving: IntArray, took: Array
+    ) -> Any:
+        """Let runs go on with the second lane where they took it; which ones did."""
+        n_runs, xp = plain.mask.shape[0], self._xp
+        if is_on_host(took):
+            which = np.flatnonzero(took)
+            if len(which):
+                to, of = self._at(moving[which]), self._at(n_runs + which)
+                plain.theta[:, to, :] = told.theta[:, of, :]
+                plain.intercept[:, to] = told.intercept[:, of]
+                plain.mask[to, :] = told.mask[of, :]
+                plain.accuracy[moving[which]] = accuracy[n_runs + which]
+            return which
+        to = self._at(moving)
+        theta = xp.where(took[:, None], told.theta[:, n_runs:, :], plain.theta[:, to, :])
+        plain.theta[:, to, :] = theta
+        intercept = xp.where(took, told.intercept[:, n_runs:], plain.intercept[:, to])
+        plain.intercept[:, to] = intercept
+        plain.mask[to, :] = xp.where(took[:, None], told.mask[n_runs:, :], plain.mask[to, :])
+        plain.accuracy[to] = xp.where(took, accuracy[n_runs:], plain.accuracy[to])
+        return took
+
+    def _restore(self, progress: _Progress, arrays: Arrays, total: Array) -> None:
         """Where an earlier process stood; what it kept is written over what is here."""
-        logits = self._workspace.take(name, *arrays["logits"].shape)
-        logits[...] = self._to_device(arrays["logits"])
         progress.step = int(arrays["step"])
-        progress.active = arrays["active"].astype(np.int64)
-        progress.weight = self._to_device(arrays["weight"])
+        progress.told = self._evaluate(
+            arrays["told runs"].astype(np.int64),
+            arrays["told moving"].astype(np.int64),
+            self._to_device(arrays["told theta"]),
+            self._to_device(arrays["told intercept"]),
+            self._to_device(arrays["told mask"]),
+            total,
+        )
+        progress.taken = arrays["taken"]
+        progress.going = arrays["going"].astype(np.int64)
         progress.state = _State(
             self._to_device(arrays["theta"]),
             self._to_device(arrays["intercept"]),
-            arrays["support"].astype(bool),
-            logits,
-            arrays["accuracy"].astype(np.float64),
+            self._to_device(arrays["mask"]),
+            arrays["accuracy"],
         )
         result = progress.result
         result.theta[...] = self._to_device(arrays["kept theta"])
@@ -512,7 +605,6 @@ class StackTrainer:
         progress.waited[...] = arrays["waited"]
         progress.n_taken[...] = arrays["n_taken"]
         progress.recorder.columns = arrays["recorded"].astype(np.float64)
-        return progress
 
     def _from_arrays(self, arrays: Arrays) -> Members:
         """A member that an earlier process grew."""
@@ -528,32 +620,22 @@ class StackTrainer:
             arrays["accuracy"].astype(np.float64),
         )
 
-    def _keep(self, result: Members, state: _State, active: IntArray, which: BoolArray) -> None:
-        chosen = np.flatnonzero(which)
-        runs = active[chosen]
-        result.support[runs] = state.support[chosen]
-        result.accuracy[runs] = state.accuracy[chosen]
-        result.theta[:, runs, :] = self._masked(state.theta[:, chosen, :], state.support[chosen])
-        result.intercept[:, runs] = state.intercept[:, chosen]
+    def _keep(self, result: Members, state: _State, active: IntArray, chosen: IntArray) -> None:
+        if not len(chosen):
+            return
+        runs, at, of = active[chosen], self._at(active[chosen]), self._at(chosen)
+        mask = state.mask[of, :]
+        result.support[runs] = to_host(mask) > 0
+        result.accuracy[runs] = to_host(state.accuracy)[chosen]
+        result.theta[:, at, :] = state.theta[:, of, :] * mask
+        result.intercept[:, at] = state.intercept[:, of]
 
 
-def _select(state: _State, positions: IntArray, logits: Array | None = None) -> _State:
-    """The runs at these positions; their logits copied, unless they are given."""
+def _select(state: _State, positions: IntArray, at: Array) -> _State:
+    """The runs at these positions, here and where the arrays are."""
     return _State(
-        state.theta[:, positions, :],
-        state.intercept[:, positions],
-        state.support[positions],
-        state.logits[:, positions, :] if logits is None else logits,
+        state.theta[:, at, :],
+        state.intercept[:, at],
+        state.mask[at, :],
         state.accuracy[positions],
     )
-
-
-def _replace(target: _State, positions: IntArray, source: _State, chosen: IntArray) -> None:
-    """Overwrite runs of ``target`` by runs of ``source``."""
-    if len(positions):
-        target.theta[:, positions, :] = source.theta[:, chosen, :]
-        target.intercept[:, positions] = source.intercept[:, chosen]
-        target.support = target.support.copy()
-        target.support[positions] = source.support[chosen]
-        target.logits[:, positions, :] = source.logits[:, chosen, :]
-        target.accuracy[positions] = source.accuracy[chosen]

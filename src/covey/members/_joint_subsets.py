@@ -15,6 +15,7 @@ from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.losses import LOSSES, Loss
 from covey._core.reweighting import REWEIGHTINGS
+from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.trainer import StackTrainer
 from covey._validation import check_choice, check_number
@@ -473,11 +474,11 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         order = np.argsort(codes, kind="stable")
         weight = sample_weight[order]
         design = self._standardised_design(X, order, weight)
+        ascent = self._ascent()
+        blocks = class_blocks(np.bincount(codes, minlength=len(self.classes_)))
         trainer = StackTrainer(
-            design,
-            class_blocks(np.bincount(codes, minlength=len(self.classes_))),
-            weight[None, :],
-            self._ascent(),
+            in_memory(design, blocks, weight[None, :], ascent),
+            ascent,
             seed=self._seed,
             runs=[0],
             flip_probability=np.array([float(self.flip_probability)]),

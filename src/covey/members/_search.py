@@ -6,6 +6,7 @@ import numpy as np
 
 from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments
+from covey._core.rows import in_memory
 from covey._core.search import CrossFit, Family
 from covey._core.selection import greedy_selection
 from covey._core.softmax_linear import class_blocks
@@ -224,9 +225,7 @@ class FlockSearch:
         basis = self._bases[name]
         usable = self._moments[name][2]
         return StackTrainer(
-            self._designs[name],
-            self._blocks(),
-            weight,
+            in_memory(self._designs[name], self._blocks(), weight, self._ascent),
             self._ascent,
             seed=self._seed,
             runs=list(range(len(weight))),

@@ -12,6 +12,7 @@ import numpy as np
 
 from covey._core.ascent import Ascent
 from covey._core.design import Design, dense_moments
+from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks, linear_logits
 from covey._core.trainer import StackTrainer
 
@@ -111,11 +112,10 @@ def grow(X, codes, n_classes, training, constants, *, seed, runs, n_members=N_ME
     usable = np.isfinite(scale).any(axis=0)
     units = np.where(usable, np.cumsum(usable) - 1, -1)
     twice = np.repeat(np.arange(len(training)), 2)
+    ascent = constants.ascent()
     trainer = StackTrainer(
-        Design(columns, mean[twice], scale[twice]),
-        blocks,
-        weight[twice],
-        constants.ascent(),
+        in_memory(Design(columns, mean[twice], scale[twice]), blocks, weight[twice], ascent),
+        ascent,
         seed=seed,
         runs=[runs[number] for number in twice],
         flip_probability=np.tile(FLIP_PROBABILITIES, len(training)),

@@ -1,0 +1,294 @@
+"""What a step of Algorithm 1 asks of the rows: sums, and nothing else.
+
+A table is one or more blocks of rows. A `RowBlock` holds its part of the matrix and all that
+depends on a row: sample weights, what earlier members said, the logits of the members that are
+grown. The trainer tells it coefficients and is told sums over its rows, small arrays of
+``C``, ``R`` and ``D``; that the sums of several blocks are those of the whole table is all that
+it takes to work on blocks that lie elsewhere.
+
+Of every run there is a *lane*, and another one for each run that tries a flipped subset: lanes
+``0 ... R-1`` are those of the runs, ``R ...`` those of the runs ``moving``. So one product with
+the matrix serves both candidates of a step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.arrays import Array, Workspace, is_on_host, like
+from covey._core.ascent import Ascent
+from covey._core.design import Design
+from covey._core.losses import Loss
+from covey._core.reweighting import Reweighting
+from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
+
+IntArray = npt.NDArray[np.int64]
+
+
+class Rows(Protocol):
+    """The rows of a table, wherever they are."""
+
+    n_features: int
+    n_classes: int
+    n_runs: int
+    like: Array  # of the namespace, dtype and device that coefficients must have
+
+    def tell(self, question: str, *args: Any) -> None:
+        """Call a method of every `RowBlock`."""
+
+    def sums(self, question: str, *args: Any) -> tuple[Array, ...]:
+        """Call it, and add up what the blocks answer, entry by entry."""
+
+    def maxima(self, question: str, *args: Any) -> Array:
+        """Call it, and keep the larger one of what the blocks answer."""
+
+
+class RowBlock:
+    """Some rows of a table, and what a stack of runs knows of each.
+
+    Parameters
+    ----------
+    design : Design
+        The block's part of the matrix, its rows sorted by class.
+    blocks : Blocks
+        The rows of each class.
+    base_weight : array of shape (R, n)
+        The user's sample weights; a row outside a run's split weighs 0.
+    ascent : Ascent
+    """
+
+    def __init__(self, design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent) -> None:
+        self.design = design
+        self._xp = design.xp
+        self._blocks = blocks
+        self._base_weight = base_weight
+        self._loss = Loss(ascent.loss, ascent.focal_gamma)
+        self._reweighting = Reweighting(base_weight, ascent.reweighting)
+        self._workspace = Workspace(design.like)
+        self._runs: IntArray = np.arange(base_weight.shape[0])
+        self._weight: Array = base_weight  # of the runs under way
+        self._logits: Array = None  # of the lanes that were evaluated last
+        self._highest: Array = None
+        self._residual: Array = None
+        self._steepest: Array = None
+        self._indices: dict[int, tuple[IntArray, Array]] = {}
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self._blocks)
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs the stack has."""
+        return int(self._base_weight.shape[0])
+
+    # -- between members -------------------------------------------------------------------
+
+    def see(self, theta: Array, intercept: Array) -> None:
+        """Note what a member of every run, (C, R, D) and (C, R), says."""
+        everyone = np.arange(self.n_runs)
+        out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
+        self._reweighting.see(self.design.logits(theta, intercept, everyone, out), self._blocks)
+
+    def peak(self) -> Array:
+        """See `Reweighting`."""
+        return self._reweighting.peak()
+
+    def errors(self, peak: Array) -> tuple[Array, Array]:
+        """See `Reweighting`."""
+        return self._reweighting.errors(peak)
+
+    def boost(self, error: Array) -> None:
+        """See `Reweighting`."""
+        self._reweighting.boost(error)
+
+    def weigh(self, peak: Array) -> tuple[Array, Array]:
+        """See `Reweighting`; all runs are under way again."""
+        sums = self._reweighting.weigh(peak)
+        self._runs, self._weight = np.arange(self.n_runs), self._reweighting.weight
+        self._indices.clear()
+        return sums
+
+    def rescale(self, factor: Array) -> None:
+        """See `Reweighting`."""
+        self._reweighting.rescale(factor)
+        self._weight = self._reweighting.weight
+
+    def heaviest(self, base: bool) -> Array:
+        """The largest weight of each run, (R,): the member's or the user's."""
+        return self._xp.max(self._base_weight if base else self._reweighting.weight, axis=1)
+
+    def spread(self, vector: Array, heaviest: Array, base: bool) -> tuple[Array, Array]:
+        """``sum_m w_m z_m z_m^T v`` for v (1, R, D + 1), z with the intercept's 1.
+
+        The weights are divided by ``heaviest``: squares of very large or very small ones would
+        be lost.
+        """
+        everyone = np.arange(self.n_runs)
+        weight = self._base_weight if base else self._reweighting.weight
+        out = self._workspace.take("logits", 1, self.n_runs, self.design.n_rows)
+        product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], everyone, out)
+        product *= weight / heaviest[:, None]
+        return self.design.gradient(product, everyone)
+
+    # -- one member ------------------------------------------------------------------------
+
+    def evaluate(
+        self, runs: IntArray, moving: IntArray, theta: Array, intercept: Array
+    ) -> tuple[Array]:
+        """What the rows that candidates get right weigh, (L,): the sum in eq. (7).
+
+        Parameters
+        ----------
+        runs : ndarray of shape (R,)
+            The runs under way.
+        moving : ndarray
+            The positions, among these, of those that have a second lane.
+        theta : array of shape (C, L, D)
+            Zero outside the subsets.
+        intercept : array of shape (C, L)
+        """
+        n_runs = len(runs)
+        if not np.array_equal(runs, self._runs):
+            self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
+        lanes = np.concatenate([runs, runs[moving]])
+        out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
+        self._logits = self.design.logits(theta, intercept, lanes, out)
+        self._highest, right = highest_and_right(self._logits, self._blocks)
+        won = weight_of(right[:n_runs], self._weight)
+        if len(moving):
+            weight = self._of_moving(self._weight, moving)
+            won = self._xp.concat([won, weight_of(right[n_runs:], weight)])
+        return (won,)
+
+    def slopes(
+        self, taken: Any, going: IntArray | None, moving: IntArray, change: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """Settle the last evaluation; eq. (9) and its gradients from there.
+
+        Parameters
+        ----------
+        taken : (moving, which) or None
+            The positions of the runs whose second lane was evaluated last, and which of these
+            go on from there: positions on the host, or a mask.
+        going : ndarray or None
+            The positions of the runs that go on; None: all.
+        moving : ndarray
+            The positions (among those that go on) of the runs that now try a flipped subset.
+        change : array of shape (C, len(moving), D) or None
+            What that changes in their coefficients.
+
+        Returns
+        -------
+        objective : array of shape (R,)
+        slope : array of shape (C, L, D)
+            By the coefficients, of all features: the subset is the trainer's concern.
+        total : array of shape (C, L)
+            By the intercepts.
+        """
+        objective = self._settled(taken, going, moving)
+        n_runs = len(self._runs)
+        lanes = self._runs
+        residual = self._residual
+        if len(moving):
+            lanes = np.concatenate([self._runs, self._runs[moving]])
+            tried = residual[:, n_runs:, :]
+            if is_on_host(tried):
+                for place, position in enumerate(moving):
+                    tried[:, place, :] = self._logits[:, position, :]
+            else:
+                tried[...] = self._logits[:, self._index(moving), :]
+            self.design.add_flipped(tried, change, self._runs[moving])
+            weight = self._of_moving(self._weight, moving)
+            self._loss(tried, self._blocks, weight, self._workspace, tried)
+        return objective, *self.design.gradient(residual, lanes)
+
+    def objective(self, taken: Any, going: IntArray | None) -> tuple[Array]:
+        """Settle the last evaluation; eq. (9) alone."""
+        return (self._settled(taken, going, np.arange(0)),)
+
+    def steepest(self) -> Array:
+        """The steepest loss of each run's rows, for losses that ask for it."""
+        return self._steepest
+
+    def _index(self, positions: IntArray) -> Array:
+        """Positions, where the arrays are; they come again and again, and are sent once."""
+        if is_on_host(self._base_weight):
+            return positions
+        known = self._indices.get(id(positions))
+        if known is None:
+            known = positions, like(self._base_weight, positions, self._xp.int64)
+            self._indices[id(positions)] = known
+        return known[1]
+
+    def _of_moving(self, array: Array, moving: IntArray) -> Array:
+        return array if len(moving) == len(self._runs) else array[self._index(moving), :]
+
+    def _settled(self, taken: Any, going: IntArray | None, moving: IntArray) -> Array:
+        """Give every run the lane it goes on with; the objective there, and the residual."""
+        n_runs = len(self._runs)
+        logits, highest = self._logits[:, :n_runs, :], self._highest[:n_runs, :]
+        if taken is not None:
+            positions, which = taken
+            tried, peak = self._logits[:, n_runs:, :], self._highest[n_runs:, :]
+            if is_on_host(logits):
+                for position, place in zip(positions[which], which, strict=True):
+                    logits[:, position, :] = tried[:, place, :]
+                    highest[position, :] = peak[place, :]
+            else:
+                at = self._index(positions)
+                logits[:, at, :] = self._xp.where(which[:, None], tried, logits[:, at, :])
+                highest[at, :] = self._xp.where(which[:, None], peak, highest[at, :])
+        if going is not None and len(going) < n_runs:
+            at = self._index(going)
+            logits, highest = logits[:, at, :], highest[at, :]
+            self._weight, self._runs = self._weight[at, :], self._runs[going]
+        self._logits = logits
+        n_lanes = len(self._runs) + len(moving)
+        self._residual = self._workspace.take(
+            "residual", self.n_classes, n_lanes, self.design.n_rows
+        )
+        objective, _, self._steepest = self._loss(
+            logits,
+            self._blocks,
+            self._weight,
+            self._workspace,
+            self._residual[:, : len(self._runs), :],
+            highest,
+        )
+        return objective
+
+
+def in_memory(design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent) -> InMemory:
+    """A table whose rows are all here, from what its block is made of."""
+    return InMemory(RowBlock(design, blocks, base_weight, ascent))
+
+
+class InMemory:
+    """A table whose rows are all here: one block.
+
+    Parameters
+    ----------
+    block : RowBlock
+    """
+
+    def __init__(self, block: RowBlock) -> None:
+        self._block = block
+        self.n_features = block.design.n_features
+        self.n_classes = block.n_classes
+        self.n_runs = block.n_runs
+        self.like = block.design.like
+
+    def tell(self, question: str, *args: Any) -> None:
+        """Call a method of the block."""
+        getattr(self._block, question)(*args)
+
+    def sums(self, question: str, *args: Any) -> Any:
+        """What it answers."""
+        return getattr(self._block, question)(*args)
+
+    maxima = sums
