@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device, is_numpy_array, to_device
+from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array, to_device
 
 Array = Any
 Namespace = Any
@@ -30,6 +30,27 @@ def to_host(array: Array) -> Any:
 def is_on_host(array: Array) -> bool:
     """Whether it is NumPy's: reading a number of it costs nothing."""
     return bool(is_numpy_array(array))
+
+
+def as_slice(positions: Any) -> slice | None:
+    """Positions at equal distances as a slice, which a device need not be sent."""
+    if len(positions) < 2:
+        return None
+    first, step = int(positions[0]), int(positions[1] - positions[0])
+    if step < 1 or (np.diff(positions) != step).any():
+        return None
+    return slice(first, int(positions[-1]) + 1, step)
+
+
+def cuda_kernels(array: Array) -> Any:
+    """The module `covey._core.cuda_kernels`, if it can work on this array; else None."""
+    if not (is_torch_array(array) and array.is_cuda):
+        return None
+    try:
+        from covey._core import cuda_kernels
+    except ImportError:  # a PyTorch without Triton: the lines that all libraries share will do
+        return None
+    return cuda_kernels
 
 
 def like(array: Array, host: Any, dtype: Any = None) -> Array:

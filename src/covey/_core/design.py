@@ -15,8 +15,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from covey._core.arrays import Array, is_on_host, namespace_of
+from covey._core.arrays import Array, cuda_kernels, is_on_host, like, namespace_of
+
+IntArray = npt.NDArray[np.int64]
+
+# Centres and scales of runs that are kept on a device; a matter of speed only.
+_MOST_KEPT = 16
 
 # Columns whose moments are taken together: bounds the memory that this needs.
 _FEATURES_AT_ONCE = 64
@@ -43,9 +49,11 @@ class Design:
         self._columns = columns
         self._center = center
         self._scale = scale
+        self._kept: dict[tuple[int, bytes], Array] = {}
         # What the runs' arrays must be made of: its namespace, dtype and device.
         self.like: Array = columns.data if self._sparse else columns
         self.xp = namespace_of(self.like)
+        self._kernels: Any = None if self._sparse else cuda_kernels(self.like)
         n_features, n_rows = reversed(columns.shape) if self._sparse else columns.shape
         self.n_rows: int = n_rows
         self.n_features: int = n_features
@@ -71,10 +79,23 @@ class Design:
         columns = self._columns.astype(np.float32) if self._sparse else single(self._columns)
         return Design(columns, single(self._center), single(self._scale))
 
-    def _of_runs(self, array: Array, runs: Array) -> Array:
-        return array if array.shape[0] == 1 else array[runs, :]
+    def _of_runs(self, array: Array, runs: IntArray) -> Array:
+        """The centres or scales of some runs; those asked for last are kept on a device."""
+        if array.shape[0] == 1:
+            return array
+        if is_on_host(array):
+            return array[runs, :]
+        key = id(array), runs.tobytes()
+        if key not in self._kept:
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = array[like(array, runs, self.xp.int64), :]
+        return self._kept[key]
 
-    def logits(self, theta: Array, intercept: Array, runs: Array, out: Array) -> Array:
+    def _is_skinny(self, left: Array) -> bool:
+        return self._kernels is not None and self._kernels.is_skinny(left, self.n_rows)
+
+    def logits(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
         """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta``.
 
         Parameters
@@ -95,17 +116,30 @@ class Design:
         flat_out = self.xp.reshape(out, (n_classes * n_runs, self.n_rows))
         if self._sparse:
             flat_out[...] = (self._columns @ flat_theta.T).T
+        elif self._is_skinny(flat_theta):
+            self._kernels.along(flat_theta, self._columns, flat_out)
         else:
             self.xp.matmul(flat_theta, self._columns, out=flat_out)
         out += intercept[:, :, None]
         return out
 
-    def gradient(self, residual: Array, runs: Array) -> tuple[Array, Array]:
-        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R)."""
+    def gradient(
+        self, residual: Array, runs: IntArray, total: Array | None = None
+    ) -> tuple[Array, Array]:
+        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R).
+
+        ``total`` is that sum, where it is known already.
+        """
         n_classes, n_runs, _ = residual.shape
         flat = self.xp.reshape(residual, (n_classes * n_runs, self.n_rows))
-        total = self.xp.sum(residual, axis=2)
-        product = (self._columns.T @ flat.T).T if self._sparse else flat @ self._columns.T
+        if total is None:
+            total = self.xp.sum(residual, axis=2)
+        if self._sparse:
+            product = (self._columns.T @ flat.T).T
+        elif self._is_skinny(flat):
+            product = self._kernels.across(flat, self._columns)
+        else:
+            product = flat @ self._columns.T
         slope = self.xp.reshape(product, (n_classes, n_runs, self.n_features))
         if self._center is not None:
             slope = slope - self._of_runs(self._center, runs) * total[:, :, None]
@@ -138,7 +172,7 @@ class Design:
         else:
             logits += theta @ self._columns[which, :]
 
-    def add_flipped(self, logits: Array, change: Array, runs: Array) -> None:
+    def add_flipped(self, logits: Array, change: Array, runs: IntArray) -> None:
         """Add ``z @ change`` to ``logits`` in place, where few columns of ``change`` count.
 
         Parameters

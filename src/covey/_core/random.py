@@ -30,16 +30,16 @@ class Purpose(IntEnum):
     FOLD = 5
 
 
-def _philox(seed: int, purpose: Purpose, run: int, member: int) -> np.random.Philox:
-    key: Any = np.random.SeedSequence([seed, purpose, run, member]).generate_state(2, np.uint64)
-    return np.random.Philox(key=key)
+def _key(seed: int, purpose: Purpose, run: int, member: int) -> Any:
+    return np.random.SeedSequence([seed, purpose, run, member]).generate_state(2, np.uint64)
 
 
 def normals(
     seed: int, purpose: Purpose, run: int, member: int, shape: tuple[int, ...]
 ) -> FloatArray:
     """Standard normal draws of the given shape."""
-    return np.random.Generator(_philox(seed, purpose, run, member)).standard_normal(shape)
+    bits = np.random.Philox(key=_key(seed, purpose, run, member))
+    return np.random.Generator(bits).standard_normal(shape)
 
 
 class UniformRows:
@@ -61,12 +61,15 @@ class UniformRows:
 
     def __init__(self, seed: int, purpose: Purpose, run: int, member: int, width: int) -> None:
         self._address = (seed, purpose, run, member)
+        self._key: Any = None  # takes longer to make than many draws
         self._width = width
         self._counts_per_row = -(-width // _WORDS_PER_COUNT)
 
     def read(self, start: int, count: int) -> FloatArray:
         """Rows ``start`` to ``start + count`` as an array of shape ``(count, width)``."""
-        bits = _philox(*self._address)
+        if self._key is None:
+            self._key = _key(*self._address)
+        bits = np.random.Philox(key=self._key)
         bits.advance(start * self._counts_per_row)
         padded = np.random.Generator(bits).random((count, self._counts_per_row * _WORDS_PER_COUNT))
         return padded[:, : self._width]

@@ -17,8 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 
-from covey._core.arrays import Array, Workspace, is_on_host, like
+from covey._core.arrays import Array, Workspace, as_slice, cuda_kernels, is_on_host, like
 from covey._core.ascent import Ascent
 from covey._core.design import Design
 from covey._core.losses import Loss
@@ -26,6 +27,9 @@ from covey._core.reweighting import Reweighting
 from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
 
 IntArray = npt.NDArray[np.int64]
+
+# Positions that are kept where the rows are; a matter of speed only.
+_MANY = 256
 
 
 class Rows(Protocol):
@@ -75,6 +79,11 @@ class RowBlock:
         self._residual: Array = None
         self._steepest: Array = None
         self._indices: dict[int, tuple[IntArray, Array]] = {}
+        # On a CUDA device eq. (9) is climbed by kernels of its own.
+        self._kernels: Any = cuda_kernels(design.like) if ascent.loss == "log" else None
+        if self._kernels is not None:
+            labels = np.concatenate([np.full(b.stop - b.start, c) for c, b in enumerate(blocks)])
+            self._label = like(design.like, labels, self._xp.int32)
 
     @property
     def n_classes(self) -> int:
@@ -109,14 +118,21 @@ class RowBlock:
     def weigh(self, peak: Array) -> tuple[Array, Array]:
         """See `Reweighting`; all runs are under way again."""
         sums = self._reweighting.weigh(peak)
-        self._runs, self._weight = np.arange(self.n_runs), self._reweighting.weight
-        self._indices.clear()
+        self._runs = np.arange(self.n_runs)
+        self._set_weight()
         return sums
 
     def rescale(self, factor: Array) -> None:
         """See `Reweighting`."""
         self._reweighting.rescale(factor)
+        self._set_weight()
+
+    def _set_weight(self) -> None:
         self._weight = self._reweighting.weight
+        if self._kernels is not None:
+            # Where a step that was recorded finds it.
+            self._weight = self._workspace.take("weight", *self._base_weight.shape)
+            self._weight[...] = self._reweighting.weight
 
     def heaviest(self, base: bool) -> Array:
         """The largest weight of each run, (R,): the member's or the user's."""
@@ -158,7 +174,11 @@ class RowBlock:
         lanes = np.concatenate([runs, runs[moving]])
         out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
         self._logits = self.design.logits(theta, intercept, lanes, out)
-        self._highest, right = highest_and_right(self._logits, self._blocks)
+        if self._kernels is not None:
+            whose = self._lanes_of(moving)
+            return (self._kernels.won(self._logits, self._weight, whose, self._label),)
+        highest = self._workspace.take("highest", len(lanes), self.design.n_rows)
+        self._highest, right = highest_and_right(self._logits, self._blocks, highest)
         won = weight_of(right[:n_runs], self._weight)
         if len(moving):
             weight = self._of_moving(self._weight, moving)
@@ -190,6 +210,8 @@ class RowBlock:
         total : array of shape (C, L)
             By the intercepts.
         """
+        if self._kernels is not None:
+            return self._slopes_by_kernels(taken, going, moving, change)
         objective = self._settled(taken, going, moving)
         n_runs = len(self._runs)
         lanes = self._runs
@@ -197,11 +219,7 @@ class RowBlock:
         if len(moving):
             lanes = np.concatenate([self._runs, self._runs[moving]])
             tried = residual[:, n_runs:, :]
-            if is_on_host(tried):
-                for place, position in enumerate(moving):
-                    tried[:, place, :] = self._logits[:, position, :]
-            else:
-                tried[...] = self._logits[:, self._index(moving), :]
+            tried[...] = self._of_moving(self._logits, moving, axis=1)
             self.design.add_flipped(tried, change, self._runs[moving])
             weight = self._of_moving(self._weight, moving)
             self._loss(tried, self._blocks, weight, self._workspace, tried)
@@ -209,6 +227,8 @@ class RowBlock:
 
     def objective(self, taken: Any, going: IntArray | None) -> tuple[Array]:
         """Settle the last evaluation; eq. (9) alone."""
+        if self._kernels is not None:
+            return self._slopes_by_kernels(taken, going, np.arange(0), None)[:1]
         return (self._settled(taken, going, np.arange(0)),)
 
     def steepest(self) -> Array:
@@ -219,14 +239,75 @@ class RowBlock:
         """Positions, where the arrays are; they come again and again, and are sent once."""
         if is_on_host(self._base_weight):
             return positions
+        stepped = as_slice(positions)
+        if stepped is not None:
+            return stepped
         known = self._indices.get(id(positions))
         if known is None:
+            if len(self._indices) > _MANY:
+                self._indices.clear()
             known = positions, like(self._base_weight, positions, self._xp.int64)
             self._indices[id(positions)] = known
         return known[1]
 
-    def _of_moving(self, array: Array, moving: IntArray) -> Array:
-        return array if len(moving) == len(self._runs) else array[self._index(moving), :]
+    def _of_moving(self, array: Array, moving: IntArray, axis: int = 0) -> Array:
+        """The entries of some of the runs under way, along an axis."""
+        if len(moving) == len(self._runs):
+            return array
+        return array[self._index(moving), :] if axis == 0 else array[:, self._index(moving), :]
+
+    def _lanes_of(self, moving: IntArray) -> Array:
+        """The position of the run of each lane, as the kernels want it."""
+        known = self._indices.get(-id(moving))
+        if known is None or len(known[1]) != len(self._runs) + len(moving):
+            whose = np.concatenate([np.arange(len(self._runs)), moving])
+            known = moving, like(self._base_weight, whose, self._xp.int32)
+            self._indices[-id(moving)] = known
+        return known[1]
+
+    def _slopes_by_kernels(
+        self, taken: Any, going: IntArray | None, moving: IntArray, change: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """The same as `slopes`, in few passes over the rows."""
+        xp, n_told = self._xp, len(self._runs)
+        # Of the lanes evaluated last, the one that each run goes on with.
+        source = xp.arange(n_told, dtype=xp.int32, device=device(self._logits))
+        if taken is not None and len(taken[0]):
+            positions, which = taken
+            second = n_told + xp.arange(
+                len(positions), dtype=xp.int32, device=device(self._logits)
+            )
+            if is_on_host(which):
+                flags = np.zeros(len(positions), dtype=bool)
+                flags[which] = True
+                which = like(self._logits, flags, xp.bool)
+            at = self._index(positions)
+            source[at] = xp.where(which, second, source[at])
+        if going is not None and len(going) < n_told:
+            at = self._index(going)
+            source, self._weight = source[at], self._weight[at, :]
+            self._runs = self._runs[going]
+        n_runs, n_classes, n_rows = len(self._runs), self.n_classes, self.design.n_rows
+        lanes = self._runs
+        added = self._logits
+        if len(moving):
+            lanes = np.concatenate([self._runs, self._runs[moving]])
+            added = self._workspace.take("added", n_classes, len(moving), n_rows)
+            assert change is not None
+            self.design.logits(change, xp.zeros_like(change[:, :, 0]), self._runs[moving], added)
+            source = xp.concat([source, source[self._index(moving)]])
+        residual = self._workspace.take("residual", n_classes, len(lanes), n_rows)
+        objective, total = self._kernels.residual(
+            self._logits,
+            source,
+            added,
+            self._weight,
+            self._lanes_of(moving),
+            self._label,
+            residual,
+            n_runs,
+        )
+        return objective, *self.design.gradient(residual, lanes, total)
 
     def _settled(self, taken: Any, going: IntArray | None, moving: IntArray) -> Array:
         """Give every run the lane it goes on with; the objective there, and the residual."""
@@ -235,10 +316,10 @@ class RowBlock:
         if taken is not None:
             positions, which = taken
             tried, peak = self._logits[:, n_runs:, :], self._highest[n_runs:, :]
-            if is_on_host(logits):
+            if is_on_host(which):
                 for position, place in zip(positions[which], which, strict=True):
-                    logits[:, position, :] = tried[:, place, :]
-                    highest[position, :] = peak[place, :]
+                    logits[:, int(position), :] = tried[:, int(place), :]
+                    highest[int(position), :] = peak[int(place), :]
             else:
                 at = self._index(positions)
                 logits[:, at, :] = self._xp.where(which[:, None], tried, logits[:, at, :])

@@ -47,13 +47,18 @@ def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
     return out
 
 
-def highest_and_right(logits: Array, blocks: Blocks) -> tuple[Array, Array]:
+def highest_and_right(
+    logits: Array, blocks: Blocks, highest: Array | None = None
+) -> tuple[Array, Array]:
     """The highest logit of each row, and whether it is that of the row's class; both (R, n).
 
-    This is the argmax of eq. (4), the first class where several tie.
+    This is the argmax of eq. (4), the first class where several tie. ``highest`` may be given,
+    to be filled.
     """
     xp = namespace_of(logits)
-    highest = xp.asarray(logits[0], copy=True)
+    if highest is None:
+        highest = xp.empty_like(logits[0])
+    highest[...] = logits[0]
     right = xp.ones(highest.shape, dtype=xp.bool, device=device(logits))
     for label in range(1, logits.shape[0]):
         # A later class must exceed all before it, which is what ``highest`` holds here.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ class FlipProposals:
         self._probability = probability
         self._unit_of_feature = unit_of_feature
         n_units = int(unit_of_feature.max(initial=-1)) + 1
-        self._idle = n_units == 0 or not probability.any()
+        self.idle = n_units == 0 or not probability.any()
         self._streams = [UniformRows(seed, Purpose.FLIP, run, member, n_units) for run in runs]
         self._ahead = max(1, _DRAWS_AHEAD // max(1, n_units * len(runs)))
         self._start = 0
@@ -62,18 +62,26 @@ class FlipProposals:
 
     def at(self, step: int, active: IntArray) -> BoolArray:
         """The features that flip at ``step``, as (len(active), D); ``active`` are positions."""
-        if self._idle:
+        if self.idle:
             return np.zeros((len(active), len(self._unit_of_feature)), dtype=bool)
         if self._block is None or not self._start <= step < self._start + self._ahead:
             self._start = step
-            self._block = np.stack(
-                [
-                    stream.read(step, self._ahead) < probability
-                    for stream, probability in zip(self._streams, self._probability, strict=True)
-                ]
-            )
-        units: BoolArray = self._block[active, step - self._start]
-        flips: BoolArray = units[:, self._unit_of_feature] & (self._unit_of_feature >= 0)
+            self._block = self._units(step, self._ahead, range(len(self._streams)))
+        return self._features(self._block[active, step - self._start])
+
+    def ahead(self, step: int, n_steps: int, runs: IntArray) -> BoolArray:
+        """The features that flip at ``n_steps`` steps from ``step`` on, as (n_steps, R, D)."""
+        flips = self._features(self._units(step, n_steps, runs))
+        return np.ascontiguousarray(flips.transpose(1, 0, 2))
+
+    def _units(self, step: int, n_steps: int, runs: Iterable[int]) -> BoolArray:
+        return np.stack(
+            [self._streams[run].read(step, n_steps) < self._probability[run] for run in runs]
+        )
+
+    def _features(self, units: BoolArray) -> BoolArray:
+        """Units (..., U) as features (..., D)."""
+        flips: BoolArray = units[..., self._unit_of_feature] & (self._unit_of_feature >= 0)
         return flips
 
 

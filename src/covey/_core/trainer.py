@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import Array, is_on_host, like, namespace_of, to_host
+from covey._core.arrays import Array, as_slice, is_on_host, like, namespace_of, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
+from covey._core.march import March
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.reweighting import reweigh, see
 from covey._core.rows import Rows
@@ -49,7 +50,7 @@ _LARGEST = 1e100
 
 
 @dataclass
-class _Candidates:
+class Candidates:
     """Where the lanes of a step stand, and what the rows were last told.
 
     The first R lanes are the runs under way, the others try a flipped subset.
@@ -62,9 +63,19 @@ class _Candidates:
     runs: IntArray  # (R,)
     moving: IntArray  # positions of the runs with a second lane
 
+    def plain(self, accuracy: Array) -> State:
+        """The runs with the subsets that they had."""
+        n_runs = len(self.runs)
+        return State(
+            self.theta[:, :n_runs, :],
+            self.intercept[:, :n_runs],
+            self.mask[:n_runs, :],
+            accuracy[:n_runs],
+        )
+
 
 @dataclass
-class _State:
+class State:
     """Where the active runs stand; R counts only those."""
 
     theta: Array  # (C, R, D)
@@ -73,28 +84,35 @@ class _State:
     accuracy: Array  # (R,)
 
 
-class _Recorder:
+class Recorder:
     """Collects the histories of a stack, one column a step."""
 
     def __init__(self, n_runs: int, beside: Array) -> None:
         xp = namespace_of(beside)
         self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
 
+    def reserve(self, n_steps: int) -> None:
+        """Make room, so that nothing has to move later."""
+        xp = namespace_of(self.columns)
+        while n_steps > self.columns.shape[2]:
+            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
+
     def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
         """Kinds: 0 accuracy, 1 objective, 2 size, 3 whether a flip was taken."""
-        if step >= self.columns.shape[2]:
-            xp = namespace_of(self.columns)
-            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
+        self.reserve(step + 1)
         self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
 
     def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
         columns = to_host(self.columns)
         histories = []
         for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
-            # What a refused last step shows is the state before it.
-            steps = np.minimum(np.arange(evaluated + 1), taken)
-            accuracy, objective, size, flip = columns[:, run, steps]
-            flip[taken + 1 :] = 0.0
+            if evaluated == taken:
+                accuracy, objective, size, flip = columns[:, run, : taken + 1]
+            else:
+                # What a refused last step shows is the state before it.
+                steps = np.minimum(np.arange(evaluated + 1), taken)
+                accuracy, objective, size, flip = columns[:, run, steps]
+                flip[taken + 1 :] = 0.0
             histories.append(
                 History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
             )
@@ -106,15 +124,15 @@ class _Progress:
     """All that the next step of a member needs; what a journal keeps."""
 
     step: int
-    told: _Candidates  # what the rows evaluated last
+    told: Candidates  # what the rows evaluated last
     taken: Any  # of its second lanes, those that runs went on with
     going: IntArray  # of its runs, those that went on
-    state: _State
+    state: State
     result: Members
     best: FloatArray
     waited: IntArray
     n_taken: IntArray
-    recorder: _Recorder
+    recorder: Recorder
 
     def arrays(self) -> Arrays:
         told, state, result = self.told, self.state, self.result
@@ -192,8 +210,8 @@ class StackTrainer:
         usable: BoolArray,
         journal: Journal | None = None,
     ) -> None:
-        self._rows = rows
-        self._xp = namespace_of(rows.like)
+        self.rows = rows
+        self.xp = namespace_of(rows.like)
         self._on_host = is_on_host(rows.like)
         self._ascent = ascent
         self._loss = Loss(ascent.loss, ascent.focal_gamma)
@@ -204,20 +222,25 @@ class StackTrainer:
         self._usable = usable
         self._constant_rate: Array | None = None
         self._journal = journal
-        self._flipping: dict[int, IntArray] = {}
         self._indices: dict[int, tuple[IntArray, Array]] = {}
         self.n_grown = 0
+        self.flipping = np.flatnonzero(flip_probability > 0)
+        if self.proposals(0).idle:
+            self.flipping = _NOBODY
+        self._march: March | None = None
+        if not (self._on_host or ascent.can_stop or ascent.acceptance != "greedy"):
+            self._march = March(self, ascent.max_iter)
 
     # -- between members -------------------------------------------------------------------
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let later members know of one already grown: lines 3 and 4's eq. (8)."""
-        see(self._rows, self._ascent.reweighting, theta, intercept)
+        see(self.rows, self._ascent.reweighting, theta, intercept)
         self.n_grown += 1
 
     def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
         """Train the next member of every run: lines 3 to 22."""
-        weight_sum, total = reweigh(self._rows, self._ascent.reweighting)
+        weight_sum, total = reweigh(self.rows, self._ascent.reweighting)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
             members = self._from_arrays(task.result)
@@ -232,7 +255,7 @@ class StackTrainer:
         return np.arange(len(self._runs))
 
     def _to_device(self, host: npt.NDArray[Any]) -> Array:
-        return like(self._rows.like, host)
+        return like(self.rows.like, host)
 
     def _learning_rates(self) -> Array:
         rate = self._ascent.learning_rate
@@ -240,7 +263,7 @@ class StackTrainer:
             return 1.0 / self._lipschitz(base=False)
         if rate == "constant":
             if self._constant_rate is None:
-                share = _CONSTANT_RATE * self._rows.n_classes / 2.0
+                share = _CONSTANT_RATE * self.rows.n_classes / 2.0
                 self._constant_rate = share / self._lipschitz(base=True)
             return self._constant_rate
         return self._to_device(np.full(len(self._runs), float(rate)))
@@ -250,17 +273,17 @@ class StackTrainer:
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
-        xp = self._xp
-        n_runs, n_features = len(self._runs), self._rows.n_features
+        xp = self.xp
+        n_runs, n_features = len(self._runs), self.rows.n_features
         start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, 1, n_features + 1))
         vector = self._to_device(np.broadcast_to(start, (1, n_runs, n_features + 1)).copy())
         usable = self._to_device(np.append(self._usable, self._ascent.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
-        heaviest = self._rows.maxima("heaviest", base)
+        heaviest = self.rows.maxima("heaviest", base)
         for _ in range(_POWER_ITERATIONS):
             vector = vector * usable
             vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
-            slope, total = self._rows.sums("spread", vector, heaviest, base)
+            slope, total = self.rows.sums("spread", vector, heaviest, base)
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
         return norm * heaviest / 2.0
@@ -269,19 +292,24 @@ class StackTrainer:
 
     def _start(self) -> tuple[Array, Array]:
         """Line 3: the random start of each run, zero on features that are barred."""
-        n_classes, n_features = self._rows.n_classes, self._rows.n_features
-        draws = np.stack(
-            [
-                normals(self._seed, Purpose.START, run, self.n_grown, (n_classes, n_features + 1))
-                for run in self._runs
-            ],
-            axis=1,
-        )
+        march, member = self._march, self.n_grown
+        draws = self.drawn_start(member) if march is None else march.start(member)
         draws *= self._ascent.init_scale * np.append(self._usable, self._ascent.fit_intercept)
         theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
         return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
 
-    def _evaluate(
+    def drawn_start(self, member: int) -> FloatArray:
+        shape = self.rows.n_classes, self.rows.n_features + 1
+        return np.stack(
+            [normals(self._seed, Purpose.START, run, member, shape) for run in self._runs], axis=1
+        )
+
+    def proposals(self, member: int) -> FlipProposals:
+        return FlipProposals(
+            self._seed, member, self._runs, self._flip_probability, self._unit_of_feature
+        )
+
+    def evaluate(
         self,
         runs: IntArray,
         moving: IntArray,
@@ -289,35 +317,38 @@ class StackTrainer:
         intercept: Array,
         mask: Array,
         total: Array,
-    ) -> _Candidates:
-        (won,) = self._rows.sums("evaluate", runs, moving, theta * mask, intercept)
+    ) -> Candidates:
+        (won,) = self.rows.sums("evaluate", runs, moving, theta * mask, intercept)
         # A sum over all rows divided by M, as eq. (7) has it.
         accuracy = won / self._of_lanes(total, runs, moving)
-        return _Candidates(theta, intercept, mask, accuracy, runs, moving)
+        return Candidates(theta, intercept, mask, accuracy, runs, moving)
 
     def _of_lanes(self, values: Array, runs: IntArray, moving: IntArray) -> Array:
         """Numbers of all runs, (R,), as numbers of lanes."""
         if len(runs) < len(self._runs):
-            values = values[self._at(runs)]
+            values = values[self.at(runs)]
         if not len(moving):
             return values
-        return self._xp.concat([values, values[self._at(moving)]])
+        return self.xp.concat([values, values[self.at(moving)]])
 
-    def _at(self, positions: IntArray) -> Array:
+    def at(self, positions: IntArray) -> Array:
         """Positions, where the arrays are; sent once, since most come again and again."""
         if self._on_host:
             return positions
+        stepped = as_slice(positions)
+        if stepped is not None:
+            return stepped
         known = self._indices.get(id(positions))
         if known is None:
             if len(self._indices) > _MANY:
                 self._indices.clear()
-            known = positions, like(self._rows.like, positions, self._xp.int64)
+            known = positions, like(self.rows.like, positions, self.xp.int64)
             self._indices[id(positions)] = known
         return known[1]
 
-    def _climbed(
+    def climbed(
         self,
-        state: _State,
+        state: State,
         flipped: Array | None,
         slope: Array,
         total: Array,
@@ -325,12 +356,12 @@ class StackTrainer:
         runs: IntArray,
         moving: IntArray,
         sum_of_weights: Array,
-    ) -> _Candidates:
+    ) -> Candidates:
         """Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one."""
-        xp = self._xp
+        xp = self.xp
         theta, intercept, mask = state.theta, state.intercept, state.mask
         if flipped is not None:
-            at = self._at(moving)
+            at = self.at(moving)
             theta = xp.concat([theta, theta[:, at, :]], axis=1)
             intercept = xp.concat([intercept, intercept[:, at]], axis=1)
             mask = xp.concat([mask, flipped])
@@ -342,9 +373,9 @@ class StackTrainer:
             raise DivergedError(self.n_grown + 1)
         if self._ascent.fit_intercept:
             intercept = intercept + rate * total
-        return self._evaluate(runs, moving, theta, intercept, mask, sum_of_weights)
+        return self.evaluate(runs, moving, theta, intercept, mask, sum_of_weights)
 
-    def _score(self, accuracy: Array, mask: Array, mean_weight: Array) -> Array:
+    def score(self, accuracy: Array, mask: Array, mean_weight: Array) -> Array:
         """What subsets are compared by: the accuracy, less what the features cost."""
         if not self._ascent.subset_penalty:
             return accuracy
@@ -385,26 +416,21 @@ class StackTrainer:
         on_step: Callable[[int], None] | None,
         task: Task | None,
     ) -> Members:
-        ascent, xp, rows = self._ascent, self._xp, self._rows
+        ascent, xp, rows = self._ascent, self.xp, self.rows
         n_runs = len(self._runs)
         # Where a step can end a run, someone must look at every one. Where none can, nothing
         # need leave the device.
-        looks = self._on_host or ascent.can_stop
+        looks = self._march is None or task is not None
 
         def seen(values: Array) -> Array:
             return np.array(to_host(values), dtype=np.float64) if looks else values
 
         theta, intercept = self._start()
         mask = self._to_device(np.tile(self._usable * 1.0, (n_runs, 1)))
-        told = self._evaluate(self._everyone(), _NOBODY, theta, intercept, mask, total)
-        state = _State(theta, intercept, mask, seen(told.accuracy))
+        told = self.evaluate(self._everyone(), _NOBODY, theta, intercept, mask, total)
+        state = State(theta, intercept, mask, seen(told.accuracy))
 
-        # Accuracies are sums over M rows; so are the ties between them.
         mean_weight = seen(weight_sum / total)
-        tie = TIE * mean_weight
-        proposals = FlipProposals(
-            self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
-        )
         result = Members(
             theta * mask,
             intercept + 0.0,
@@ -414,10 +440,10 @@ class StackTrainer:
             np.array(to_host(weight_sum), dtype=np.float64),
             np.array(to_host(state.accuracy), dtype=np.float64),
         )
-        best = np.array(to_host(self._score(state.accuracy, mask, mean_weight)))
-        recorder = _Recorder(n_runs, mean_weight)
+        best = np.array(to_host(self.score(state.accuracy, mask, mean_weight)))
+        recorder = Recorder(n_runs, mean_weight)
         recorder.add(0, state.accuracy, slice(None), 0)
-        recorder.add(2, xp.sum(mask, axis=1), slice(None), 0)
+        recorder.add(2, xp.sum(mask, axis=1, dtype=xp.float64), slice(None), 0)
         progress = _Progress(
             0,
             told,
@@ -433,57 +459,85 @@ class StackTrainer:
         if task is not None and task.state is not None:
             self._restore(progress, task.state, total)
 
+        if looks:
+            self._walk(progress, rates, total, mean_weight, on_step, task)
+        else:
+            march = self._march
+            assert march is not None
+            told = march.member(state, recorder, rates, total, mean_weight, on_step)
+            progress.told, progress.taken = told, march.taken
+            progress.step = ascent.max_iter
+            result.n_iter[:] = progress.n_taken[:] = ascent.max_iter
+        active = progress.told.runs[progress.going]
+        if len(active):
+            if not ascent.keeps_best:
+                self._keep(result, progress.state, active, np.arange(len(active)))
+            (objective,) = rows.sums(
+                "objective", (progress.told.moving, progress.taken), progress.going
+            )
+            self._check_finite(objective)
+            recorder.add(1, objective, active if looks else slice(None), progress.step)
+        recorder.reserve(progress.step + 1)
+        result.history = recorder.histories(result.n_iter, progress.n_taken)
+        if not all(np.isfinite(past.objective).all() for past in result.history):
+            raise DivergedError(self.n_grown + 1)
+        return result
+
+    def _walk(
+        self,
+        progress: _Progress,
+        rates: Array,
+        total: Array,
+        mean_weight: FloatArray,
+        on_step: Callable[[int], None] | None,
+        task: Task | None,
+    ) -> None:
+        """Step by step, each looked at: lines 5 to 22."""
+        ascent, xp, rows = self._ascent, self.xp, self.rows
+        result, best, recorder = progress.result, progress.best, progress.recorder
+        n_runs = len(self._runs)
+        # Accuracies are sums over M rows; so are the ties between them.
+        tie = TIE * mean_weight
+        proposals = self.proposals(self.n_grown)
         for step in range(progress.step, ascent.max_iter):
             state = progress.state
             active = progress.told.runs[progress.going]
             # Of all runs those that are active, here and where the rows are.
             here: Any = slice(None) if len(active) == n_runs else active
-            there: Any = here if len(active) == n_runs else self._at(active)
-            moving, flips = self._flips(proposals, step, active)
-            flipped = change = None
-            if len(moving):
-                current = state.mask[self._at(moving), :]
-                flipped = xp.abs(current - flips)
-                change = state.theta[:, self._at(moving), :] * (flipped - current)
+            there: Any = here if len(active) == n_runs else self.at(active)
+            flips = proposals.at(step, active)
+            moving = np.flatnonzero(flips.any(axis=1))
+            flipped, change = self.flipped(state, moving, self._to_device(flips[moving]))
             objective, slope, slope0 = rows.sums(
                 "slopes", (progress.told.moving, progress.taken), progress.going, moving, change
             )
             self._check_finite(objective)
             recorder.add(1, objective, here, step)
-            rate = rates[there]
-            if isinstance(ascent.learning_rate, str):
-                # Steps as long as the loss allows where it stands; the user's as they are.
-                steepest = rows.maxima("steepest") if self._loss.has_steepest else None
-                rate = rate * self._loss.pace(steepest)
-            told = self._climbed(state, flipped, slope, slope0, rate, active, moving, total)
-            accuracy = seen(told.accuracy)
-            n_active = len(active)
-            plain = _State(
-                told.theta[:, :n_active, :],
-                told.intercept[:, :n_active],
-                told.mask[:n_active, :],
-                accuracy[:n_active],
-            )
+            rate = self.paced(rates[there])
+            told = self.climbed(state, flipped, slope, slope0, rate, active, moving, total)
+            accuracy = np.array(to_host(told.accuracy), dtype=np.float64)
+            plain = told.plain(accuracy)
             weight = mean_weight[here]
-            before = self._score(state.accuracy, state.mask, weight)
-            highest = unflipped = self._score(plain.accuracy, plain.mask, weight)
+            before = self.score(state.accuracy, state.mask, weight)
+            highest = unflipped = self.score(plain.accuracy, plain.mask, weight)
             taken: Any = _NOBODY
             if flipped is not None:
-                at = moving if looks else self._at(moving)
-                score = self._score(accuracy[n_active:], flipped, weight[at])
+                score = self.score(accuracy[len(active) :], flipped, weight[moving])
                 took = self._takes_flip(
-                    score, unflipped[at], tie[here][at], weight[at], step, active[moving]
+                    score,
+                    unflipped[moving],
+                    tie[here][moving],
+                    weight[moving],
+                    step,
+                    active[moving],
                 )
-                if looks:
-                    highest = unflipped.copy()
-                    highest[moving] = np.maximum(unflipped[moving], score)
-                    recorder.add(3, took, active[moving], step + 1)
-                else:
-                    took = took & xp.any(flips > 0, axis=1)
-                    recorder.add(3, took, at, step + 1)
-                taken = self._taken(plain, told, accuracy, moving, took)
+                highest = unflipped.copy()
+                highest[moving] = np.maximum(unflipped[moving], score)
+                recorder.add(3, took, active[moving], step + 1)
+                taken = np.flatnonzero(took)
+                self.go_on_with(plain, told, accuracy, taken)
 
-            stopped = np.zeros(n_active, dtype=bool)
+            stopped = np.zeros(len(active), dtype=bool)
             if ascent.can_stop and ascent.patience is None:
                 stopped = highest - before - ascent.tol < -tie[active]
             elif ascent.can_stop and ascent.patience is not None:
@@ -495,91 +549,72 @@ class StackTrainer:
                 on_step(step + 1)
 
             # A step that ends its run is not taken.
-            going = self._everyone() if n_active == n_runs else np.arange(n_active)
-            if stopped.any():
-                going = np.flatnonzero(~stopped)
+            going = np.flatnonzero(~stopped)
+            if len(going) < len(active):
                 if not ascent.keeps_best:
                     self._keep(result, state, active, np.flatnonzero(stopped))
-                plain = _select(plain, going, self._at(going))
-                active = active[going]
-                here = active
+                plain = _select(plain, going, self.at(going))
+                here = active = active[going]
             progress.told, progress.taken, progress.going = told, taken, going
             progress.state, progress.step = plain, step + 1
             if not len(going):
                 break
             progress.n_taken[active] += 1
             recorder.add(0, plain.accuracy, here, step + 1)
-            recorder.add(2, xp.sum(plain.mask, axis=1), here, step + 1)
+            recorder.add(2, xp.sum(plain.mask, axis=1, dtype=xp.float64), here, step + 1)
             if ascent.keeps_best:
                 # The latest of equals is kept: its likelihood is higher.
-                score = self._score(plain.accuracy, plain.mask, mean_weight[active])
+                score = self.score(plain.accuracy, plain.mask, mean_weight[active])
                 kept = ~beats(best[active], score, tie[active])
                 best[active] = np.maximum(best[active], score)
                 self._keep(result, plain, active, np.flatnonzero(kept))
             if task is not None:
                 task.step(progress.arrays)
-        active = progress.told.runs[progress.going]
-        if len(active):
-            if not ascent.keeps_best:
-                self._keep(result, progress.state, active, np.arange(len(active)))
-            (objective,) = rows.sums(
-                "objective", (progress.told.moving, progress.taken), progress.going
-            )
-            self._check_finite(objective)
-            recorder.add(1, objective, active if looks else slice(None), progress.step)
-        result.history = recorder.histories(result.n_iter, progress.n_taken)
-        if not all(np.isfinite(past.objective).all() for past in result.history):
-            raise DivergedError(self.n_grown + 1)
-        return result
+
+    def flipped(
+        self, state: State, moving: IntArray, flips: Array
+    ) -> tuple[Array | None, Array | None]:
+        """Lines 6 to 8: the flipped subsets, and what they change in the coefficients."""
+        if not len(moving):
+            return None, None
+        at = self.at(moving)
+        current = state.mask[at, :]
+        flipped = self.xp.abs(current - flips)
+        return flipped, state.theta[:, at, :] * (flipped - current)
+
+    def paced(self, rate: Array) -> Array:
+        """Steps as long as the loss allows where it stands; the user's as they are."""
+        if not isinstance(self._ascent.learning_rate, str):
+            return rate
+        steepest = self.rows.maxima("steepest") if self._loss.has_steepest else None
+        return rate * self._loss.pace(steepest)
 
     def _check_finite(self, objective: Array) -> None:
         if self._on_host and not np.isfinite(objective).all():
             raise DivergedError(self.n_grown + 1)
 
-    def _flips(
-        self, proposals: FlipProposals, step: int, active: IntArray
-    ) -> tuple[IntArray, Array]:
-        """Lines 6 to 8: the positions of runs with a second candidate, and what it flips.
-
-        Elsewhere than here all runs that may flip have one: lanes that come and go would cost
-        more than they save.
-        """
-        flips = proposals.at(step, active)
-        if self._on_host:
-            moving = np.flatnonzero(flips.any(axis=1))
-        else:
-            if len(active) not in self._flipping:
-                self._flipping[len(active)] = np.flatnonzero(self._flip_probability[active] > 0)
-            moving = self._flipping[len(active)]
-        return moving, self._to_device(flips[moving])
-
-    def _taken(
-        self, plain: _State, told: _Candidates, accuracy: Array, moving: IntArray, took: Array
-    ) -> Any:
-        """Let runs go on with the second lane where they took it; which ones did."""
-        n_runs, xp = plain.mask.shape[0], self._xp
-        if is_on_host(took):
-            which = np.flatnonzero(took)
+    def go_on_with(self, plain: State, told: Candidates, accuracy: Array, which: Array) -> None:
+        """Let runs go on with their second lane: those at ``which`` of the moving, or a mask."""
+        n_runs, xp = plain.mask.shape[0], self.xp
+        if is_on_host(which):
             if len(which):
-                to, of = self._at(moving[which]), self._at(n_runs + which)
+                to, of = self.at(told.moving[which]), self.at(n_runs + which)
                 plain.theta[:, to, :] = told.theta[:, of, :]
                 plain.intercept[:, to] = told.intercept[:, of]
                 plain.mask[to, :] = told.mask[of, :]
-                plain.accuracy[moving[which]] = accuracy[n_runs + which]
-            return which
-        to = self._at(moving)
-        theta = xp.where(took[:, None], told.theta[:, n_runs:, :], plain.theta[:, to, :])
-        plain.theta[:, to, :] = theta
-        intercept = xp.where(took, told.intercept[:, n_runs:], plain.intercept[:, to])
-        plain.intercept[:, to] = intercept
-        plain.mask[to, :] = xp.where(took[:, None], told.mask[n_runs:, :], plain.mask[to, :])
-        plain.accuracy[to] = xp.where(took, accuracy[n_runs:], plain.accuracy[to])
-        return took
+                plain.accuracy[told.moving[which]] = accuracy[n_runs + which]
+            return
+        to, took = self.at(told.moving), which[:, None]
+        theta, intercept, mask = plain.theta, plain.intercept, plain.mask
+        theta[:, to, :] = xp.where(took, told.theta[:, n_runs:, :], theta[:, to, :])
+        intercept[:, to] = xp.where(which, told.intercept[:, n_runs:], intercept[:, to])
+        mask[to, :] = xp.where(took, told.mask[n_runs:, :], mask[to, :])
+        plain.accuracy[to] = xp.where(which, accuracy[n_runs:], plain.accuracy[to])
 
     def _restore(self, progress: _Progress, arrays: Arrays, total: Array) -> None:
         """Where an earlier process stood; what it kept is written over what is here."""
         progress.step = int(arrays["step"])
-        progress.told = self._evaluate(
+        progress.told = self.evaluate(
             arrays["told runs"].astype(np.int64),
             arrays["told moving"].astype(np.int64),
             self._to_device(arrays["told theta"]),
@@ -589,7 +624,7 @@ class StackTrainer:
         )
         progress.taken = arrays["taken"]
         progress.going = arrays["going"].astype(np.int64)
-        progress.state = _State(
+        progress.state = State(
             self._to_device(arrays["theta"]),
             self._to_device(arrays["intercept"]),
             self._to_device(arrays["mask"]),
@@ -605,6 +640,7 @@ class StackTrainer:
         progress.waited[...] = arrays["waited"]
         progress.n_taken[...] = arrays["n_taken"]
         progress.recorder.columns = arrays["recorded"].astype(np.float64)
+        progress.recorder.reserve(progress.step + 1)
 
     def _from_arrays(self, arrays: Arrays) -> Members:
         """A member that an earlier process grew."""
@@ -620,10 +656,10 @@ class StackTrainer:
             arrays["accuracy"].astype(np.float64),
         )
 
-    def _keep(self, result: Members, state: _State, active: IntArray, chosen: IntArray) -> None:
+    def _keep(self, result: Members, state: State, active: IntArray, chosen: IntArray) -> None:
         if not len(chosen):
             return
-        runs, at, of = active[chosen], self._at(active[chosen]), self._at(chosen)
+        runs, at, of = active[chosen], self.at(active[chosen]), self.at(chosen)
         mask = state.mask[of, :]
         result.support[runs] = to_host(mask) > 0
         result.accuracy[runs] = to_host(state.accuracy)[chosen]
@@ -631,9 +667,9 @@ class StackTrainer:
         result.intercept[:, at] = state.intercept[:, of]
 
 
-def _select(state: _State, positions: IntArray, at: Array) -> _State:
+def _select(state: State, positions: IntArray, at: Array) -> State:
     """The runs at these positions, here and where the arrays are."""
-    return _State(
+    return State(
         state.theta[:, at, :],
         state.intercept[:, at],
         state.mask[at, :],
