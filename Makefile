@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
-	bench-multiview bench-regression bench-rivals bench-selection clean
+	bench-multiview bench-regression bench-rivals bench-selection bench-speed clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -66,6 +66,17 @@ bench-rivals: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/run.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/decorate.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/cost.py
+
+# How fast, as ratios to what a user would take instead and to the matrix products themselves.
+# CHECK=1 compares them with the committed ones. Needs two quiet cores; sets its threads itself.
+SPEED := benchmarks/speed
+QUICKLY := $(if $(QUICK),--quick)
+QUICK_FILE := $(if $(QUICK),--results $(SPEED)/quick.csv)
+bench-speed: $(VENV)/.bench
+	$(BIN)/python $(SPEED)/run.py $(QUICKLY)
+	mkdir -p $(SPEED)/quick
+	$(BIN)/python $(SPEED)/report.py $(QUICK_FILE) $(if $(QUICK),--out $(SPEED)/quick/report.md)
+	$(if $(CHECK),$(BIN)/python $(SPEED)/check.py $(QUICK_FILE))
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo

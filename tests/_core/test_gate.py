@@ -95,11 +95,11 @@ def test_stack_reaches_scipys_optimum_run_by_run(pool):
 def test_frozen_members_leave_only_the_gate_to_fit(pool):
     likelihood, x, *_, weight, alpha, support = problem(pool)
     theta, b, V, v = likelihood.unpack(x)
-    frozen = likelihood._member_logits(theta * support[:, :, None, :], b, np.arange(len(x)))
+    frozen = likelihood.rows.member_logits(theta * support[:, :, None, :], b, np.arange(len(x)))
     gate_only = GatedLikelihood(
         None,
-        likelihood.gate,
-        likelihood.blocks,
+        likelihood.rows.gate,
+        likelihood.rows.blocks,
         weight,
         alpha,
         pool,
@@ -150,3 +150,15 @@ def test_sparse_columns_give_the_dense_objective():
         values.append(likelihood(x, np.arange(3)))
     np.testing.assert_allclose(values[0][0], values[1][0])
     np.testing.assert_allclose(values[0][1], values[1][1], atol=1e-12)
+
+
+def test_intercepts_stay_where_they_are_if_they_shall():
+    likelihood, x, *_ = problem("linear")
+    runs = np.arange(len(x))
+    free = likelihood.unpack(likelihood(x, runs)[1])
+    likelihood.fit_intercept = False
+    fixed = likelihood.unpack(likelihood(x, runs)[1])
+    assert np.abs(free[1]).min() > 0
+    assert not fixed[1].any()
+    for part in (0, 2, 3):
+        np.testing.assert_array_equal(free[part], fixed[part])

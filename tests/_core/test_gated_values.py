@@ -4,10 +4,12 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gated_values import GatedValues, ValueCrossFit
+from covey._core.gated_values import GatedValues, ValueSearchBlock
 from covey._core.lbfgs import minimise
-from covey._core.search import Family
+from covey._core.search import CrossFit, Family
+from covey._core.search_rows import SearchInMemory
 from covey._core.selection import greedy_mean, greedy_selection
 from covey._core.value_losses import ValueLoss
 
@@ -86,22 +88,24 @@ def test_one_member_under_a_squared_loss_is_ridge():
 
 
 def test_held_out_rows_are_predicted_without_them():
-    objective, _, X, y = problem(LOSSES[0])
+    _, _, X, y = problem(LOSSES[0])
     rows = np.arange(len(y))
     parts = [(rows[rows % 3 != fold], rows[rows % 3 == fold]) for fold in range(3)]
-    fits = ValueCrossFit(
-        {"features": objective.members},
-        (slice(0, len(y)),),
-        np.ones(len(y)),
-        parts,
+    block = ValueSearchBlock(X, y, np.ones(len(y)), LOSSES[0])
+    nothing = np.zeros(5), np.ones(5), np.ones(5, dtype=bool)
+    block.standardise("features", Basis.plain(5), *nothing)
+    block.split(parts, 1)
+    fits = CrossFit(
+        SearchInMemory(block),
+        {"features": 5},
+        n_parts=3,
         n_restarts=1,
         trainer=None,
         max_iter=200,
         fit_intercept=True,
-        target=y,
-        loss=LOSSES[0],
     )
-    found = fits.held_out(Family("features", 1, (0.01, 1.0), "log"))
+    fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
+    found, _ = block._held_out()
     for place, alpha in enumerate((0.01, 1.0)):
         expected = []
         for train, test in parts:

@@ -7,10 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 import covey._core.search as search
 from covey._core.ascent import Ascent
-from covey._core.design import Design
-from covey._core.rows import in_memory
+from covey._core.basis import Basis
 from covey._core.search import CrossFit, Family
-from covey._core.softmax_linear import class_blocks
+from covey._core.search_rows import GrowingRows, SearchBlock, SearchInMemory
 from covey._core.trainer import StackTrainer
 
 
@@ -29,26 +28,31 @@ def table():
 
 def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
     columns, codes, weight, all_parts = table
-    blocks = class_blocks(np.bincount(codes))
-    design = Design(columns)
+    parts = all_parts if parts is None else parts
+    block = SearchBlock(columns.T, codes, weight, 0, 3)
+    nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
+    block.standardise("features", Basis.plain(4), *nothing)
+    block.split(parts, n_restarts)
+    rows = SearchInMemory(block)
+    n_runs = len(parts) + n_restarts
 
-    def trainer(name, weights):
+    def trainer(name):
         ascent = Ascent("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
+        block.begin(name, ascent)
         return StackTrainer(
-            in_memory(design, blocks, weights, ascent),
+            GrowingRows(rows, name, 4, n_runs),
             ascent,
             seed=1,
-            runs=range(len(weights)),
-            flip_probability=np.full(len(weights), 0.1),
+            runs=range(n_runs),
+            flip_probability=np.full(n_runs, 0.1),
             unit_of_feature=np.arange(4),
             usable=np.ones(4, dtype=bool),
         )
 
     return CrossFit(
-        {"features": design},
-        blocks,
-        weight,
-        all_parts if parts is None else parts,
+        rows,
+        {"features": 4},
+        n_parts=len(parts),
         n_restarts=n_restarts,
         trainer=trainer,
         max_iter=max_iter,
@@ -56,10 +60,16 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
     )
 
 
+def held_out(fits, family):
+    """What candidates say of the rows that they were not fitted on, fold by fold."""
+    fits.hold_out(family)
+    return fits._rows.block._held_out()[0]
+
+
 def test_one_member_is_regularised_softmax_regression(table):
     columns, codes, weight, parts = table
     family = Family("features", 1, (0.01, 0.1))
-    true = cross_fit(table, max_iter=300).held_out(family)
+    true = held_out(cross_fit(table, max_iter=300), family)
     at = 0
     for train, test in parts:
         for place, alpha in enumerate(family.alphas):
@@ -74,22 +84,22 @@ def test_one_member_is_regularised_softmax_regression(table):
 
 @pytest.mark.parametrize("pool", ["linear", "log"])
 def test_a_candidate_is_the_same_alone_and_in_a_stack(table, pool, monkeypatch):
-    both = cross_fit(table).held_out(Family("features", 3, (1e-3, 1e-1), pool))
-    alone = cross_fit(table).held_out(Family("features", 3, (1e-1,), pool))
+    both = held_out(cross_fit(table), Family("features", 3, (1e-3, 1e-1), pool))
+    alone = held_out(cross_fit(table), Family("features", 3, (1e-1,), pool))
     assert_allclose(both[1], alone[0], atol=1e-4)
     monkeypatch.setattr(search, "_STACK_SIZE", 1)
-    one_by_one = cross_fit(table).held_out(Family("features", 3, (1e-3, 1e-1), pool))
+    one_by_one = held_out(cross_fit(table), Family("features", 3, (1e-3, 1e-1), pool))
     assert_allclose(both, one_by_one, atol=1e-4)
 
 
 def test_held_out_rows_do_not_teach(table):
     columns, codes, weight, parts = table
     family = Family("features", 3, (1e-2,))
-    before = cross_fit(table).held_out(family)[0]
+    before = held_out(cross_fit(table), family)[0]
     spoilt = columns.copy()
     rows = parts[0][1]
     spoilt[:, rows[1:]] = 50.0
-    after = cross_fit((spoilt, codes, weight, parts)).held_out(family)[0]
+    after = held_out(cross_fit((spoilt, codes, weight, parts)), family)[0]
     # The first fold was fitted without these rows; only what it says of them changes.
     assert after[0] == pytest.approx(before[0], abs=1e-6)
     assert not np.allclose(after[len(rows) :], before[len(rows) :])

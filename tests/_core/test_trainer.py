@@ -327,3 +327,25 @@ def test_divergence_is_noticed():
     ascent = replaced(PRINTED, learning_rate=1e307, patience=5)
     with pytest.raises(DivergedError), np.errstate(all="ignore"):
         trainer(1e4 * X, y, ascent).grow()
+
+
+@pytest.mark.parametrize("loss", ["log", "exponential", "focal"])
+@pytest.mark.parametrize("reweighting", ["mean_probability", "divergence", "adaboost"])
+def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, reweighting, monkeypatch):
+    X, y = problem(3, n_rows=700)
+    ascent = replaced(
+        PRINTED, loss=loss, reweighting=reweighting, learning_rate="auto", max_iter=25
+    )
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, (2, len(X)))
+
+    def grown():
+        grower = trainer(X, y, ascent, weight=weight, runs=(0, 1), flip_probability=0.1)
+        return [grower.grow() for _ in range(3)]
+
+    whole = grown()
+    monkeypatch.setattr("covey._core.rows._ROWS_AT_ONCE", 90)
+    for one, other in zip(whole, grown(), strict=True):
+        np.testing.assert_array_equal(one.support, other.support)
+        np.testing.assert_array_equal(one.n_iter, other.n_iter)
+        np.testing.assert_allclose(one.theta, other.theta, atol=1e-10)
+        np.testing.assert_allclose(one.history[0].objective, other.history[0].objective)

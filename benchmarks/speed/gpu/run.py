@@ -251,7 +251,9 @@ def kernels():
         weight = torch.rand(n_runs, n_rows, **double)
         whose = torch.asarray(everyone, dtype=torch.int32, device="cuda")
         _, right = highest_and_right(logits, blocks)
-        gaps = [(cuda_kernels.won(logits, weight, whose, label) - weight_of(right, weight))]
+        none = torch.zeros(4, n_runs, **double)
+        won = cuda_kernels.won(logits, none, weight, whose, label)
+        gaps = [won - weight_of(right, weight)]
         added = torch.randn(4, 2, n_rows, **double)
         lanes = torch.cat([logits, logits[:, moving] + added], dim=1)
         both = torch.cat([weight, weight[moving]])
@@ -260,8 +262,10 @@ def kernels():
         )
         out = torch.empty_like(lanes)
         source = torch.asarray(np.append(everyone, moving), dtype=torch.int32, device="cuda")
+        shift = torch.randn(4, 2, **double)
+        added = added - shift[:, :, None]
         objective, total = cuda_kernels.residual(
-            logits, source, added, weight, source, label, out, n_runs
+            logits, none, source, added, shift, weight, source, label, out, n_runs
         )
         gaps += [objective - value[:n_runs], out - expected, total - expected.sum(dim=2)]
         left, columns = torch.randn(7, 300_001, **double), torch.randn(19, 300_001, **double)
@@ -278,6 +282,136 @@ def kernels():
         )
 
 
+def estimators():
+    """The public classes with ``device="cuda"`` against the same without."""
+    from sklearn.datasets import load_digits
+
+    from covey import SubsetEnsembleClassifier
+
+    X, y = load_digits(return_X_y=True)
+    for name, make, options in (
+        ("paper()", SubsetEnsembleClassifier.paper, {}),
+        (
+            "exponential loss, all steps",
+            SubsetEnsembleClassifier,
+            {"loss": "exponential", "fusion": "product", "tol": -np.inf, "max_iter": 100},
+        ),
+        ("the default, with its search", SubsetEnsembleClassifier, {}),
+    ):
+        fitted, times = {}, {}
+        for device in (None, "cuda"):
+            start = time.perf_counter()
+            fitted[device] = make(random_state=0, device=device, **options).fit(X, y)
+            times[device] = time.perf_counter() - start
+        here, there = fitted[None], fitted["cuda"]
+        same = here.coef_.shape == there.coef_.shape
+        same = same and bool((here.support_ == there.support_).all())
+        gap = np.abs(here.predict_proba(X) - there.predict_proba(X)).max()
+        print(
+            f"digits, {name}: {'the same' if same else 'other'} subsets, probabilities within "
+            f"{gap:.1e}; {times[None]:.2f} s here, {times['cuda']:.2f} s on the GPU",
+            flush=True,
+        )
+
+
+def trials():
+    """What was tried: each step told to the device or replayed, with kernels or without."""
+    from covey._core import march, rows
+    from covey._core.arrays import cuda_kernels
+    from covey._core.replay import Replay
+
+    columns, counts = problem()
+    weight = splits(ROWS, 100)
+
+    class Told(Replay):
+        """Never recorded."""
+
+        def __init__(self, function, beside):
+            super().__init__(function, beside)
+            self._records = False
+
+    for replay, kernels in ((False, False), (True, False), (False, True), (True, True)):
+        march.Replay = Replay if replay else Told
+        rows.cuda_kernels = cuda_kernels if kernels else (lambda _: None)
+
+        def some(n_steps):
+            trainer(columns, counts, weight, n_steps, torch.float32, "cuda").grow()
+
+        some(20)
+        few, _ = seconds(lambda: some(20))
+        many, _ = seconds(lambda: some(120))
+        print(
+            f"a step of 200 runs, {'replayed' if replay else 'told'}, "
+            f"{'two kernels' if kernels else 'the shared lines'}: {(many - few) * 10:.3f} ms",
+            flush=True,
+        )
+    march.Replay, rows.cuda_kernels = Replay, cuda_kernels
+    for n_runs, n_rows in ((1, ROWS), (300, ROWS), (1, 1_000_000)):
+        row_wise(n_runs, n_rows)
+
+
+def row_wise(n_runs, n_rows):
+    """What comes between the products, three ways."""
+    from covey._core.arrays import Workspace, cuda_kernels
+    from covey._core.softmax_linear import highest_and_right, objective_and_residual, weight_of
+
+    counts = np.full(4, n_rows // 4)
+    counts[0] += n_rows - counts.sum()
+    blocks = class_blocks(counts)
+    logits = torch.randn(4, n_runs, n_rows, device="cuda")
+    weight = torch.rand(n_runs, n_rows, device="cuda")
+    out, workspace = torch.empty_like(logits), Workspace(logits)
+    label = torch.asarray(np.repeat(np.arange(4), counts), dtype=torch.int32, device="cuda")
+    whose = torch.arange(n_runs, dtype=torch.int32, device="cuda")
+    nothing, none = torch.empty(4, 0, n_rows, device="cuda"), torch.zeros(4, n_runs, device="cuda")
+
+    def lines(logits, weight, out):
+        highest, right = highest_and_right(logits, blocks)
+        won = weight_of(right, weight)
+        value, _ = objective_and_residual(logits, blocks, weight, workspace, out, highest)
+        return won, value
+
+    def plain(logits, weight):
+        own = torch.cat([logits[c, :, b] for c, b in enumerate(blocks)], dim=1)
+        highest = logits.amax(dim=0)
+        value = (logits - highest).exp()
+        normaliser = value.sum(dim=0)
+        truth = torch.nn.functional.one_hot(label.long(), 4).T[:, None, :]
+        residual = weight * (truth - value / normaliser)
+        won = (weight * (own == highest)).sum(dim=1, dtype=torch.float64)
+        log_true = own - highest - normaliser.log()
+        return won, (weight * log_true).sum(dim=1, dtype=torch.float64), residual
+
+    def by_kernels():
+        module = cuda_kernels(logits)
+        won = module.won(logits, none, weight, whose, label)
+        return won, module.residual(
+            logits, none, whose, nothing, none, weight, whose, label, out, n_runs
+        )
+
+    compiled = torch.compile(plain)
+    times = {}
+    for name, function in (
+        ("shared lines", lambda: lines(logits, weight, out)),
+        ("torch.compile", lambda: compiled(logits, weight)),
+        ("kernels", by_kernels),
+    ):
+        function()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        begin.record()
+        for _ in range(20):
+            function()
+        end.record()
+        torch.cuda.synchronize()
+        times[name] = begin.elapsed_time(end) / 20
+    print(
+        f"the row-wise part, {n_runs} lanes x {n_rows} rows x 4: "
+        + ", ".join(f"{name} {ms:.3f} ms" for name, ms in times.items()),
+        flush=True,
+    )
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
@@ -292,6 +426,8 @@ def main():
     single_precision(*((4, 20) if quick else (10, 100)))
     table_2(*((10, 2, 50) if quick else (100, 20, 300)))
     large_step(200_000 if quick else 1_000_000)
+    estimators()
+    trials()
 
 
 if __name__ == "__main__":

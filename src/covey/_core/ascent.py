@@ -37,12 +37,13 @@ class Ascent:
 
     Parameters
     ----------
-    learning_rate : "auto", "constant" or float
+    learning_rate : "auto", "constant", "newton" or float
         eta. A number is the eta of the sum in eq. (9). "auto" is ``1 / L`` with
         ``L = lambda_max(sum_m w_m z_m z_m^T) / 2`` for each member's own weights, a Lipschitz
         bound of the gradient of eq. (9). "constant" is one eta for all members, as printed:
         ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest step that is
-        stable at the uniform guess of C classes.
+        stable at the uniform guess of C classes. "newton" is a matrix: the inverse of a bound of
+        the curvature on the member's subset (`covey._core.curvature`).
     tol : float
         thr.
     patience : int or None
@@ -70,7 +71,7 @@ class Ascent:
         How later members are drawn to samples: `covey._core.reweighting.Reweighting`.
     """
 
-    learning_rate: Literal["auto", "constant"] | float
+    learning_rate: Literal["auto", "constant", "newton"] | float
     tol: float
     patience: int | None
     max_iter: int

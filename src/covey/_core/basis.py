@@ -93,7 +93,12 @@ class Basis:
     @classmethod
     def ramps(cls, columns: FloatArray, weight: FloatArray, n_ramps: int) -> Basis:
         """Features, and ramps between the quantiles of columns (D, n) of three values or more."""
-        knots = [quantile_knots(column, weight, n_ramps) for column in columns]
+        return cls.between([quantile_knots(column, weight, n_ramps) for column in columns])
+
+    @classmethod
+    def between(cls, knots: list[FloatArray]) -> Basis:
+        """The same, given the knots of each column."""
+        n_features = len(knots)
         with np.errstate(over="ignore", divide="ignore"):
             # A ramp steeper than floats can be is none.
             rises = [np.isfinite(1.0 / np.diff(found)).all() for found in knots]
@@ -101,11 +106,11 @@ class Basis:
             found if len(found) > 2 and finite else found[:0]
             for found, finite in zip(knots, rises, strict=True)
         ]
-        of = np.repeat(np.arange(len(columns)), [max(0, len(found) - 1) for found in knots])
+        of = np.repeat(np.arange(n_features), [max(0, len(found) - 1) for found in knots])
         nothing = np.empty(0)
-        plain = cls.plain(len(columns))
+        plain = cls.plain(n_features)
         return Basis(
-            len(columns),
+            n_features,
             np.concatenate([plain.feature, of]),
             np.concatenate([plain.partner, np.full(len(of), -1)]),
             np.concatenate([plain.low, *[found[:-1] for found in knots], nothing]),
@@ -122,16 +127,24 @@ class Basis:
         ``seen`` is as in the attributes: a product of two values that are both far out is much
         farther, and without bounds one such row of new data is predicted beyond all sense.
         """
-        first, second = np.triu_indices(len(columns))
         two_valued = np.array(
             [bool(np.all((c == c.min()) | (c == c.max()))) for c in columns], dtype=bool
         )
+        return cls.multiplied(two_valued, center, seen)
+
+    @classmethod
+    def multiplied(
+        cls, two_valued: BoolArray, center: FloatArray, seen: FloatArray | None = None
+    ) -> Basis:
+        """The same, given which features have two values at most."""
+        n_features = len(two_valued)
+        first, second = np.triu_indices(n_features)
         kept = (first != second) | ~two_valued[first]
         first, second = first[kept], second[kept]
         none = np.full(len(first), np.nan)
-        plain = cls.plain(len(columns))
+        plain = cls.plain(n_features)
         return Basis(
-            len(columns),
+            n_features,
             np.concatenate([plain.feature, first]),
             np.concatenate([plain.partner, second]),
             np.concatenate([plain.low, none]),

@@ -26,8 +26,8 @@ _ALONG = {"COLUMNS": 16, "ROWS": 256}
 
 @triton.jit
 def _won_kernel(
-    logits, weight, weight_row, label, parts,
-    n_rows, lane_stride, class_stride, n_parts,
+    logits, intercept, weight, weight_row, label, parts,
+    n_rows, n_lanes, lane_stride, class_stride, n_parts,
     N_CLASSES: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
     lane = tl.program_id(0).to(tl.int64)
@@ -36,10 +36,11 @@ def _won_kernel(
     inside = rows < n_rows
     truth = tl.load(label + rows, mask=inside, other=0)
     start = logits + lane * lane_stride
-    best = tl.load(start + rows, mask=inside, other=0.0)
+    best = tl.load(start + rows, mask=inside, other=0.0) + tl.load(intercept + lane)
     winner = tl.zeros((ROWS,), tl.int32)
     for c in tl.static_range(1, N_CLASSES):
         value = tl.load(start + c * class_stride + rows, mask=inside, other=0.0)
+        value += tl.load(intercept + c * n_lanes + lane)
         # The first class where several tie.
         winner = tl.where(value > best, c, winner)
         best = tl.maximum(value, best)
@@ -51,8 +52,9 @@ def _won_kernel(
 
 @triton.jit
 def _residual_kernel(
-    logits, source, added, weight, weight_row, label, residual, objective, totals,
-    n_rows, n_runs, n_classes, lane_stride, class_stride, added_stride,
+    logits, intercept, source, added, added_intercept, weight, weight_row, label, residual,
+    objective, totals,
+    n_rows, n_runs, n_classes, n_told, n_added, lane_stride, class_stride, added_stride,
     out_lane_stride, out_class_stride, n_lanes, n_parts,
     CLASSES: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
@@ -68,8 +70,13 @@ def _residual_kernel(
     w = tl.load(weight + row * n_rows + rows, mask=inside, other=0.0)
     at = classes[:, None] * class_stride + rows[None, :]
     value = tl.load(logits + of * lane_stride + at, mask=known, other=0.0)
+    shift = intercept + classes * n_told + of
+    value += tl.load(shift, mask=classes < n_classes, other=0.0)[:, None]
     more = added + (lane - n_runs) * n_rows + classes[:, None] * added_stride + rows[None, :]
-    value += tl.load(more, mask=known & (lane >= n_runs), other=0.0)
+    tries = lane >= n_runs
+    value += tl.load(more, mask=known & tries, other=0.0)
+    shift = added_intercept + classes * n_added + lane - n_runs
+    value += tl.load(shift, mask=(classes < n_classes) & tries, other=0.0)[:, None]
     value = tl.where((classes < n_classes)[:, None], value, float("-inf"))
     own = classes[:, None] == truth[None, :]
     value -= tl.max(value, axis=0)[None, :]
@@ -143,12 +150,14 @@ def _along_kernel(
     tl.store(at, total, mask=(which < n_left)[:, None] & inside[None, :])
 
 
-def won(logits: Array, weight: Array, weight_row: Array, label: Array) -> Array:
+def won(logits: Array, intercept: Array, weight: Array, weight_row: Array, label: Array) -> Array:
     """What the rows that each lane gets right weigh, (L,).
 
     Parameters
     ----------
     logits : tensor of shape (C, L, n), contiguous
+        Without their intercepts.
+    intercept : tensor of shape (C, L), contiguous
     weight : tensor of shape (R, n), contiguous
     weight_row : int32 tensor of shape (L,)
         Whose weights each lane has.
@@ -158,8 +167,8 @@ def won(logits: Array, weight: Array, weight_row: Array, label: Array) -> Array:
     n_parts = triton.cdiv(n_rows, _ROWS)
     parts = torch.empty((n_lanes, n_parts), dtype=torch.float64, device=logits.device)
     _won_kernel[(n_lanes, n_parts)](
-        logits, weight, weight_row, label, parts,
-        n_rows, logits.stride(1), logits.stride(0), n_parts,
+        logits, intercept, weight, weight_row, label, parts,
+        n_rows, n_lanes, logits.stride(1), logits.stride(0), n_parts,
         N_CLASSES=n_classes, ROWS=_ROWS,
     )  # fmt: skip
     return parts.sum(dim=1)
@@ -167,8 +176,10 @@ def won(logits: Array, weight: Array, weight_row: Array, label: Array) -> Array:
 
 def residual(
     logits: Array,
+    intercept: Array,
     source: Array,
     added: Array,
+    added_intercept: Array,
     weight: Array,
     weight_row: Array,
     label: Array,
@@ -180,11 +191,13 @@ def residual(
     Parameters
     ----------
     logits : tensor of shape (C, L', n), contiguous
-        Of the lanes evaluated last.
+        Of the lanes evaluated last, without their intercepts.
+    intercept : tensor of shape (C, L'), contiguous
     source : int32 tensor of shape (L,)
         From which of these each lane goes on.
     added : tensor of shape (C, L - R, n), contiguous
         What the lanes after the first R add to that.
+    added_intercept : tensor of shape (C, L - R), contiguous
     weight, weight_row, label
         As for `won`.
     out : tensor of shape (C, L, n), contiguous
@@ -197,8 +210,10 @@ def residual(
     objective = torch.empty((n_lanes, n_parts), **double)
     totals = torch.empty((n_classes, n_lanes, n_parts), **double)
     _residual_kernel[(n_lanes, n_parts)](
-        logits, source, added, weight, weight_row, label, out, objective, totals,
-        n_rows, n_runs, n_classes, logits.stride(1), logits.stride(0), added.stride(0),
+        logits, intercept, source, added, added_intercept, weight, weight_row, label, out,
+        objective, totals,
+        n_rows, n_runs, n_classes, logits.shape[1], n_lanes - n_runs,
+        logits.stride(1), logits.stride(0), added.stride(0),
         out.stride(1), out.stride(0), n_lanes, n_parts,
         CLASSES=triton.next_power_of_2(n_classes), ROWS=_ROWS,
     )  # fmt: skip

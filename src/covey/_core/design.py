@@ -12,20 +12,22 @@ cross-validation) still share one product with ``x``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import Array, cuda_kernels, is_on_host, like, namespace_of
+from covey._core.curvature import gram_of
 
 IntArray = npt.NDArray[np.int64]
 
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
 
-# Columns whose moments are taken together: bounds the memory that this needs.
-_FEATURES_AT_ONCE = 64
+# Numbers whose moments are taken together: bounds the memory that this needs.
+_NUMBERS_AT_ONCE = 1 << 17
 
 # How many deviations a mean may be from zero for single precision to know one from the other.
 _FARTHEST = 1e3
@@ -79,6 +81,20 @@ class Design:
         columns = self._columns.astype(np.float32) if self._sparse else single(self._columns)
         return Design(columns, single(self._center), single(self._scale))
 
+    def rows(self, which: slice) -> Design:
+        """Some rows of a dense design, not copied."""
+        return Design(self._columns[:, which], self._center, self._scale)
+
+    def sent(self, send: Callable[[Array], Array]) -> Design:
+        """The same of arrays that ``send`` makes of these."""
+        parts = (self._columns, self._center, self._scale)
+        return Design(*(None if part is None else send(part) for part in parts))
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix is sparse."""
+        return self._sparse
+
     def _of_runs(self, array: Array, runs: IntArray) -> Array:
         """The centres or scales of some runs; those asked for last are kept on a device."""
         if array.shape[0] == 1:
@@ -107,6 +123,12 @@ class Design:
         out : array of shape (C, R, n)
             Filled and returned.
         """
+        intercept = self.products(theta, intercept, runs, out)
+        out += intercept[:, :, None]
+        return out
+
+    def products(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
+        """Fill ``out`` with logits that lack a constant of each run and class; these, (C, R)."""
         n_classes, n_runs, _ = theta.shape
         if self._scale is not None:
             theta = theta / self._of_runs(self._scale, runs)
@@ -120,8 +142,7 @@ class Design:
             self._kernels.along(flat_theta, self._columns, flat_out)
         else:
             self.xp.matmul(flat_theta, self._columns, out=flat_out)
-        out += intercept[:, :, None]
-        return out
+        return intercept
 
     def gradient(
         self, residual: Array, runs: IntArray, total: Array | None = None
@@ -146,6 +167,29 @@ class Design:
         if self._scale is not None:
             slope = slope / self._of_runs(self._scale, runs)
         return slope, total
+
+    def gram(self, weight: Array) -> npt.NDArray[np.float64]:
+        """``sum_m w_m z_m z_m^T``, z with a 1 behind, for weights (R, n): (R, D + 1, D + 1)."""
+        gram = gram_of(self._columns, weight)
+        runs = np.arange(gram.shape[0])
+        if self._center is not None:
+            center = np.append(
+                np.broadcast_to(self._of_runs(self._center, runs), (len(runs), self.n_features)),
+                np.zeros((len(runs), 1)),
+                axis=1,
+            )
+            sums, total = gram[:, -1, :].copy(), gram[:, -1:, -1:]
+            outer = sums[:, :, None] * center[:, None, :]
+            gram -= outer + outer.transpose(0, 2, 1)
+            gram += total * center[:, :, None] * center[:, None, :]
+        if self._scale is not None:
+            scale = np.append(
+                np.broadcast_to(self._of_runs(self._scale, runs), (len(runs), self.n_features)),
+                np.ones((len(runs), 1)),
+                axis=1,
+            )
+            gram /= scale[:, :, None] * scale[:, None, :]
+        return gram
 
     def add_columns(self, logits: Array, theta: Array, which: Any, run: int) -> None:
         """Add ``z[:, which] @ theta[:, which]`` of one run to its ``logits`` in place.
@@ -211,8 +255,9 @@ def dense_moments(columns: Any, weight: Any) -> tuple[Any, Any]:
     """
     used = weight > 0
     mean, deviation = np.empty(len(columns)), np.empty(len(columns))
-    for start in range(0, len(columns), _FEATURES_AT_ONCE):
-        which = slice(start, start + _FEATURES_AT_ONCE)
+    at_once = max(1, _NUMBERS_AT_ONCE // max(1, columns.shape[1]))
+    for start in range(0, len(columns), at_once):
+        which = slice(start, start + at_once)
         block = columns[which] if used.all() else columns[which][:, used]
         share = weight[used] / weight.sum()
         # Squares of very large or very small numbers leave the range of floats.

@@ -9,15 +9,19 @@ Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
 Both are fitted by the weighted mean log-likelihood less ``alpha / 2`` times the sum of squares
 of all coefficients (intercepts are free), for a stack of runs over one design matrix. Arrays
 are classes first: logits ``(K, C, R, n)``, gates ``(K, R, n)``, rows sorted by class.
+
+`GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie elsewhere.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 
 from covey._core.arrays import Array, namespace_of
 from covey._core.design import Design
@@ -25,6 +29,8 @@ from covey._core.softmax_linear import Blocks
 
 Pool = Literal["linear", "log"]
 IntArray = npt.NDArray[np.int64]
+#: Theta, intercepts, the gate's coefficients and its intercepts; the first two None if frozen.
+Parts = tuple[Array | None, Array | None, Array, Array]
 
 
 def softmax_first(logits: Array) -> Array:
@@ -56,8 +62,8 @@ def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
 
 
 @dataclass
-class GatedLikelihood:
-    """The penalised negative log-likelihood of gated members, for a stack of runs.
+class GatedRows:
+    """Some rows, what gated members say of them, and what their likelihood sums up over them.
 
     Parameters
     ----------
@@ -67,85 +73,34 @@ class GatedLikelihood:
         What the gate sees: one block of columns after another.
     blocks : Blocks
         The rows of each class.
-    weight : array of shape (R, n)
-        Row weights; a row outside a run's fold weighs 0.
-    alpha : array of shape (R,)
+    share : array of shape (R, n)
+        Row weights, of each run divided by their sum over all rows; a row outside a run's fold
+        weighs 0.
     pool : {"linear", "log"}
-    n_members : int
-    support : array of shape (R, K, D) or None
-        The members' subsets, as ones and zeros; None: all features.
     frozen : array of shape (K, C, R or 1, n) or None
-    fit_intercept : bool
-        Whether the members' intercepts move.
     """
 
     members: Design | None
     gate: list[Design]
     blocks: Blocks
-    weight: Array
-    alpha: Array
+    share: Array
     pool: Pool
-    n_members: int
-    support: Array | None = None
     frozen: Array | None = None
-    fit_intercept: bool = True
 
     def __post_init__(self) -> None:
         self._xp = self.gate[0].xp
         self._n_rows = self.gate[0].n_rows
-        self._total = self._xp.sum(self.weight, axis=1)
 
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self.blocks)
-
-    @property
-    def n_gate_columns(self) -> int:
-        """How many columns the gate sees."""
-        return int(sum(block.n_features for block in self.gate))
-
-    @property
-    def n_parameters(self) -> int:
-        """How many numbers a run has: members, their intercepts, the gate, its intercepts."""
-        gate = self.n_members * (self.n_gate_columns + 1)
-        if self.members is None:
-            return gate
-        return gate + self.n_members * self.n_classes * (self.members.n_features + 1)
-
-    def unpack(self, x: Array) -> tuple[Array | None, Array | None, Array, Array]:
-        """The parts of ``x`` (R, N): theta (R, K, C, D), b (R, K, C), V (R, K, P), v (R, K)."""
-        xp = self._xp
-        n_runs, k, c = x.shape[0], self.n_members, self.n_classes
-        theta = intercept = None
-        at = 0
-        if self.members is not None:
-            d = self.members.n_features
-            theta = xp.reshape(x[:, : k * c * d], (n_runs, k, c, d))
-            intercept = xp.reshape(x[:, k * c * d : k * c * (d + 1)], (n_runs, k, c))
-            at = k * c * (d + 1)
-        p = self.n_gate_columns
-        gate = xp.reshape(x[:, at : at + k * p], (n_runs, k, p))
-        return theta, intercept, gate, x[:, at + k * p :]
-
-    def pack(
-        self, theta: Array | None, intercept: Array | None, gate: Array, gate_intercept: Array
-    ) -> Array:
-        """The inverse of ``unpack``."""
-        xp = self._xp
-        n_runs = gate.shape[0]
-        parts = [gate, gate_intercept]
-        if theta is not None:
-            parts = [theta, intercept, *parts]
-        return xp.concat([xp.reshape(part, (n_runs, -1)) for part in parts], axis=1)
-
-    def _member_logits(self, theta: Array, intercept: Array, runs: IntArray) -> Array:
-        """(K, C, R, n) from (R, K, C, D)."""
+    def member_logits(self, theta: Array | None, intercept: Array, runs: IntArray) -> Array:
+        """(K, C, R, n) from theta (R, K, C, D), zero outside the subsets."""
+        if theta is None:
+            assert self.frozen is not None
+            return self.frozen
         xp = self._xp
         n_runs, k, c, d = theta.shape
         stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
         flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
-        out = xp.empty((k * c, n_runs, self._n_rows), dtype=theta.dtype)
+        out = xp.empty((k * c, n_runs, self._n_rows), dtype=theta.dtype, device=device(theta))
         assert self.members is not None
         return xp.reshape(
             self.members.logits(stacked, flat, runs, out), (k, c, n_runs, self._n_rows)
@@ -161,71 +116,70 @@ class GatedLikelihood:
             part = xp.permute_dims(gate[:, :, at : at + block.n_features], (1, 0, 2))
             at += block.n_features
             bias = gate_intercept.T if total is None else xp.zeros_like(gate_intercept.T)
-            out = xp.empty((k, n_runs, self._n_rows), dtype=gate.dtype)
+            out = xp.empty((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
             block.logits(part, bias, runs, out)
             total = out if total is None else total + out
         return softmax_first(total)
 
-    def true_probability(self, x: Array) -> Array:
-        """What each run (its parameters a row of ``x``) gives to the true class, as (R, n)."""
-        runs = np.arange(x.shape[0])
-        _, _, gate, gate_intercept = self.unpack(x)
-        _, logits = self._members(x, runs)
+    def says(self, parts: Parts, runs: IntArray) -> Array:
+        """What candidates are compared by: what each run gives to the true class, (R, n)."""
+        theta, intercept, gate, gate_intercept = parts
+        logits = self.member_logits(theta, intercept, runs)
         together = pooled(logits, self.gates(gate, gate_intercept, runs), self.pool)
-        true = self._xp.empty(together.shape[1:], dtype=together.dtype)
+        true = self._xp.empty(together.shape[1:], dtype=together.dtype, device=device(together))
         for label, rows in enumerate(self.blocks):
             true[:, rows] = together[label, :, rows]
         return true
 
-    def _members(self, x: Array, runs: IntArray) -> tuple[Array | None, Array]:
-        """The members' theta within their subsets, and their logits (K, C, R, n)."""
-        theta, intercept, _, _ = self.unpack(x)
-        if theta is None:
-            assert self.frozen is not None
-            return None, self.frozen
-        if self.support is not None:
-            theta = theta * self.support[runs][:, :, None, :]
-        return theta, self._member_logits(theta, intercept, runs)
+    def sums(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
+        """The mean log-likelihood (R,), and its slopes.
 
-    def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
-        """Values (R,) and gradients (R, N) of the runs named."""
+        Parameters
+        ----------
+        parts : (theta, intercept, gate, gate_intercept)
+            As `GatedObjective.unpack` has them, theta zero outside the subsets.
+        runs : ndarray of shape (R,)
+            The runs that these are of.
+
+        Returns
+        -------
+        value : array of shape (R,)
+        by_gate : array of shape (R, K, P)
+        by_gate_intercept : array of shape (R, K)
+        by_theta, by_intercept : arrays of shape (R, K, C, D) and (R, K, C)
+            Unless the members are frozen.
+        """
         xp = self._xp
-        _, _, gate, gate_intercept = self.unpack(x)
-        weight = self.weight[runs, :] / self._total[runs, None]
-        alpha = self.alpha[runs]
-        theta, logits = self._members(x, runs)
+        theta, intercept, gate, gate_intercept = parts
+        weight = self.share[runs, :]
+        logits = self.member_logits(theta, intercept, runs)
         gates = self.gates(gate, gate_intercept, runs)
         if self.pool == "linear":
             value, by_logits, by_gates = self._linear(logits, gates, weight)
         else:
             value, by_logits, by_gates = self._log(logits, gates, weight)
-
         gate_slopes = []
         gate_total = None
         for block in self.gate:
             slope, gate_total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
             gate_slopes.append(slope)
-        slope_gate = xp.permute_dims(xp.concat(gate_slopes, axis=2), (1, 0, 2))
-        value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
-        by_v = -slope_gate + alpha[:, None, None] * gate
         assert gate_total is not None
-        by_v0 = -gate_total.T
+        slope_gate = xp.permute_dims(xp.concat(gate_slopes, axis=2), (1, 0, 2))
         if theta is None:
-            return value, self.pack(None, None, by_v, by_v0)
+            return value, slope_gate, gate_total.T
         assert self.members is not None
         k, c, n_runs, n_rows = by_logits.shape
         slope, total = self.members.gradient(xp.reshape(by_logits, (k * c, n_runs, n_rows)), runs)
         slope = xp.permute_dims(
             xp.reshape(slope, (k, c, n_runs, self.members.n_features)), (2, 0, 1, 3)
         )
-        by_theta = -slope + alpha[:, None, None, None] * theta
-        if self.support is not None:
-            by_theta = by_theta * self.support[runs][:, :, None, :]
-        by_b = -xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1))
-        if not self.fit_intercept:
-            by_b = xp.zeros_like(by_b)
-        value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(1, 2, 3))
-        return value, self.pack(by_theta, by_b, by_v, by_v0)
+        return (
+            value,
+            slope_gate,
+            gate_total.T,
+            slope,
+            xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1)),
+        )
 
     def _linear(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
         """Log sum_k g_k p_k(y), and its slopes by the members' and the gate's logits."""
@@ -235,7 +189,7 @@ class GatedLikelihood:
         highest = xp.max(logits, axis=1)
         p = xp.exp(logits - highest[:, None])
         p /= xp.sum(p, axis=1)[:, None]
-        true = xp.empty((k, n_runs, n_rows), dtype=gates.dtype)
+        true = xp.empty((k, n_runs, n_rows), dtype=gates.dtype, device=device(gates))
         for label, rows in enumerate(self.blocks):
             true[:, :, rows] = p[:, label, :, rows]
         # Tiny, not zero: a row that every member rules out still has a direction to go.
@@ -258,7 +212,7 @@ class GatedLikelihood:
         fused = xp.sum(gates[:, None] * logits, axis=0)
         fused -= xp.max(fused, axis=0)
         n_runs, n_rows = gates.shape[1:]
-        log_true = xp.empty((n_runs, n_rows), dtype=gates.dtype)
+        log_true = xp.empty((n_runs, n_rows), dtype=gates.dtype, device=device(gates))
         for label, rows in enumerate(self.blocks):
             log_true[:, rows] = fused[label, :, rows]
         xp.exp(fused, out=fused)
@@ -272,3 +226,154 @@ class GatedLikelihood:
         if self.members is None:
             return value, logits, by_gates
         return value, gates[:, None] * fused, by_gates
+
+
+class GatedObjective:
+    """The penalised negative log-likelihood of gated members, wherever the rows are.
+
+    Parameters
+    ----------
+    ask : callable
+        ``ask(parts, runs)`` gives `GatedRows.sums` over all rows.
+    alpha : array of shape (R,)
+    n_members, n_classes : int
+    n_columns : int or None
+        How many columns the members see. None: they are frozen.
+    n_gate_columns : int
+        How many columns the gate sees.
+    support : array of shape (R, K, D) or None
+        The members' subsets, as ones and zeros; None: all features.
+    fit_intercept : bool
+        Whether the members' intercepts move.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Parts, IntArray], tuple[Array, ...]],
+        alpha: Array,
+        n_members: int,
+        n_classes: int,
+        n_columns: int | None,
+        n_gate_columns: int,
+        *,
+        support: Array | None = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        self._ask = ask
+        self._xp = namespace_of(alpha)
+        self.alpha = alpha
+        self.n_members = n_members
+        self.n_classes = n_classes
+        self.n_columns = n_columns
+        self.n_gate_columns = n_gate_columns
+        self.support = support
+        self.fit_intercept = fit_intercept
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers a run has: members, their intercepts, the gate, its intercepts."""
+        gate = self.n_members * (self.n_gate_columns + 1)
+        if self.n_columns is None:
+            return gate
+        return gate + self.n_members * self.n_classes * (self.n_columns + 1)
+
+    def unpack(self, x: Array) -> Parts:
+        """The parts of ``x`` (R, N): theta (R, K, C, D), b (R, K, C), V (R, K, P), v (R, K)."""
+        xp = self._xp
+        n_runs, k, c = x.shape[0], self.n_members, self.n_classes
+        theta = intercept = None
+        at = 0
+        if self.n_columns is not None:
+            d = self.n_columns
+            theta = xp.reshape(x[:, : k * c * d], (n_runs, k, c, d))
+            intercept = xp.reshape(x[:, k * c * d : k * c * (d + 1)], (n_runs, k, c))
+            at = k * c * (d + 1)
+        p = self.n_gate_columns
+        gate = xp.reshape(x[:, at : at + k * p], (n_runs, k, p))
+        return theta, intercept, gate, x[:, at + k * p :]
+
+    def pack(
+        self, theta: Array | None, intercept: Array | None, gate: Array, gate_intercept: Array
+    ) -> Array:
+        """The inverse of ``unpack``."""
+        xp = self._xp
+        n_runs = gate.shape[0]
+        parts = [gate, gate_intercept]
+        if theta is not None:
+            parts = [theta, intercept, *parts]
+        return xp.concat([xp.reshape(part, (n_runs, -1)) for part in parts], axis=1)
+
+    def within(self, x: Array, runs: IntArray) -> Parts:
+        """The parts of ``x``, the members' theta within their subsets."""
+        theta, *others = self.unpack(x)
+        if theta is not None and self.support is not None:
+            theta = theta * self.support[runs][:, :, None, :]
+        return theta, *others
+
+    def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
+        """Values (R,) and gradients (R, N) of the runs named."""
+        xp = self._xp
+        theta, _, gate, _ = parts = self.within(x, runs)
+        value, by_gate, by_gate_intercept, *by_members = self._ask(parts, runs)
+        alpha = self.alpha[runs]
+        value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
+        by_gate = -by_gate + alpha[:, None, None] * gate
+        if theta is None:
+            return value, self.pack(None, None, by_gate, -by_gate_intercept)
+        by_theta, by_intercept = by_members
+        by_theta = -by_theta + alpha[:, None, None, None] * theta
+        if self.support is not None:
+            by_theta = by_theta * self.support[runs][:, :, None, :]
+        by_intercept = -by_intercept if self.fit_intercept else xp.zeros_like(by_intercept)
+        value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(1, 2, 3))
+        return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
+
+
+class GatedLikelihood(GatedObjective):
+    """The same where all rows are here.
+
+    Parameters
+    ----------
+    members, gate, blocks, pool, frozen
+        As for `GatedRows`.
+    weight : array of shape (R, n)
+        Row weights; a row outside a run's fold weighs 0.
+    alpha, n_members, support, fit_intercept
+        As for `GatedObjective`.
+    """
+
+    def __init__(
+        self,
+        members: Design | None,
+        gate: list[Design],
+        blocks: Blocks,
+        weight: Array,
+        alpha: Array,
+        pool: Pool,
+        n_members: int,
+        support: Array | None = None,
+        frozen: Array | None = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        share = weight / namespace_of(weight).sum(weight, axis=1)[:, None]
+        self.rows = self._rows(members, gate, blocks, share, pool, frozen)
+        self.weight = weight
+        super().__init__(
+            self.rows.sums,
+            alpha,
+            n_members,
+            len(blocks),
+            None if members is None else members.n_features,
+            sum(block.n_features for block in gate),
+            support=support,
+            fit_intercept=fit_intercept,
+        )
+
+    def _rows(self, *args: Any) -> GatedRows:
+        """What is known of the rows; of numbers it is another thing."""
+        return GatedRows(*args)
+
+    def says(self, x: Array) -> Array:
+        """See `GatedRows`; the parameters of each run are a row of ``x``."""
+        runs = np.arange(x.shape[0])
+        return self.rows.says(self.within(x, runs), runs)

@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from covey._core.arrays import Array
-from covey._core.gate import GatedLikelihood
-from covey._core.search import CrossFit
+from covey._core.gate import GatedLikelihood, GatedRows, Parts
+from covey._core.search_rows import SearchBlock
+from covey._core.selection import RowLoss
 from covey._core.value_losses import ValueLoss
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 # Beyond so many spreads of y that outliers do not move, single precision loses in a sum what
 # other rows have to say.
@@ -25,11 +30,11 @@ _FARTHEST = 10.0
 
 
 @dataclass(kw_only=True)
-class GatedValues(GatedLikelihood):
-    """The penalised loss of gated members, for a stack of runs.
+class GatedValueRows(GatedRows):
+    """Some rows, what gated members say of them, and what their loss sums up over them.
 
-    A `GatedLikelihood` of a single class, whose logit is the number that is said; the
-    log-likelihood is the loss's negative.
+    `GatedRows` of a single class, whose logit is the number that is said; the log-likelihood
+    is the loss's negative.
 
     Parameters
     ----------
@@ -40,11 +45,10 @@ class GatedValues(GatedLikelihood):
     target: Array
     loss: ValueLoss
 
-    def said(self, x: Array) -> Array:
-        """What each run (its parameters a row of ``x``) says of every row, as (R, n)."""
-        runs = np.arange(x.shape[0])
-        _, _, gate, gate_intercept = self.unpack(x)
-        _, values = self._members(x, runs)
+    def says(self, parts: Parts, runs: IntArray) -> Array:
+        """What each run says of every row, as (R, n)."""
+        theta, intercept, gate, gate_intercept = parts
+        values = self.member_logits(theta, intercept, runs)
         return self._xp.sum(self.gates(gate, gate_intercept, runs) * values[:, 0], axis=0)
 
     def _log(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
@@ -57,28 +61,75 @@ class GatedValues(GatedLikelihood):
         return value, by_members[:, None], by_members * (logits[:, 0] - said)
 
 
-class ValueCrossFit(CrossFit):
-    """Fits families of candidates for numbers, on folds and on all rows.
+class GatedValues(GatedLikelihood):
+    """The penalised loss of gated members, for a stack of runs.
 
     Parameters
     ----------
     *args, **kwargs
-        As `CrossFit`'s; ``blocks`` is one slice of all rows, families have ``pool="log"``.
-    target : ndarray of shape (n,)
+        As `GatedLikelihood`'s; ``blocks`` is one slice of all rows, ``pool`` is "log".
+    target : array of shape (n,)
     loss : ValueLoss
     """
 
     def __init__(self, *args: Any, target: Array, loss: ValueLoss, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
         self._target = target
         self._loss = loss
-        if loss.robust and np.abs(target).max() > _FARTHEST:
-            self._rough = self._designs
+        super().__init__(*args, **kwargs)
 
-    def _likelihood(self, *args: Any, **kwargs: Any) -> GatedValues:
-        kind = args[0].like.dtype
-        return GatedValues(*args, target=self._target.astype(kind), loss=self._loss, **kwargs)
+    def _rows(self, *args: Any) -> GatedRows:
+        return GatedValueRows(*args, target=self._target, loss=self._loss)
 
-    def _says(self, likelihood: GatedLikelihood, x: Array) -> Array:
-        assert isinstance(likelihood, GatedValues)
-        return likelihood.said(x)
+    def said(self, x: Array) -> Array:
+        """What each run (its parameters a row of ``x``) says of every row, as (R, n)."""
+        return self.says(x)
+
+
+class ValueSearchBlock(SearchBlock):
+    """The rows of a table that is searched for members that predict numbers.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    target : ndarray of shape (n,)
+    weight : ndarray of shape (n,)
+    loss : ValueLoss
+    """
+
+    def __init__(self, X: Any, target: FloatArray, weight: FloatArray, loss: ValueLoss) -> None:
+        # There is one class, so that the rows keep their order.
+        super().__init__(X, np.zeros(len(target), dtype=np.int64), weight, 0, 1)
+        self.target = target
+        self._loss = loss
+
+    def digits(self, name: str) -> IntArray:
+        """See `SearchBlock`; outliers need more."""
+        if self._loss.robust and np.abs(self.target).max() > _FARTHEST:
+            return np.array([64])
+        return super().digits(name)
+
+    def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
+        """See `SearchBlock`."""
+        said, weight = self._held_out()
+        constant = self._loss.value(self.target[self._rows_held_out()])
+        losses = self._row_loss()(said) @ weight + constant @ weight
+        return losses, np.array([weight.sum()])
+
+    def _gated_rows(self, *args: Any) -> GatedRows:
+        share = args[3]
+        target = self.target.astype(share.dtype)
+        return GatedValueRows(*args, target=target, loss=self._loss)
+
+    def _comparable(self, said: FloatArray) -> FloatArray:
+        return said
+
+    def _row_loss(self) -> RowLoss:
+        target = self.target[self._rows_held_out()]
+        # Less the loss of a constant, lest one outlier swamp what candidates differ by.
+        constant = self._loss.value(target)
+
+        def row_gain(said: FloatArray) -> FloatArray:
+            gain: FloatArray = self._loss.value(target - said) - constant
+            return gain
+
+        return row_gain

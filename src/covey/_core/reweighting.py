@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Protocol, get_args
 
 from covey._core.arrays import Array, namespace_of
-from covey._core.softmax_linear import Blocks, highest_and_right, log_softmax, true_class
+from covey._core.softmax_linear import Blocks, highest_and_right, true_class
 
 ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
 REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
@@ -50,7 +50,7 @@ class Reweighting:
         self.weight = base_weight  # of the member that is grown, the user's weight included
 
     def see(self, logits: Array, blocks: Blocks) -> None:
-        """Take note of a member by its logits (C, R, n), rows sorted by class."""
+        """Take note of a member by its logits (C, R, n), rows sorted by class; they are lost."""
         xp = self._xp
         self._n_seen += 1
         if self._name is None:
@@ -61,10 +61,14 @@ class Reweighting:
             if self._log_weight is None:
                 self._log_weight = xp.zeros_like(self._base_weight)
             return
-        p_true = true_class(log_softmax(logits), blocks, xp.empty_like(self._base_weight))
+        logits -= xp.max(logits, axis=0)
+        xp.exp(logits, out=logits)
+        p_true = true_class(logits, blocks, xp.empty_like(self._base_weight))
+        p_true /= xp.sum(logits, axis=0)
         if self._true_probability_sum is None:
-            self._true_probability_sum = xp.zeros_like(self._base_weight)
-        self._true_probability_sum += xp.exp(p_true)
+            self._true_probability_sum = p_true
+        else:
+            self._true_probability_sum += p_true
 
     # What follows is asked of every block of rows in turn; what is known of all of them
     # together, a peak or a sum, is told to each.

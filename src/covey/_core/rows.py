@@ -13,13 +13,22 @@ the matrix serves both candidates of a step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.arrays import Array, Workspace, as_slice, cuda_kernels, is_on_host, like
+from covey._core.arrays import (
+    Array,
+    Workspace,
+    as_slice,
+    cuda_kernels,
+    is_on_host,
+    like,
+    namespace_of,
+)
 from covey._core.ascent import Ascent
 from covey._core.design import Design
 from covey._core.losses import Loss
@@ -27,6 +36,9 @@ from covey._core.reweighting import Reweighting
 from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
 
 IntArray = npt.NDArray[np.int64]
+
+# Rows of a block, where a table is worked on in several.
+_ROWS_AT_ONCE = 1 << 15
 
 # Positions that are kept where the rows are; a matter of speed only.
 _MANY = 256
@@ -62,9 +74,19 @@ class RowBlock:
     base_weight : array of shape (R, n)
         The user's sample weights; a row outside a run's split weighs 0.
     ascent : Ascent
+    scratch : Workspace, optional
+        For what is needed only while a question is answered; blocks that are asked one after
+        another can share it.
     """
 
-    def __init__(self, design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent) -> None:
+    def __init__(
+        self,
+        design: Design,
+        blocks: Blocks,
+        base_weight: Array,
+        ascent: Ascent,
+        scratch: Workspace | None = None,
+    ) -> None:
         self.design = design
         self._xp = design.xp
         self._blocks = blocks
@@ -72,10 +94,12 @@ class RowBlock:
         self._loss = Loss(ascent.loss, ascent.focal_gamma)
         self._reweighting = Reweighting(base_weight, ascent.reweighting)
         self._workspace = Workspace(design.like)
+        self._scratch = Workspace(design.like) if scratch is None else scratch
         self._runs: IntArray = np.arange(base_weight.shape[0])
         self._weight: Array = base_weight  # of the runs under way
         self._logits: Array = None  # of the lanes that were evaluated last
         self._highest: Array = None
+        self._intercept: Array = None  # of the logits, where kernels add it
         self._residual: Array = None
         self._steepest: Array = None
         self._indices: dict[int, tuple[IntArray, Array]] = {}
@@ -100,7 +124,7 @@ class RowBlock:
     def see(self, theta: Array, intercept: Array) -> None:
         """Note what a member of every run, (C, R, D) and (C, R), says."""
         everyone = np.arange(self.n_runs)
-        out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
+        out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         self._reweighting.see(self.design.logits(theta, intercept, everyone, out), self._blocks)
 
     def peak(self) -> Array:
@@ -129,7 +153,7 @@ class RowBlock:
 
     def _set_weight(self) -> None:
         self._weight = self._reweighting.weight
-        if self._kernels is not None:
+        if not is_on_host(self._weight):
             # Where a step that was recorded finds it.
             self._weight = self._workspace.take("weight", *self._base_weight.shape)
             self._weight[...] = self._reweighting.weight
@@ -146,10 +170,14 @@ class RowBlock:
         """
         everyone = np.arange(self.n_runs)
         weight = self._base_weight if base else self._reweighting.weight
-        out = self._workspace.take("logits", 1, self.n_runs, self.design.n_rows)
+        out = self._scratch.take("residual", 1, self.n_runs, self.design.n_rows)
         product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], everyone, out)
         product *= weight / heaviest[:, None]
         return self.design.gradient(product, everyone)
+
+    def gram(self) -> tuple[Array]:
+        """``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
+        return (self.design.gram(self._base_weight),)
 
     # -- one member ------------------------------------------------------------------------
 
@@ -173,10 +201,13 @@ class RowBlock:
             self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
         lanes = np.concatenate([runs, runs[moving]])
         out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
-        self._logits = self.design.logits(theta, intercept, lanes, out)
         if self._kernels is not None:
+            self._logits = out
+            self._intercept = self._workspace.take("intercept", *theta.shape[:2])
+            self._intercept[...] = self.design.products(theta, intercept, lanes, out)
             whose = self._lanes_of(moving)
-            return (self._kernels.won(self._logits, self._weight, whose, self._label),)
+            return (self._kernels.won(out, self._intercept, self._weight, whose, self._label),)
+        self._logits = self.design.logits(theta, intercept, lanes, out)
         highest = self._workspace.take("highest", len(lanes), self.design.n_rows)
         self._highest, right = highest_and_right(self._logits, self._blocks, highest)
         won = weight_of(right[:n_runs], self._weight)
@@ -222,7 +253,7 @@ class RowBlock:
             tried[...] = self._of_moving(self._logits, moving, axis=1)
             self.design.add_flipped(tried, change, self._runs[moving])
             weight = self._of_moving(self._weight, moving)
-            self._loss(tried, self._blocks, weight, self._workspace, tried)
+            self._loss(tried, self._blocks, weight, self._scratch, tried)
         return objective, *self.design.gradient(residual, lanes)
 
     def objective(self, taken: Any, going: IntArray | None) -> tuple[Array]:
@@ -289,18 +320,21 @@ class RowBlock:
             self._runs = self._runs[going]
         n_runs, n_classes, n_rows = len(self._runs), self.n_classes, self.design.n_rows
         lanes = self._runs
-        added = self._logits
+        added, shift = self._logits, self._intercept
         if len(moving):
             lanes = np.concatenate([self._runs, self._runs[moving]])
-            added = self._workspace.take("added", n_classes, len(moving), n_rows)
+            added = self._scratch.take("added", n_classes, len(moving), n_rows)
             assert change is not None
-            self.design.logits(change, xp.zeros_like(change[:, :, 0]), self._runs[moving], added)
+            nothing = xp.zeros_like(change[:, :, 0])
+            shift = self.design.products(change, nothing, self._runs[moving], added)
             source = xp.concat([source, source[self._index(moving)]])
-        residual = self._workspace.take("residual", n_classes, len(lanes), n_rows)
+        residual = self._scratch.take("residual", n_classes, len(lanes), n_rows)
         objective, total = self._kernels.residual(
             self._logits,
+            self._intercept,
             source,
             added,
+            shift,
             self._weight,
             self._lanes_of(moving),
             self._label,
@@ -330,14 +364,14 @@ class RowBlock:
             self._weight, self._runs = self._weight[at, :], self._runs[going]
         self._logits = logits
         n_lanes = len(self._runs) + len(moving)
-        self._residual = self._workspace.take(
+        self._residual = self._scratch.take(
             "residual", self.n_classes, n_lanes, self.design.n_rows
         )
         objective, _, self._steepest = self._loss(
             logits,
             self._blocks,
             self._weight,
-            self._workspace,
+            self._scratch,
             self._residual[:, : len(self._runs), :],
             highest,
         )
@@ -345,31 +379,61 @@ class RowBlock:
 
 
 def in_memory(design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent) -> InMemory:
-    """A table whose rows are all here, from what its block is made of."""
-    return InMemory(RowBlock(design, blocks, base_weight, ascent))
+    """A table whose rows are all here, as blocks that are worked on one after another.
+
+    Long tables have several: what is made of a block's logits then stays in the cache, and takes
+    no more memory than one block needs.
+    """
+    n_rows = design.n_rows
+    if design.is_sparse or not is_on_host(design.like) or n_rows < 2 * _ROWS_AT_ONCE:
+        return InMemory([RowBlock(design, blocks, base_weight, ascent)])
+    scratch = Workspace(design.like)
+    parts = []
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, n_rows)
+        inside = tuple(
+            slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
+            for b in blocks
+        )
+        rows = slice(start, stop)
+        parts.append(RowBlock(design.rows(rows), inside, base_weight[:, rows], ascent, scratch))
+    return InMemory(parts)
 
 
 class InMemory:
-    """A table whose rows are all here: one block.
+    """A table whose rows are all here.
 
     Parameters
     ----------
-    block : RowBlock
+    blocks : list of RowBlock
     """
 
-    def __init__(self, block: RowBlock) -> None:
-        self._block = block
-        self.n_features = block.design.n_features
-        self.n_classes = block.n_classes
-        self.n_runs = block.n_runs
-        self.like = block.design.like
+    def __init__(self, blocks: Sequence[RowBlock]) -> None:
+        self._blocks = blocks
+        first = blocks[0]
+        self.n_features = first.design.n_features
+        self.n_classes = first.n_classes
+        self.n_runs = first.n_runs
+        self.like = first.design.like
 
     def tell(self, question: str, *args: Any) -> None:
-        """Call a method of the block."""
-        getattr(self._block, question)(*args)
+        """Call a method of every block."""
+        for block in self._blocks:
+            getattr(block, question)(*args)
 
-    def sums(self, question: str, *args: Any) -> Any:
-        """What it answers."""
-        return getattr(self._block, question)(*args)
+    def sums(self, question: str, *args: Any) -> tuple[Array, ...]:
+        """Call it, and add up what the blocks answer, entry by entry."""
+        answers = iter(self._blocks)
+        total: tuple[Array, ...] = getattr(next(answers), question)(*args)
+        for block in answers:
+            for one, other in zip(total, getattr(block, question)(*args), strict=True):
+                one += other
+        return total
 
-    maxima = sums
+    def maxima(self, question: str, *args: Any) -> Array:
+        """Call it, and keep the larger one of what the blocks answer."""
+        answers = [getattr(block, question)(*args) for block in self._blocks]
+        largest = answers[0]
+        for answer in answers[1:]:
+            largest = namespace_of(largest).maximum(largest, answer)
+        return largest

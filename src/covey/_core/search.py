@@ -3,24 +3,26 @@
 A candidate is a group of members on one basis with a gate over them. Candidates that differ in
 their penalty only are a family; its penalties and folds are the runs of one stack, since they
 share every matrix. What a candidate says of the rows that it was not fitted on decides, by
-`greedy_selection`, how much it weighs; those that weigh something are fitted again on all rows.
+`greedy_weights`, how much it weighs; those that weigh something are fitted again on all rows.
+Rows are asked for sums only (`covey._core.search_rows`), and may lie elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import Array
-from covey._core.design import Design
-from covey._core.gate import GatedLikelihood, Pool
+from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.gate import GatedObjective, Parts, Pool
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
-from covey._core.softmax_linear import Blocks
+from covey._core.search_rows import Kind, SearchRows
+from covey._core.selection import greedy_weights
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -38,13 +40,13 @@ class Family:
     Attributes
     ----------
     basis : str
-        What the members see, a key of ``CrossFit``'s designs.
+        What the members see: the name of a basis.
     n_members : int
         With one there is no gate, and no subset: regularised softmax regression.
     alphas : tuple of float
     pool : {"linear", "log"}
     gate : str
-        What the gate sees, also a key of those designs.
+        What the gate sees, also a basis.
     """
 
     basis: str
@@ -111,17 +113,17 @@ class _Starts:
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
-        self._theta: list[Array] = []
-        self._intercept: list[Array] = []
+        self._theta: list[FloatArray] = []
+        self._intercept: list[FloatArray] = []
         self._support: list[BoolArray] = []
         self._grown: list[list[tuple[int, Any]]] = []
 
-    def of(self, n_members: int, runs: IntArray) -> tuple[Array, Array, Array]:
+    def of(self, n_members: int, runs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
         while len(self._theta) < n_members:
             grown = self._trainer.grow()
-            self._theta.append(grown.theta)
-            self._intercept.append(grown.intercept)
+            self._theta.append(to_host(grown.theta))
+            self._intercept.append(to_host(grown.intercept))
             self._support.append(grown.support)
             self._grown.append(
                 [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
@@ -140,99 +142,113 @@ class _Starts:
         return [grown[run] for grown in self._grown[:n_members]]
 
 
+@dataclass
+class _Fit:
+    """Where some runs of a family ended."""
+
+    kind: Kind
+    chunk: IntArray  # their places among all runs
+    parts: Parts
+    support: BoolArray  # (r, K, P)
+    n_iter: IntArray
+
+
 class CrossFit:
     """Fits families of candidates, on folds and on all rows.
 
     Parameters
     ----------
-    designs : dict of Design
-        The bases by name; rows sorted by class.
-    blocks : Blocks
-    weight : ndarray of shape (n,)
-        Row weights.
-    parts : list of (ndarray, ndarray)
-        The folds: rows to fit on, and rows that are held out.
+    rows : SearchRows
+        The table, split into folds, its bases standardised.
+    n_columns : dict of int
+        How many columns the bases have, by name.
+    n_parts : int
+        How many folds there are.
     n_restarts : int
         How often a candidate is fitted on all rows, each time from a start of its own.
     trainer : callable
-        ``trainer(basis, weight)`` gives a `Trainer` for runs of those weights (R, n).
+        ``trainer(basis)`` gives a `Trainer` for runs on the folds, and then on all rows.
     max_iter : int
         The most iterations of the optimiser.
     fit_intercept : bool
     journal : Journal, optional
         Where iterations are kept, to go on from after an interruption.
+    single : bool
+        Whether folds are fitted in single precision, where the data allows it.
     """
 
     def __init__(
         self,
-        designs: dict[str, Design],
-        blocks: Blocks,
-        weight: FloatArray,
-        parts: Sequence[tuple[IntArray, IntArray]],
+        rows: SearchRows,
+        n_columns: dict[str, int],
         *,
+        n_parts: int,
         n_restarts: int,
-        trainer: Callable[[str, FloatArray], Trainer],
+        trainer: Callable[[str], Trainer],
         max_iter: int,
         fit_intercept: bool,
         journal: Journal | None = None,
+        single: bool = True,
     ) -> None:
-        self._designs = designs
-        self._journal = journal
-        # Folds are for comparing candidates; single precision is enough, and twice as fast.
-        self._rough = (
-            {name: design.in_single_precision() for name, design in designs.items()}
-            if parts
-            else {}
-        )
-        self._blocks = blocks
-        self._parts = parts
-        self._weight = np.zeros((len(parts) + n_restarts, len(weight)))
-        for run, (rows, _) in enumerate(parts):
-            self._weight[run, rows] = weight[rows]
-        self._weight[len(parts) :] = weight
+        self._rows = rows
+        self._single = single
+        self._n_columns = n_columns
+        self._n_parts = n_parts
         self._n_restarts = n_restarts
         self._trainer = trainer
         self._starts: dict[str, _Starts] = {}
         self._max_iter = max_iter
         self._fit_intercept = fit_intercept
+        self._journal = journal
+        # The more rows a block has, the fewer runs it can work on at once.
+        self._n_rows = max(1, int(rows.maxima("size")[0]))
+        self._digits: dict[str, int] = {}
+        self._shared: set[tuple[bool, bool]] = set()
+        self.n_candidates = 0
 
-    def held_out(self, family: Family) -> FloatArray:
-        """What each penalty's candidate says of rows that it was not fitted on.
+    def hold_out(self, family: Family) -> None:
+        """Fit each penalty's candidate to every fold.
 
-        For classes that is what it gives to the true one.
-
-        Returns
-        -------
-        said : ndarray of shape (A, E)
-            For the held-out rows of all folds, one fold after the other.
+        What they say of the rows that they were not fitted on stays where the rows are, until
+        it is asked who is ``selected``.
         """
-        n_alphas, n_parts = len(family.alphas), len(self._parts)
-        ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
-        said = np.empty((n_alphas, ends[-1]))
+        n_alphas, n_parts = len(family.alphas), self._n_parts
         runs = np.tile(np.arange(n_parts), n_alphas)
         alpha = np.repeat(np.array(family.alphas), n_parts)
-        for chunk, likelihood, x, _ in self._fits(self._rough, family, runs, alpha):
-            for place, run in zip(chunk, self._says(likelihood, x), strict=True):
-                part = runs[place]
-                rows = self._parts[part][1]
-                said[place // n_parts, ends[part] : ends[part + 1]] = run[rows]
-        return said
+        single = self._single and self._is_rough(family.basis)
+        for fit in self._fits(family, runs, alpha, folds=True, single=single):
+            candidates = self.n_candidates + fit.chunk // n_parts
+            self._rows.tell("say", fit.kind, candidates, runs[fit.chunk], fit.parts)
+        self.n_candidates += n_alphas
+
+    def _is_rough(self, basis: str) -> bool:
+        """Whether single precision is enough, which all rows must agree on."""
+        if basis not in self._digits:
+            self._digits[basis] = int(self._rows.maxima("digits", basis)[0])
+        return self._digits[basis] == 32
+
+    def selected(self) -> tuple[FloatArray, FloatArray]:
+        """How much each candidate weighs, by `greedy_weights`, and its loss; both (M,).
+
+        The loss is the mean over rows held out.
+        """
+        losses, weight = self._rows.sums("candidate_losses")
+        total = float(weight[0])
+        shares = greedy_weights(
+            lambda picked, allowed: self._rows.sums("pick_losses", picked, allowed, total)[0],
+            self.n_candidates,
+        )
+        return shares, losses / total
 
     def fitted(self, family: Family, alpha: float) -> list[Group]:
         """A candidate on all rows, once for each restart."""
-        runs = np.arange(len(self._parts), len(self._parts) + self._n_restarts)
+        alphas = np.full(self._n_restarts, float(alpha))
         groups = []
-        for chunk, likelihood, x, n_iter in self._fits(
-            self._designs, family, runs, np.full(len(runs), float(alpha))
+        for fit in self._fits(
+            family, np.arange(self._n_restarts), alphas, folds=False, single=False
         ):
-            theta, intercept, gate, gate_intercept = likelihood.unpack(x)
-            assert theta is not None
-            assert intercept is not None
-            if likelihood.support is None:
-                support = np.ones((len(chunk), family.n_members, theta.shape[3]))
-            else:
-                support = likelihood.support
-            for place, run in enumerate(runs[chunk]):
+            theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
+            for place, run in enumerate(self._n_parts + fit.chunk):
                 grown = []
                 if family.n_members > 1:
                     grown = self._starts[family.basis].history(family.n_members, int(run))
@@ -240,66 +256,80 @@ class CrossFit:
                     Group(
                         family,
                         alpha,
-                        theta[place] * support[place][:, None, :],
+                        theta[place],
                         intercept[place],
-                        support[place] > 0,
+                        fit.support[place],
                         gate[place],
                         gate_intercept[place],
-                        int(n_iter[place]),
+                        int(fit.n_iter[place]),
                         grown,
                     )
                 )
         return groups
 
     def _fits(
-        self, designs: dict[str, Design], family: Family, runs: IntArray, alpha: FloatArray
-    ) -> list[tuple[IntArray, GatedLikelihood, Array, IntArray]]:
+        self, family: Family, runs: IntArray, alpha: FloatArray, *, folds: bool, single: bool
+    ) -> Iterator[_Fit]:
         """The family's optimum for each run and penalty, a part of the stack at a time."""
-        design = designs[family.basis]
-        kind = design.like.dtype
-        size = family.n_members * len(self._blocks) * design.n_rows
-        at_once = max(1, _STACK_SIZE // size)
-        results = []
+        n_classes, n_columns = self._rows.n_classes, self._n_columns[family.basis]
+        n_gate_columns = self._n_columns[family.gate]
+        kind = Kind(family.basis, family.gate, family.pool, folds, single)
+        xp = namespace_of(self._rows.like)
+        dtype = xp.float32 if single else xp.float64
+        self._share(folds, single)
+        at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
-            theta, intercept, support = self._start(family, runs[chunk])
-            likelihood = self._likelihood(
-                design,
-                [designs[family.gate]],
-                self._blocks,
-                self._weight[runs[chunk]].astype(kind),
-                alpha[chunk].astype(kind),
-                family.pool,
+            lanes = runs[chunk]
+            theta, intercept, support = self._start(
+                family, lanes + (0 if folds else self._n_parts)
+            )
+            objective = GatedObjective(
+                partial(_asked, self._rows, kind, lanes),
+                like(self._rows.like, alpha[chunk], dtype),
                 family.n_members,
-                support=None if support is None else support.astype(kind),
+                n_classes,
+                n_columns,
+                n_gate_columns,
+                support=None if support is None else like(self._rows.like, support, dtype),
                 fit_intercept=self._fit_intercept,
             )
-            gate = np.zeros((len(chunk), family.n_members, likelihood.n_gate_columns))
-            start = likelihood.pack(theta, intercept, gate, gate[:, :, 0])
+            gate = np.zeros((len(chunk), family.n_members, n_gate_columns))
+            parts = (theta, intercept, gate, gate[:, :, 0])
+            start = np.concatenate([part.reshape(len(chunk), -1) for part in parts], axis=1)
             found = minimise(
-                likelihood,
-                start.astype(kind),
+                objective,
+                like(self._rows.like, start, dtype),
                 max_iter=self._max_iter,
                 tol=1e-4,
                 memory=6,
                 journal=self._journal,
             )
-            results.append((chunk, likelihood, found.x, found.n_iter))
-        return results
+            if support is None:
+                support = np.ones((len(chunk), family.n_members, n_columns))
+            everyone = np.arange(len(chunk))
+            yield _Fit(kind, chunk, objective.within(found.x, everyone), support > 0, found.n_iter)
 
-    def _likelihood(self, *args: Any, **kwargs: Any) -> GatedLikelihood:
-        """What is climbed; of numbers it is another one."""
-        return GatedLikelihood(*args, **kwargs)
+    def _share(self, folds: bool, single: bool) -> None:
+        """Let the rows know what all of them weigh in each run."""
+        if (folds, single) not in self._shared:
+            (total,) = self._rows.sums("run_totals", folds, single)
+            self._rows.tell("share", folds, single, total)
+            self._shared.add((folds, single))
 
-    def _says(self, likelihood: GatedLikelihood, x: Array) -> Array:
-        """What candidates are compared by, as (R, n)."""
-        return likelihood.true_probability(x)
-
-    def _start(self, family: Family, runs: IntArray) -> tuple[Array, Array, Array | None]:
-        design = self._designs[family.basis]
+    def _start(
+        self, family: Family, runs: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         if family.n_members == 1:
-            shape = (len(runs), 1, len(self._blocks))
-            return np.zeros((*shape, design.n_features)), np.zeros(shape), None
+            shape = (len(runs), 1, self._rows.n_classes)
+            return np.zeros((*shape, self._n_columns[family.basis])), np.zeros(shape), None
         if family.basis not in self._starts:
-            self._starts[family.basis] = _Starts(self._trainer(family.basis, self._weight))
+            self._starts[family.basis] = _Starts(self._trainer(family.basis))
         return self._starts[family.basis].of(family.n_members, runs)
+
+
+def _asked(
+    rows: SearchRows, kind: Kind, lanes: IntArray, parts: Parts, runs: IntArray
+) -> tuple[Array, ...]:
+    """What rows say of some of the runs of a chunk."""
+    return rows.sums("gated", kind, lanes[runs], parts)

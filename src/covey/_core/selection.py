@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+RowLoss = Callable[[FloatArray], FloatArray]
 
 # No candidate is surer than this that a class is impossible.
 _FLOOR = 1e-6
@@ -15,20 +17,84 @@ _FLOOR = 1e-6
 _GAIN = 1e-9
 
 
-def greedy_selection(
-    true: FloatArray, weight: FloatArray, *, n_picks: int = 25, replace: bool = True
-) -> FloatArray:
-    """Weights of the candidates whose mean has the least log-loss, found pick by pick.
+def log_losses(true: FloatArray) -> FloatArray:
+    """The log-losses (..., n) of what is given to the true class of each row."""
+    return -np.log(true)
 
-    Starts from nothing; each pick adds the candidate that lowers the log-loss of the mean of
-    all picked so far the most, the first of equals. Of all sizes on the way the best is kept.
+
+def possible(true: FloatArray) -> FloatArray:
+    """What candidates give to the true class, but never nothing.
+
+    A candidate that says nothing of a row (NaN) is as wrong there as one can be.
+    """
+    floored: FloatArray = np.fmax(true, _FLOOR)
+    return floored
+
+
+class Library:
+    """What candidates say of some rows.
 
     Parameters
     ----------
-    true : ndarray of shape (M, n)
-        What each candidate, fitted without that row, gives to the true class of each row.
+    said : ndarray of shape (M, n)
+        What each candidate says of each row.
+    row_loss : callable
+        The losses (..., n) of means (..., n).
     weight : ndarray of shape (n,)
         How much each row counts.
+    """
+
+    def __init__(self, said: FloatArray, row_loss: RowLoss, weight: FloatArray) -> None:
+        self._said = said
+        self._row_loss = row_loss
+        self._weight = weight
+        self._picked: list[int] = []
+        self._sum = np.zeros(said.shape[1])
+
+    def pick_losses(
+        self, picked: Sequence[int], allowed: BoolArray, total: float
+    ) -> tuple[FloatArray]:
+        """The loss, after each pick that is allowed, of the mean of all that are picked.
+
+        Parameters
+        ----------
+        picked : sequence of int
+            The picks so far.
+        allowed : ndarray of shape (M,), bool
+        total : float
+            What all rows weigh, here and elsewhere.
+
+        Returns
+        -------
+        losses : ndarray of shape (number allowed,)
+            To be added up over all rows.
+        """
+        if self._picked != list(picked[: len(self._picked)]):
+            self._picked, self._sum = [], np.zeros_like(self._sum)
+        for candidate in picked[len(self._picked) :]:
+            self._sum += self._said[candidate]
+        self._picked = list(picked)
+        share = self._weight / total
+        return (self._row_loss((self._sum + self._said[allowed]) / (len(picked) + 1)) @ share,)
+
+
+def greedy_weights(
+    pick_losses: Callable[[Sequence[int], BoolArray], FloatArray],
+    n_candidates: int,
+    n_picks: int = 25,
+    replace: bool = True,
+) -> FloatArray:
+    """Weights of the candidates whose mean has the least loss, found pick by pick.
+
+    Starts from nothing; each pick adds the candidate that lowers the loss of the mean of all
+    picked so far the most, the first of equals. Of all sizes on the way the best is kept.
+
+    Parameters
+    ----------
+    pick_losses : callable
+        ``pick_losses(picked, allowed)`` gives the losses after each pick that is allowed:
+        `Library.pick_losses` over all rows.
+    n_candidates : int
     n_picks : int
         The most picks.
     replace : bool
@@ -39,14 +105,50 @@ def greedy_selection(
     weights : ndarray of shape (M,)
         Shares of the picks; sum to one.
     """
-    # A candidate that says nothing of a row is as wrong there as one can be.
-    library = np.fmax(true, _FLOOR)
-    return greedy_mean(library, lambda p: -np.log(p), weight, n_picks, replace)
+    picked: list[int] = []
+    best, n_best = np.inf, 0
+    allowed = np.ones(n_candidates, dtype=bool)
+    for _ in range(n_picks):
+        losses = np.full(n_candidates, np.inf)
+        losses[allowed] = pick_losses(picked, allowed)
+        # Rounding must not choose between equals.
+        chosen = int(np.argmax(losses <= losses.min() + 1e-12))
+        picked.append(chosen)
+        if losses[chosen] < best - _GAIN:
+            best, n_best = float(losses[chosen]), len(picked)
+        allowed[chosen] = replace
+        if not allowed.any():
+            break
+    kept = np.array(picked[:n_best], dtype=np.int64)
+    weights: FloatArray = np.bincount(kept, minlength=n_candidates) / n_best
+    return weights
+
+
+def greedy_selection(
+    true: FloatArray, weight: FloatArray, *, n_picks: int = 25, replace: bool = True
+) -> FloatArray:
+    """Weights of the candidates whose mean has the least log-loss: see `greedy_weights`.
+
+    Parameters
+    ----------
+    true : ndarray of shape (M, n)
+        What each candidate, fitted without that row, gives to the true class of each row.
+    weight : ndarray of shape (n,)
+        How much each row counts.
+    n_picks, replace
+        As for `greedy_weights`.
+
+    Returns
+    -------
+    weights : ndarray of shape (M,)
+        Shares of the picks; sum to one.
+    """
+    return greedy_mean(possible(true), log_losses, weight, n_picks, replace)
 
 
 def greedy_mean(
     library: FloatArray,
-    row_loss: Callable[[FloatArray], FloatArray],
+    row_loss: RowLoss,
     weight: FloatArray,
     n_picks: int = 25,
     replace: bool = True,
@@ -55,34 +157,21 @@ def greedy_mean(
 
     Parameters
     ----------
-    library : ndarray of shape (M, n)
-        What each candidate says of each row.
-    row_loss : callable
-        The losses (..., n) of means (..., n).
-    weight, n_picks, replace
-        As for `greedy_selection`.
+    library, row_loss, weight
+        As for `Library`.
+    n_picks, replace
+        As for `greedy_weights`.
 
     Returns
     -------
     weights : ndarray of shape (M,)
         Shares of the picks; sum to one.
     """
-    share = weight / weight.sum()
-    counts = np.zeros(len(library))
-    total = np.zeros(library.shape[1])
-    best, best_counts = np.inf, counts.copy()
-    allowed = np.ones(len(library), dtype=bool)
-    for pick in range(n_picks):
-        losses = np.full(len(library), np.inf)
-        losses[allowed] = row_loss((total + library[allowed]) / (pick + 1)) @ share
-        # Rounding must not choose between equals.
-        chosen = int(np.argmax(losses <= losses.min() + 1e-12))
-        counts[chosen] += 1
-        total += library[chosen]
-        if losses[chosen] < best - _GAIN:
-            best, best_counts = float(losses[chosen]), counts.copy()
-        allowed[chosen] = replace
-        if not allowed.any():
-            break
-    weights: FloatArray = best_counts / best_counts.sum()
-    return weights
+    known = Library(library, row_loss, weight)
+    total = float(weight.sum())
+    return greedy_weights(
+        lambda picked, allowed: known.pick_losses(picked, allowed, total)[0],
+        len(library),
+        n_picks,
+        replace,
+    )

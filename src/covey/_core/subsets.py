@@ -56,6 +56,8 @@ class FlipProposals:
         n_units = int(unit_of_feature.max(initial=-1)) + 1
         self.idle = n_units == 0 or not probability.any()
         self._streams = [UniformRows(seed, Purpose.FLIP, run, member, n_units) for run in runs]
+        # Where every feature is a unit of its own, in order, units are features.
+        self._alone = bool(np.array_equal(unit_of_feature, np.arange(len(unit_of_feature))))
         self._ahead = max(1, _DRAWS_AHEAD // max(1, n_units * len(runs)))
         self._start = 0
         self._block: BoolArray | None = None
@@ -81,6 +83,8 @@ class FlipProposals:
 
     def _features(self, units: BoolArray) -> BoolArray:
         """Units (..., U) as features (..., D)."""
+        if self._alone:
+            return units
         flips: BoolArray = units[..., self._unit_of_feature] & (self._unit_of_feature >= 0)
         return flips
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from covey._core.arrays import Array, as_slice, is_on_host, like, namespace_of, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
+from covey._core.curvature import STRETCH, Curvature
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
 from covey._core.march import March
@@ -32,6 +33,10 @@ IntArray = npt.NDArray[np.int64]
 # Power iterations for the Lipschitz bound. They approach it from below, and ascent stays
 # monotone up to twice the step that the bound allows, so a rough value is enough.
 _POWER_ITERATIONS = 16
+
+
+# The same for "newton": in units of a good bound eigenvalues lie close to each other.
+_RELATIVE_ITERATIONS = 3
 
 
 # The "constant" learning rate, in units of the inverse curvature of eq. (9) at Theta = 0, where
@@ -221,6 +226,7 @@ class StackTrainer:
         self._unit_of_feature = unit_of_feature
         self._usable = usable
         self._constant_rate: Array | None = None
+        self._curvature: Curvature | None = None
         self._journal = journal
         self._indices: dict[int, tuple[IntArray, Array]] = {}
         self.n_grown = 0
@@ -261,6 +267,8 @@ class StackTrainer:
         rate = self._ascent.learning_rate
         if rate == "auto":
             return 1.0 / self._lipschitz(base=False)
+        if rate == "newton":
+            return self._shares_of_curvature()
         if rate == "constant":
             if self._constant_rate is None:
                 share = _CONSTANT_RATE * self.rows.n_classes / 2.0
@@ -287,6 +295,59 @@ class StackTrainer:
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
         return norm * heaviest / 2.0
+
+    def _shares_of_curvature(self) -> Array:
+        """By how much the bound of `Curvature` is to be divided for these sample weights."""
+        first = self._curvature is None
+        if self._curvature is None:
+            (gram,) = self.rows.sums("gram")
+            self._curvature = Curvature(np.asarray(gram, dtype=float), self._ascent.fit_intercept)
+        longest = 2.0 * STRETCH * np.ones(len(self._runs))
+        if first or self._ascent.reweighting is None:
+            return longest
+        # The bound is that of the user's weights; how far these fall short of it is the largest
+        # eigenvalue of the one in units of the other.
+        curvature, n_runs = self._curvature, len(self._runs)
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (self.rows.n_features + 1,))
+        start *= np.append(self._usable, self._ascent.fit_intercept)
+        vectors = np.stack([start / curvature.norm(run, start) for run in range(n_runs)])
+        heaviest = self.rows.maxima("heaviest", False)
+        share = np.ones(n_runs)
+        for _ in range(_RELATIVE_ITERATIONS):
+            slope, total = self.rows.sums("spread", vectors[None], heaviest, False)
+            spread = np.concatenate([slope[0], total[0][:, None]], axis=1) * heaviest[:, None]
+            for run in range(n_runs):
+                new = curvature.inverse(run, self._usable) @ spread[run]
+                share[run] = curvature.norm(run, new)
+                vectors[run] = new / share[run]
+        return longest / share
+
+    def _uphill(
+        self,
+        state: State,
+        flipped: Array | None,
+        runs: IntArray,
+        moving: IntArray,
+        slope: Array,
+        total: Array,
+    ) -> tuple[Array, Array]:
+        """The slopes of all lanes (C, L, D) and (C, L) in units of the curvature."""
+        assert self._curvature is not None
+        steep = np.concatenate([slope, total[:, :, None]], axis=2)
+        if not self._ascent.fit_intercept:
+            steep[:, :, -1] = 0.0
+        support = state.mask > 0
+        for position, run in enumerate(runs):
+            steep[:, position] = self._curvature.direction(
+                int(run), support[position], steep[:, position].T
+            ).T
+        for place, position in enumerate(moving):
+            lane = len(runs) + place
+            assert flipped is not None
+            steep[:, lane] = self._curvature.direction(
+                int(runs[position]), support[position], steep[:, lane].T, flipped[place] > 0
+            ).T
+        return steep[:, :, :-1], steep[:, :, -1]
 
     # -- one member ------------------------------------------------------------------------
 
@@ -360,6 +421,8 @@ class StackTrainer:
         """Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one."""
         xp = self.xp
         theta, intercept, mask = state.theta, state.intercept, state.mask
+        if self._curvature is not None:
+            slope, total = self._uphill(state, flipped, runs, moving, slope, total)
         if flipped is not None:
             at = self.at(moving)
             theta = xp.concat([theta, theta[:, at, :]], axis=1)

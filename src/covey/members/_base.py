@@ -94,6 +94,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
                 f"fixed rule, but fusion={self.fusion!r} learns; use select_size=None."
             )
         continued = self.warm_start and hasattr(self, "fuser_")
+        X, y, sample_weight = self._received(X, y, sample_weight)
         X, codes, weight = self._check_training_data(X, y, sample_weight, continued)
         if not continued:
             # Should this fit fail, what an earlier one left would fit neither.
@@ -139,6 +140,10 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
         return fuser
 
+    def _received(self, X, y, sample_weight):
+        """The data as given, before anything is checked."""
+        return X, y, sample_weight
+
     def _prepare(self, X, codes, weight, groups):
         """Get ready for a fit of checked data, before anything is grown."""
 
@@ -179,17 +184,26 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             X.sum_duplicates()
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        if continued and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "warm_start goes on with the classes of the first fit, "
-                f"{self.classes_.tolist()}, but y holds {classes.tolist()}."
-            )
+        self._check_same_classes(classes, continued)
         weight = check_sample_weight(sample_weight, len(codes))
         if self.class_weight is not None:
             weight = weight * self._class_weights(classes, y, weight)[codes]
             if weight.any():
                 check_sample_weight(weight, len(codes), "class_weight times sample_weight")
-        weighted = np.unique(codes[weight > 0])
+        self._check_two(classes, np.unique(codes[weight > 0]))
+        self.classes_ = classes
+        return X, codes, weight
+
+    def _check_same_classes(self, classes, continued):
+        """Refuse to go on with other classes than those of the first fit."""
+        if continued and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "warm_start goes on with the classes of the first fit, "
+                f"{self.classes_.tolist()}, but y holds {classes.tolist()}."
+            )
+
+    def _check_two(self, classes, weighted):
+        """Refuse data in which fewer than two classes, of these positions, weigh something."""
         if len(weighted) < 2:
             counted = (
                 "" if len(classes) < 2 else " whose sample_weight and class_weight are above 0"
@@ -198,8 +212,6 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
                 f"{type(self).__name__} needs samples of at least 2 classes in y{counted}, "
                 f"got {len(weighted)} class: {classes[weighted].tolist()}."
             )
-        self.classes_ = classes
-        return X, codes, weight
 
     def _class_weights(self, classes, y, weight):
         given = self.class_weight

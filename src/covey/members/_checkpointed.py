@@ -20,8 +20,8 @@ class Checkpointed:
         if self.checkpoint is None:
             return
         parameters = self.get_params(deep=False)
-        for name in ("checkpoint", "n_jobs", "verbose", "random_state"):
-            del parameters[name]
+        for name in ("checkpoint", "device", "n_jobs", "verbose", "random_state"):
+            parameters.pop(name, None)
         seed = None if self.random_state is None else self._seed
         data = X, codes, self.classes_, weight, groups
         try:

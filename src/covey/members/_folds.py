@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from covey._core.random import Purpose, UniformRows
+from covey._core.dealing import deal, drawn, ranked_classes
 from covey._validation import check_number
 
 
@@ -21,8 +21,9 @@ def check_cv_parameter(cv):
 def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats, y=None):
     """Folds as pairs of rows to fit on and rows held out.
 
-    A number of folds is stratified by rows' own draws. Where a class has a single row, that row
-    is in every fold's training part and held out by none, and a warning says so.
+    A number of folds is stratified by rows' own draws: exactly, but for classes of more than
+    100,000 rows, which the draws themselves split. Where a class has a single row, that row is
+    in every fold's training part and held out by none, and a warning says so.
 
     Parameters
     ----------
@@ -128,9 +129,41 @@ def _checked_fold(fold, number, n_samples):
     return tuple(rows)
 
 
-def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
-    used = weight > 0
-    counts = np.bincount(codes[used], minlength=len(classes))
+def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
+    """Folds of rows that lie elsewhere: what `make_folds` makes of a number of folds.
+
+    Parameters
+    ----------
+    rows : SearchRows
+    cv : int or None
+        None is 5. What needs all rows in one place is refused.
+    classes, seed, n_repeats
+        As for `make_folds`.
+    groups : None
+        Refused too.
+
+    Returns
+    -------
+    deal : Deal
+    """
+    cv = 5 if cv is None else cv
+    if not isinstance(cv, int | np.integer):
+        raise ValueError(
+            f"cv={cv!r} needs all rows in one place; use a number of folds, or fit a sample in "
+            "memory."
+        )
+    if groups is not None:
+        raise ValueError(
+            "groups needs all rows in one place; leave groups out, or fit a sample in memory."
+        )
+    counts, _ = rows.sums("counted")
+    n_folds = _fewer_folds(int(cv), counts, classes)
+    known = rows.gathered("drawn", seed, n_repeats, ranked_classes(counts))
+    return deal(counts, seed, n_folds, known)
+
+
+def _fewer_folds(n_folds, counts, classes):
+    """How many folds there can be; warns of a class with a single row."""
     if counts.max() < 2:
         raise ValueError(
             "No class has two rows, so none can be held out to choose between candidates; use "
@@ -143,24 +176,19 @@ def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
             f"Class {listed} has one row, which no fold can hold out: it is trained on in every "
             "fold, and how well it is told apart is not known.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     # Folds beyond the largest class would hold nothing out.
-    n_folds = min(n_folds, int(counts.max()))
-    folds = []
-    for repeat in range(n_repeats):
-        draws = UniformRows(seed, Purpose.FOLD, 0, repeat, 1).read(0, len(codes))[:, 0]
-        fold = np.full(len(codes), -1)
-        dealt = 0
-        for code in np.flatnonzero(counts > 1):
-            rows = np.flatnonzero((codes == code) & used)
-            rows = rows[np.argsort(draws[rows], kind="stable")]
-            # Dealt like cards, each class going on where the one before ended.
-            fold[rows] = (dealt + np.arange(len(rows))) % n_folds
-            dealt += len(rows)
-        folds += [
-            (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
-            for number in range(n_folds)
-            if (fold == number).any()
-        ]
-    return folds
+    return min(n_folds, int(counts.max()))
+
+
+def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
+    used = weight > 0
+    counts = np.bincount(codes[used], minlength=len(classes))
+    n_folds = _fewer_folds(n_folds, counts, classes)
+    known = drawn(0, codes, used, seed, n_repeats, ranked_classes(counts))
+    return [
+        (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
+        for fold in deal(counts, seed, n_folds, [known]).folds(0, codes, used)
+        for number in range(n_folds)
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from covey._places import returned, to_numpy
 from covey._validation import check_sample_weight
 from covey.fusers import Oracle, make_fuser
 from covey.members._outputs import importance_frame
@@ -51,7 +52,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return self._by_blocks(self._fused_log, self._check_rows(X))
+        return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
 
     def predict_proba(self, X):
         """Fused probabilities of the classes.
@@ -65,7 +66,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._by_blocks(self._fused, self._check_rows(X))
+        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
     def predict(self, X):
         """The class with the highest fused probability.
@@ -79,7 +80,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         labels : ndarray of shape (n_samples,)
         """
         fused = self._by_blocks(self._fused, self._check_rows(X))
-        return self.classes_[fused.argmax(axis=1)]
+        return returned(self.classes_[fused.argmax(axis=1)], X)
 
     def decision_function(self, X):
         """Log-odds of the second class, or the logarithm of each class's probability; finite.
@@ -92,9 +93,9 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        logs = self.predict_log_proba(X)
+        logs = self._by_blocks(self._fused_log, self._check_rows(X))
         logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
-        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs
+        return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
 
     def member_probabilities(self, X):
         """What each member says: probabilities, or votes or scores where some have none.
@@ -169,7 +170,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self, "fuser_")
         if self.fuser_.needs_y:
             return self.oracle_score(X, y, sample_weight)
-        return super().score(X, y, sample_weight)
+        return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
 
     def oracle_score(self, X, y, sample_weight=None):
         """Share of rows on which at least one member is right.
@@ -212,7 +213,8 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "first few; give staged_score a fixed rule as fusion."
             )
         P = self._predictions(X)
-        weight = check_sample_weight(sample_weight, P.n_samples)
+        y = to_numpy(y)
+        weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
         # A label that no member knows is one that all get wrong.
         return self._stages(P, P.encode(y, unknown="ignore"), X, weight, fuser)
 

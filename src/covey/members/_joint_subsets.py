@@ -18,6 +18,7 @@ from covey._core.reweighting import REWEIGHTINGS
 from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.trainer import StackTrainer
+from covey._places import Here, check_memory, place_of, returned, to_numpy
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
@@ -30,6 +31,7 @@ from covey.members._plain import as_logistic_regression
 from covey.members._search import EFFORTS, FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
+_MOST_FOR_NEWTON = 2000
 
 
 @dataclass
@@ -76,15 +78,19 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         decide.
     cv : int, splitter or iterable, default=5
         The folds of a search: a number (stratified, and by group where ``fit`` is given
-        ``groups``), or whatever scikit-learn takes for ``cv``.
+        ``groups``; classes of more than 100,000 rows are split by draws), or whatever
+        scikit-learn takes for ``cv``.
     flip_probability : float, default=0.01
         p_lambda: the probability that a feature is flipped into or out of the candidate subset
         at a step. With 0 every member uses all features.
-    learning_rate : "auto", "constant" or float, default="auto"
+    learning_rate : "auto", "constant", "newton" or float, default="auto"
         eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each
         member's own sample weights. "constant" is one for all members,
-        ``1.5 C / lambda_max(Z'Z)`` for C classes and features Z: see `paper`. A number is the
-        eta of the sum in eq. (9), for standardised features if ``scale_features``.
+        ``1.5 C / lambda_max(Z'Z)`` for C classes and features Z: see `paper`. "newton" is a
+        matrix: the inverse of Bohning's bound of the curvature on the member's subset, for up to
+        2000 features. Without flips every one of its steps climbs, and a few of them do what
+        hundreds do where features go together. A number is the eta of the sum in eq. (9), for
+        standardised features if ``scale_features``.
     tol : float, default=0.0
         thr: the gain in weighted accuracy below which a step counts as no progress. With
         ``-inf`` a member takes ``max_iter`` steps and ends where it stands.
@@ -159,6 +165,13 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         the same file goes on and ends with the same result, to the bit; at most a tenth of the
         steps is done again. The file stays when the fit is over, and is refused for other data
         or parameters.
+    device : str, torch.device or None, default=None
+        Where members are grown. None: here, by NumPy, or where X lies if it is a tensor of
+        PyTorch. "cuda" or "cuda:1": on a GPU (extra ``gpu``). In double precision the members
+        are the same; X in single precision is computed in single precision there. Sparse X and
+        ``learning_rate="newton"`` are for the CPU. Fitted attributes are NumPy's;
+        ``predict`` and its kin give tensors for tensors under scikit-learn's
+        ``array_api_dispatch``.
     verbose : int, default=0
         With 1, prints a line for each member. scikit-learn's progress bar works too, where the
         installed version has it: ``set_callbacks(sklearn.callback.ProgressBar())``.
@@ -251,6 +264,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         n_jobs=None,
         random_state=None,
         checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.n_estimators = n_estimators
@@ -281,6 +295,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose
 
     @classmethod
@@ -345,7 +360,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
         check_number(self.flip_probability, "flip_probability", low=0, high=1)
         if isinstance(self.learning_rate, str):
-            check_choice(self.learning_rate, "learning_rate", ("auto", "constant"))
+            check_choice(self.learning_rate, "learning_rate", ("auto", "constant", "newton"))
         else:
             check_number(self.learning_rate, "learning_rate", low=0, closed="neither")
         check_number(self.tol, "tol", finite=False)
@@ -470,24 +485,12 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                     f"{name}={getattr(self, name)!r} differs from {value!r}, with which the "
                     "members at hand were grown; with warm_start=True it cannot change."
                 )
-        # The trainer wants rows sorted by class.
-        order = np.argsort(codes, kind="stable")
-        weight = sample_weight[order]
-        design = self._standardised_design(X, order, weight)
-        ascent = self._ascent()
-        blocks = class_blocks(np.bincount(codes, minlength=len(self.classes_)))
-        trainer = StackTrainer(
-            in_memory(design, blocks, weight[None, :], ascent),
-            ascent,
-            seed=self._seed,
-            runs=[0],
-            flip_probability=np.array([float(self.flip_probability)]),
-            unit_of_feature=self._units(),
-            usable=self._usable,
-            journal=self._journal,
-        )
+        trainer = self._trainer(X, codes, sample_weight)
         for member in self._grown:
-            trainer.see(member.theta[:, None, :], member.intercept[:, None])
+            trainer.see(
+                self._place.send(member.theta[:, None, :]),
+                self._place.send(member.intercept[:, None]),
+            )
         for number in range(len(self._grown), self.n_estimators):
             task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=self)
             started = time.perf_counter()
@@ -496,7 +499,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             stop = task.call_on_fit_task_end(
                 estimator=self,
                 X=X,
-                y=self.classes_[codes],
+                y=self._labels(codes),
                 metadata={"sample_weight": sample_weight},
                 reconstruction_attributes=self._so_far,
             )
@@ -512,6 +515,65 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 stacklevel=2,
             )
         self._keep_first(len(self._grown))
+
+    _place = Here()  # where members are grown; a fit may set another one
+
+    def _received(self, X, y, sample_weight):
+        place = place_of(self.device, X, y, sample_weight)
+        if not isinstance(place, Here):
+            for refused, what in (
+                (hasattr(X, "tocsr"), "sparse X"),
+                (self.learning_rate == "newton", "learning_rate='newton'"),
+            ):
+                if refused and place.device.type == "cpu":
+                    place = Here()
+                    break
+                if refused:
+                    raise ValueError(
+                        f"{what} is for the CPU, but the fit is to be computed on {place.name}; "
+                        "use device=None and arrays of NumPy."
+                    )
+        self._place = place
+        return to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+
+    def _let_go(self):
+        super()._let_go()
+        self.__dict__.pop("_place", None)
+
+    def _trainer(self, X, codes, sample_weight):
+        """Whoever trains the members on these rows; sets what the columns are scaled by."""
+        # The trainer wants rows sorted by class.
+        order = np.argsort(codes, kind="stable")
+        weight = sample_weight[order]
+        place = self._place
+        self._check_newton(X.shape[1])
+        check_memory(place, X, len(self.classes_), bool(self.flip_probability))
+        design = self._standardised_design(X, order, weight)
+        if not isinstance(place, Here):
+            design = design.sent(place.send)
+        ascent = self._ascent()
+        blocks = class_blocks(np.bincount(codes, minlength=len(self.classes_)))
+        return StackTrainer(
+            in_memory(design, blocks, place.send(weight[None, :]), ascent),
+            ascent,
+            seed=self._seed,
+            runs=[0],
+            flip_probability=np.array([float(self.flip_probability)]),
+            unit_of_feature=self._units(),
+            usable=self._usable,
+            journal=self._journal,
+        )
+
+    def _check_newton(self, n_features):
+        if self.learning_rate == "newton" and n_features > _MOST_FOR_NEWTON:
+            raise ValueError(
+                f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
+                f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
+            )
+
+    def _labels(self, codes):
+        """What callbacks are shown as y."""
+        return self.classes_[codes]
 
     def _gentler(self):
         if self.learning_rate == "auto":
@@ -561,8 +623,8 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         guess = Loss(self.loss, self.focal_gamma).of_uniform_guess(len(self.classes_))
         uniform = -guess * float(grown.weight_sum[0])
         return _Grown(
-            grown.theta[:, 0],
-            grown.intercept[:, 0],
+            self._place.bring(grown.theta[:, 0]),
+            self._place.bring(grown.intercept[:, 0]),
             grown.support[0],
             int(grown.n_iter[0]),
             float(grown.accuracy[0]),
@@ -630,11 +692,15 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         self._set_scale(
             *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
         )
+        place = self._place
+        check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
+        elsewhere = {} if isinstance(place, Here) else {"beside": place.send(np.zeros(0))}
         search = FlockSearch(
             X,
             codes,
             weight,
             self.classes_,
+            **elsewhere,
             mean=self.mean_,
             scale=self.scale_,
             usable=self._usable,
@@ -742,14 +808,43 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
 
     def _fused_log(self, X):
         if isinstance(self.fuser_, Product):
-            member = self.collapse()
-            return log_softmax(linear_logits(X, member.coef, member.intercept)).T
+            return log_softmax(linear_logits(X, *self._as_one())).T
         return super()._fused_log(X)
 
     def _fused(self, X):
         if isinstance(self.fuser_, Product):
             return np.exp(self._fused_log(X))
         return super()._fused(X)
+
+    def _as_one(self):
+        """Coefficients (C, D) and intercepts (C,) of a product of all members."""
+        weights = self.fuser_.member_weights(self.n_estimators_)
+        return np.tensordot(weights, self.coef_, axes=1), weights @ self.intercept_
+
+    def decision_function(self, X):
+        """Scores whose softmax are the fused probabilities; for two classes the log-odds.
+
+        Of a flock with ``fusion="product"``, which is one linear model, they are its logits: one
+        product with X. Of others they are logarithms of probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        check_is_fitted(self, "fuser_")
+        if not isinstance(self.fuser_, Product):
+            return super().decision_function(X)
+        rows = self._check_rows(X)
+        coef, intercept = self._as_one()
+        if len(coef) == 2:
+            coef, intercept = coef[1] - coef[0], intercept[1] - intercept[0]
+        scores = rows @ coef.T
+        scores += intercept
+        return returned(scores, X)
 
     def collapse(self):
         """The whole ensemble as one linear model, where the fusion allows it.
@@ -769,11 +864,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 f"fusion={self.fusion!r} cannot collapse into one linear model."
             )
         weights = self.fuser_.member_weights(self.n_estimators_)
-        return self._member(
-            np.tensordot(weights, self.coef_, axes=1),
-            weights @ self.intercept_,
-            self.support_[weights > 0].any(axis=0),
-        )
+        return self._member(*self._as_one(), self.support_[weights > 0].any(axis=0))
 
     def to_sklearn(self):
         """The whole ensemble as a plain ``LogisticRegression``, which needs no covey.

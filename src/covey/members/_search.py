@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from covey._core.basis import Basis
-from covey._core.design import Design, dense_moments
-from covey._core.rows import in_memory
+from covey._core.dealing import Deal
+from covey._core.knots import knots_by_sums
 from covey._core.search import CrossFit, Family
-from covey._core.selection import greedy_selection
-from covey._core.softmax_linear import class_blocks
+from covey._core.search_rows import GrowingRows, SearchBlock, SearchInMemory
 from covey._core.trainer import StackTrainer
 from covey.fusers._gate import GatedGroups
 
@@ -84,6 +83,32 @@ def families(effort, n_members, alpha, bases, n_rows):
     return list(dict.fromkeys(family for family in wanted if family.basis in bases))
 
 
+def moments_by_sums(rows, name, basis):
+    """Weighted mean, standard deviation and greatest size of the columns of a basis.
+
+    The numbers of `covey._core.design.dense_moments`, and of `sparse_moments`.
+
+    Parameters
+    ----------
+    rows : SearchRows
+    name : str
+        Of the basis.
+    basis : Basis
+
+    Returns
+    -------
+    mean, deviation, size : ndarrays of shape (n_columns,)
+    """
+    (total,) = rows.sums("weight_sum")
+    largest, highest, lowest = rows.maxima("extent", name, basis)
+    # Squares of very large or very small numbers leave the range of floats.
+    size = np.where(largest > 0, largest, 1.0)
+    (centre,) = rows.sums("centre", name, basis, size, total)
+    (squares,) = rows.sums("squares", name, basis, size, centre, total)
+    spread = np.where(highest / size == -lowest / size, 0.0, np.sqrt(squares))
+    return centre * size, spread * size, largest
+
+
 @dataclass
 class Flock:
     """What a search found, in the units of X; members one group after the other."""
@@ -101,13 +126,13 @@ class Flock:
     candidates: list  # of dict
 
 
-class FlockSearch:
-    """One search, over one table.
+class RowsSearch:
+    """One search, over one table whose rows are asked for sums only.
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n, D)
-    codes, weight : ndarrays of shape (n,)
+    rows : SearchRows
+        The rows, wherever they are.
     classes : ndarray of shape (C,)
     mean, scale : ndarrays of shape (D,)
         What features are standardised by.
@@ -124,13 +149,15 @@ class FlockSearch:
     seed : int
     journal : Journal, optional
         Where steps are kept, to go on from after an interruption.
+    single : bool, default=True
+        Whether folds are fitted in single precision. That is twice as fast, but what rounding
+        does then depends on how rows lie in blocks, and may decide between candidates that are
+        nearly equal.
     """
 
     def __init__(
         self,
-        X,
-        codes,
-        weight,
+        rows,
         classes,
         *,
         mean,
@@ -144,14 +171,11 @@ class FlockSearch:
         flip_probability,
         seed,
         journal=None,
+        single=True,
     ):
+        self._rows = rows
+        self._single = single
         self._journal = journal
-        self._order = np.argsort(codes, kind="stable")
-        self._sparse = hasattr(X, "tocsr")
-        self._X = X[self._order]
-        self._codes = codes[self._order]
-        # Only their ratios matter; single precision has a smaller range.
-        self._weight = weight[self._order] / weight.max()
         self._classes = classes
         self._mean, self._scale, self._usable = mean, scale, usable
         self._unit_of_feature = unit_of_feature
@@ -160,7 +184,8 @@ class FlockSearch:
         self._ascent = replace(ascent, max_iter=min(ascent.max_iter, _MAX_STEPS))
         self._flip_probability = flip_probability
         self._seed = seed
-        self._bases, self._moments, self._designs = {}, {}, {}
+        self._bases, self._moments = {}, {}
+        rows.tell("weigh", rows.maxima("largest_weight"))
         self._add_bases()
 
     @property
@@ -169,32 +194,32 @@ class FlockSearch:
         return tuple(self._bases)
 
     def _add_bases(self):
-        n_features = self._X.shape[1]
-        if self._sparse:
+        rows, n_features = self._rows, self._rows.n_features
+        plain = Basis.plain(n_features)
+        if rows.is_sparse:
             # Neither ramps nor products of centred features are sparse.
-            columns = self._X.tocsc()
-            columns.sum_duplicates()
-            self._bases["features"] = Basis.plain(n_features)
-            self._moments["features"] = self._mean, self._scale, self._usable
-            self._designs["features"] = Design(columns, self._mean[None], self._scale[None])
+            self._keep("features", plain, self._mean, self._scale, self._usable)
             return
-        columns = np.ascontiguousarray(self._X.T)
-        self._add("features", Basis.plain(n_features), columns)
-        ramps = Basis.ramps(columns, self._weight, _N_RAMPS)
+        self._add("features", plain)
+        ramps = Basis.between(knots_by_sums(rows, n_features, _N_RAMPS))
         if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
-            self._add("ramps", ramps, columns)
+            self._add("ramps", ramps)
         # A product belongs to two features, which may be of two groups: it could not flip
         # with either.
         if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY and not self._grouped:
-            self._add("products", self._products(columns), columns)
+            self._add("products", self._products())
 
-    def _products(self, columns):
-        """The basis of products of features (D, n)."""
-        return Basis.products(columns, self._mean)
+    def _products(self):
+        """The basis of products of features."""
+        return Basis.multiplied(self._two_valued(), self._mean)
 
-    def _add(self, name, basis, columns):
-        expanded = basis.expand(columns)
-        mean, deviation = dense_moments(expanded, self._weight)
+    def _two_valued(self):
+        """Which features have two values at most."""
+        highest, lowest = self._rows.maxima("extremes", False)
+        return self._rows.sums("between", -lowest, highest)[0] == 0
+
+    def _add(self, name, basis):
+        mean, deviation, size = moments_by_sums(self._rows, name, basis)
         usable = self._usable[basis.feature] & (deviation > 0)
         usable[: basis.n_features] = self._usable
         paired = basis.partner >= 0
@@ -203,16 +228,16 @@ class FlockSearch:
         usable &= finite
         # A ramp or product that stays where it is, but for rounding, would have a coefficient
         # beyond all sense, and so would be what is said of a new row where it moves.
-        size = np.abs(expanded[:, self._weight > 0]).max(axis=1)
         moves = deviation > np.maximum(1.0 / _LARGEST, 1e-6 * size)
         usable[basis.n_features :] &= moves[basis.n_features :]
         mean = np.where(finite & self._centred, mean, 0.0)
         deviation = np.where(finite, deviation, 0.0)
         scale = np.where(deviation > 0, deviation, 1.0) if self._scaled else np.ones(len(mean))
-        self._bases[name], self._moments[name] = basis, (mean, scale, usable)
-        standardised = (expanded - mean[:, None]) / scale[:, None]
-        standardised[~usable] = 0.0
-        self._designs[name] = Design(standardised)
+        self._keep(name, basis, mean, scale, usable)
+
+    def _keep(self, name, basis, *moments):
+        self._bases[name], self._moments[name] = basis, moments
+        self._rows.tell("standardise", name, basis, *moments)
 
     def _units(self, basis):
         """Which columns flip together: ramps with their feature, a product alone."""
@@ -221,22 +246,20 @@ class FlockSearch:
         units[paired] = units.max() + 1 + np.arange(len(paired))
         return units
 
-    def _trainer(self, name, weight):
-        basis = self._bases[name]
-        usable = self._moments[name][2]
+    def _trainer(self, name):
+        basis, usable = self._bases[name], self._moments[name][2]
+        self._rows.tell("begin", name, self._ascent)
+        n_runs = self._n_parts + self._n_restarts
         return StackTrainer(
-            in_memory(self._designs[name], self._blocks(), weight, self._ascent),
+            GrowingRows(self._rows, name, basis.n_columns, n_runs),
             self._ascent,
             seed=self._seed,
-            runs=list(range(len(weight))),
-            flip_probability=np.full(len(weight), self._flip_probability),
+            runs=list(range(n_runs)),
+            flip_probability=np.full(n_runs, self._flip_probability),
             unit_of_feature=np.where(usable, self._units(basis), -1),
             usable=usable,
             journal=self._journal,
         )
-
-    def _blocks(self):
-        return class_blocks(np.bincount(self._codes, minlength=len(self._classes)))
 
     def run(self, families, folds, *, n_restarts, fit_intercept, on_family):
         """Cross-fit the families, select, fit what is selected on all rows.
@@ -244,8 +267,9 @@ class FlockSearch:
         Parameters
         ----------
         families : list of Family
-        folds : list of (ndarray, ndarray)
-            In the order of the rows of X. Without any there must be one candidate.
+        folds : Deal, or list of (ndarray, ndarray)
+            Pairs are row numbers in the order of the table. Without any there must be one
+            candidate.
         n_restarts : int
         fit_intercept : bool
         on_family : callable
@@ -255,29 +279,29 @@ class FlockSearch:
         -------
         flock : Flock
         """
-        place = np.empty(len(self._order), dtype=int)
-        place[self._order] = np.arange(len(self._order))
-        parts = [(place[train], place[test]) for train, test in folds]
-        fits = self._cross_fit(
-            self._designs,
-            self._blocks(),
-            self._weight,
-            parts,
+        dealt = isinstance(folds, Deal)
+        self._n_parts = folds.n_parts if dealt else len(folds)
+        self._n_restarts = n_restarts
+        self._rows.tell("deal" if dealt else "split", folds, n_restarts)
+        fits = CrossFit(
+            self._rows,
+            {name: basis.n_columns for name, basis in self._bases.items()},
+            n_parts=self._n_parts,
             n_restarts=n_restarts,
             trainer=self._trainer,
             max_iter=_MAX_ITER,
             fit_intercept=fit_intercept,
             journal=self._journal,
+            single=self._single,
         )
-        candidates, said = [], []
+        candidates = []
         for family in families:
             candidates += [(family, alpha) for alpha in family.alphas]
-            if parts:
+            if self._n_parts:
                 with on_family(family):
-                    said.append(fits.held_out(family))
-        if parts:
-            rows = np.concatenate([test for _, test in parts])
-            shares, losses = self._selected(np.concatenate(said), rows)
+                    fits.hold_out(family)
+        if self._n_parts:
+            shares, losses = fits.selected()
         else:
             shares, losses = np.ones(1), np.full(1, np.nan)
         groups = []
@@ -303,23 +327,13 @@ class FlockSearch:
 
     _loss_name = "log_loss"
 
-    def _cross_fit(self, *args, **kwargs):
-        """What fits the candidates."""
-        return CrossFit(*args, **kwargs)
-
-    def _selected(self, library, rows):
-        """Shares (M,) and losses (M,) of candidates by what they say (M, E) of rows held out."""
-        weight = self._weight[rows]
-        losses = -np.log(np.fmax(library, 1e-6)) @ weight / weight.sum()
-        return greedy_selection(library, weight), losses
-
     def _fuser(self, *args):
         """What fuses the groups that are found."""
         return GatedGroups(*args)
 
     def _assembled(self, groups, table):
         """The groups as one flock on one basis, without what does not matter."""
-        basis, at = Basis.plain(self._X.shape[1]), {"features": 0}
+        basis, at = Basis.plain(self._rows.n_features), {"features": 0}
         for _, group in groups:
             for name in (group.family.basis, group.family.gate):
                 if name not in at:
@@ -380,7 +394,7 @@ class FlockSearch:
             fuser.basis.features_of(columns[:, places]),
             center[places],
             scale[places],
-            fuser.mean_importance(self._X, self._weight),
+            self._importance(fuser),
             fuser,
             np.array(n_iter)[kept],
             [history[member] for member in kept],
@@ -389,9 +403,35 @@ class FlockSearch:
 
     def _asked(self, fuser):
         """The members that are asked at all: at least the most important of each group."""
-        asked = fuser.mean_importance(self._X, self._weight)
+        asked = self._importance(fuser)
         kept = asked >= _LEAST_IMPORTANCE
         ends = np.cumsum(fuser.sizes)
         for size, end in zip(fuser.sizes, ends, strict=True):
             kept[end - size + np.argmax(asked[end - size : end])] = True
         return np.flatnonzero(kept)
+
+    def _importance(self, fuser):
+        """How much each member is asked, over all rows."""
+        asked, weight = self._rows.sums(
+            "importance", fuser.basis, fuser.coef, fuser.intercept, fuser.sizes, fuser.weights
+        )
+        return asked / weight
+
+
+class FlockSearch(RowsSearch):
+    """One search, over one table that is here.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    codes, weight : ndarrays of shape (n,)
+    classes : ndarray of shape (C,)
+    beside : array, optional
+        Where what is climbed shall live, if not here.
+    **how
+        As for `RowsSearch`.
+    """
+
+    def __init__(self, X, codes, weight, classes, beside=None, **how):
+        block = SearchBlock(X, codes, weight, 0, len(classes), beside)
+        super().__init__(SearchInMemory(block), classes, **how)

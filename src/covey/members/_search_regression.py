@@ -4,11 +4,11 @@ import numpy as np
 
 from covey._core.basis import Basis
 from covey._core.descent import ValueTrainer
-from covey._core.gated_values import ValueCrossFit
+from covey._core.gated_values import ValueSearchBlock
 from covey._core.search import Family
-from covey._core.selection import greedy_mean
+from covey._core.search_rows import SearchInMemory
 from covey.fusers._gate import GatedMeans
-from covey.members._search import FlockSearch
+from covey.members._search import RowsSearch
 
 # Penalties of a member alone and of gated ones; against the mean loss of a row, and for up to
 # so many rows. Where there are more, each coefficient is better known.
@@ -68,7 +68,7 @@ def value_families(effort, n_members, alpha, bases, n_rows, share_left):
     return list(dict.fromkeys(family for family in wanted if family.basis in bases))
 
 
-class ValueFlockSearch(FlockSearch):
+class ValueFlockSearch(RowsSearch):
     """One search, over one table, for members that predict numbers.
 
     Parameters
@@ -80,29 +80,26 @@ class ValueFlockSearch(FlockSearch):
     loss : ValueLoss
     descent : Descent
     **how
-        As for `FlockSearch`.
+        As for `RowsSearch`.
     """
 
     _loss_name = "mean_loss"
 
     def __init__(self, X, target, weight, *, loss, descent, **how):
-        self._target = target
+        self._block = ValueSearchBlock(X, target, weight, loss)
         self._loss = loss
-        # There is one class, so that the rows keep their order.
-        codes = np.zeros(len(target), dtype=int)
-        super().__init__(X, codes, weight, np.zeros(1), ascent=descent, **how)
+        super().__init__(SearchInMemory(self._block), np.zeros(1), ascent=descent, **how)
 
-    def _products(self, columns):
+    def _products(self):
         # A probability ends at 1; a number would follow a product wherever it goes.
-        used = columns[:, self._weight > 0]
-        seen = np.stack([used.min(axis=1), used.max(axis=1)])
-        return Basis.products(columns, self._mean, seen)
+        highest, lowest = self._rows.maxima("extremes", True)
+        return Basis.multiplied(self._two_valued(), self._mean, np.stack([-lowest, highest]))
 
-    def _trainer(self, name, weight):
-        usable = self._moments[name][2]
+    def _trainer(self, name):
+        usable, weight = self._moments[name][2], self._block.run_weight
         return ValueTrainer(
-            self._designs[name],
-            self._target,
+            self._block.designs[name],
+            self._block.target,
             weight,
             self._loss,
             self._ascent,
@@ -112,20 +109,6 @@ class ValueFlockSearch(FlockSearch):
             unit_of_feature=np.where(usable, self._units(self._bases[name]), -1),
             usable=usable,
         )
-
-    def _cross_fit(self, *args, **kwargs):
-        return ValueCrossFit(*args, target=self._target, loss=self._loss, **kwargs)
-
-    def _selected(self, library, rows):
-        weight, target = self._weight[rows], self._target[rows]
-        # Less the loss of a constant, lest one outlier swamp what candidates differ by.
-        constant = self._loss.value(target)
-
-        def row_gain(said):
-            return self._loss.value(target - said) - constant
-
-        losses = (row_gain(library) @ weight + constant @ weight) / weight.sum()
-        return greedy_mean(library, row_gain, weight), losses
 
     def _fuser(self, *args):
         return GatedMeans(*args)

@@ -1,0 +1,548 @@
+"""The paper's ensemble on rows that lie on Dask workers."""
+
+import copy
+
+import numpy as np
+
+from covey._core.trainer import StackTrainer
+from covey._validation import check_sample_weight
+from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS
+from covey.dask._lazy import by_block, check_columns, importance_frames, score
+from covey.dask._places import place_of
+from covey.dask._table import Table, TableRows, delayed_blocks, is_dask, is_frame
+from covey.fusers import FUSERS, Predictions, make_fuser
+from covey.members import SubsetEnsembleClassifier as LocalClassifier
+
+
+class SubsetEnsembleClassifier(LocalClassifier):
+    """`covey.SubsetEnsembleClassifier` for tables that lie on many machines, or on disk.
+
+    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and a
+    step of Algorithm 1 asks all of them for sums: small arrays of as many entries as there are
+    coefficients. The members are those that the local class grows on the same rows with the
+    same ``random_state``, up to rounding, however the rows are cut into blocks. Without a
+    cluster, blocks are worked on here, one after another, and lie on disk if there are more of
+    them than fit into memory.
+
+    If a worker dies, its blocks are loaded anew from Dask's graph, on another one, and the fit
+    goes on. If the scheduler dies, the fit ends with an error; with ``checkpoint`` the next one
+    goes on where it was.
+
+    Fixed rules fuse the members (``fusion="product"``, "mean", "majority", ...): whatever learns
+    how to fuse needs all rows in one place. Plain arrays and frames are fitted here, as by the
+    local class, with any fusion.
+
+    Parameters
+    ----------
+    n_estimators, effort, alpha, cv, flip_probability, learning_rate, tol, n_iter_no_change, \
+max_iter, init_scale, acceptance, temperature, subset_penalty, loss, focal_gamma, reweighting, \
+feature_groups, always_keep, fit_intercept, scale_features, fusion, select_size, \
+validation_fraction, class_weight, warm_start, n_jobs, random_state, checkpoint, device, \
+verbose
+        As for `covey.SubsetEnsembleClassifier`.
+    client : distributed.Client, str or None, default=None
+        The cluster, or the address of its scheduler. None: the client that is there, if any;
+        otherwise no cluster. It is not pickled, and clones share it.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, n_estimators_, coef_, intercept_, support_, \
+mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fuser_
+        As of `covey.SubsetEnsembleClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_wine
+    >>> from covey.dask import SubsetEnsembleClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X, y = da.from_array(X, chunks=(60, 13)), da.from_array(y, chunks=60)
+    >>> flock = SubsetEnsembleClassifier(3, fusion="product", random_state=0).fit(X, y)
+    >>> flock.predict_proba(X).chunks
+    ((60, 60, 58), (3,))
+    >>> flock.score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self,
+        n_estimators=6,
+        *,
+        effort="balanced",
+        alpha=None,
+        cv=5,
+        flip_probability=0.01,
+        learning_rate="auto",
+        tol=0.0,
+        n_iter_no_change=10,
+        max_iter=300,
+        init_scale=0.1,
+        acceptance="greedy",
+        temperature=None,
+        subset_penalty=0.0,
+        loss="log",
+        focal_gamma=2.0,
+        reweighting="mean_probability",
+        feature_groups=None,
+        always_keep=None,
+        fit_intercept=True,
+        scale_features=True,
+        fusion="gate",
+        select_size=None,
+        validation_fraction=0.1,
+        class_weight=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        checkpoint=None,
+        device=None,
+        verbose=0,
+        client=None,
+    ):
+        super().__init__(
+            n_estimators,
+            effort=effort,
+            alpha=alpha,
+            cv=cv,
+            flip_probability=flip_probability,
+            learning_rate=learning_rate,
+            tol=tol,
+            n_iter_no_change=n_iter_no_change,
+            max_iter=max_iter,
+            init_scale=init_scale,
+            acceptance=acceptance,
+            temperature=temperature,
+            subset_penalty=subset_penalty,
+            loss=loss,
+            focal_gamma=focal_gamma,
+            reweighting=reweighting,
+            feature_groups=feature_groups,
+            always_keep=always_keep,
+            fit_intercept=fit_intercept,
+            scale_features=scale_features,
+            fusion=fusion,
+            select_size=select_size,
+            validation_fraction=validation_fraction,
+            class_weight=class_weight,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            checkpoint=checkpoint,
+            device=device,
+            verbose=verbose,
+        )
+        self.client = client
+
+    # -- fit -------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the members, where the rows are.
+
+        Parameters
+        ----------
+        X : Dask array or data frame of shape (n_samples, n_features)
+            Or whatever the local class takes.
+        y : Dask array or series, or array-like, of shape (n_samples,)
+            Labels. Cut into blocks of the rows of X, if they are not.
+        sample_weight : Dask array or series, or array-like, of shape (n_samples,), optional
+            How much each row counts; a weight of 2 is the row given twice.
+        groups : array-like of shape (n_samples,), optional
+            As for the local class; refused with Dask collections.
+
+        Returns
+        -------
+        self : object
+            Fitted.
+        """
+        self._table = None
+        try:
+            return super().fit(X, y, sample_weight, groups)
+        finally:
+            table = self.__dict__.pop("_table")
+            if table is not None:
+                table.close()
+
+    def _received(self, X, y, sample_weight):
+        if not is_dask(X):
+            return super()._received(X, y, sample_weight)
+        if self.device is not None:
+            raise ValueError(
+                f"device={self.device!r} is one that has all rows, but these lie in blocks; use "
+                "device=None."
+            )
+        return X, y, sample_weight
+
+    def _check_training_data(self, X, y, sample_weight, continued):
+        if not is_dask(X):
+            for name, given in (("y", y), ("sample_weight", sample_weight)):
+                if is_dask(given):
+                    raise TypeError(
+                        f"{name} is a Dask collection, but X is not; give X as one too, or "
+                        f"{name}.compute()."
+                    )
+            return super()._check_training_data(X, y, sample_weight, continued)
+        self._check_fusion()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
+        check_columns(self, X, reset=not continued)
+        self._check_columns_are_numbers(X)
+        place = place_of(self.client)
+        try:
+            with place.computing():
+                parts = delayed_blocks(X, y, sample_weight)
+            table = Table(
+                place,
+                parts,
+                getattr(self, "feature_names_in_", None),
+                wants_digest=self.checkpoint is not None,
+            )
+        except BaseException:
+            place.close()
+            raise
+        self._table = table
+        self._set_classes(table.loaded, continued)
+        return X, y, sample_weight
+
+    def _check_fusion(self):
+        """Refuse what learns to fuse; a fuser that is fitted by sums of blocks would pass here."""
+        if make_fuser(self.fusion).learns:
+            fixed = ", ".join(repr(name) for name in FUSERS if not make_fuser(name).learns)
+            raise ValueError(
+                f"fusion={self.fusion!r} needs all rows in one place, and these lie in blocks; "
+                f"fit covey.SubsetEnsembleClassifier on a sample, or use one of {fixed}."
+            )
+
+    def _check_columns_are_numbers(self, X):
+        if not is_frame(X):
+            if X.dtype.kind not in "biufO":
+                raise ValueError(f"X must hold numbers, but its dtype is {X.dtype}; encode it.")
+            return
+        text = [
+            repr(name)
+            for name, dtype in X.dtypes.items()
+            if getattr(dtype, "kind", "O") not in "biuf"
+        ]
+        if text:
+            raise ValueError(
+                f"X holds other things than numbers in column {', '.join(text[:5])}"
+                f"{' and others' if len(text) > 5 else ''}; encode or drop it."
+            )
+
+    def _set_classes(self, loaded, continued):
+        """Classes and their weights, from what is known of each block."""
+        if not any(known.n_rows for known in loaded):
+            raise ValueError("X has no rows, but at least one is needed of each of two classes.")
+        labels = [known.labels for known in loaded if known.n_rows]
+        if len({part.dtype.kind in "biuf" for part in labels}) > 1:
+            raise ValueError("y must hold numbers or strings, not both.")
+        classes = np.unique(np.concatenate(labels))
+        self._check_same_classes(classes, continued)
+        n_used, weight, heaviest = (np.zeros(len(classes)) for _ in range(3))
+        for known in loaded:
+            at = np.searchsorted(classes, known.labels)
+            n_used[at] += known.n_used
+            weight[at] += known.weight
+            np.maximum.at(heaviest, at, known.heaviest)
+        check_sample_weight(heaviest, len(classes))
+        self._class_factors = np.ones(len(classes))
+        if self.class_weight is not None:
+            # Of each class one row, which weighs what all of them do.
+            self._class_factors = self._class_weights(classes, classes, weight)
+            heaviest = heaviest * self._class_factors
+            if heaviest.any():
+                check_sample_weight(heaviest, len(classes), "class_weight times sample_weight")
+        self._check_two(classes, np.flatnonzero(heaviest > 0))
+        self._n_used = np.where(heaviest > 0, n_used, 0).astype(np.int64)
+        self.classes_ = classes
+
+    def _prepare(self, X, codes, weight, groups):
+        if self._table is None:
+            super()._prepare(X, codes, weight, groups)
+            return
+        # Two fits are the same if the local class would say so, given the blocks' digests.
+        local = self._local()
+        local._seed, local.classes_ = self._seed, self.classes_
+        local._prepare([known.digest for known in self._table.loaded], None, None, None)
+        self._journal, self._seed = local._journal, local._seed
+
+    def _let_go(self):
+        super()._let_go()
+        for name in ("_class_factors", "_n_used"):
+            self.__dict__.pop(name, None)
+
+    def _search(self, X, codes, weight, groups, context):
+        if self._table is not None and groups is not None:
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but there is none on Dask "
+                "collections; leave groups out."
+            )
+        return super()._search(X, codes, weight, groups, context)
+
+    def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
+        if self._table is None:
+            return super()._grow_and_fuse(X, codes, weight, groups, fuser, context)
+        apart = self.select_size == "validation"
+        self._table.tell(
+            "sort",
+            self.classes_,
+            self._class_factors,
+            self._highest_draws() if apart else None,
+        )
+        self._grow(X, codes, weight, context)
+        if self.select_size is not None:
+            scores = self._stage_scores(fuser, apart)
+            self._keep_first(int(np.argmax(scores > scores.max() - 1e-12)) + 1)
+        # A fixed rule learns nothing, but still checks that it suits these members.
+        n_classes = len(self.classes_)
+        even = np.full((1, self.n_estimators_, n_classes), 1.0 / n_classes)
+        fuser.fit(Predictions(even, self.classes_), self.classes_[:1])
+        return fuser
+
+    def _labels(self, codes):
+        return super()._labels(codes) if self._table is None else codes
+
+    def _highest_draws(self):
+        """By which draws rows are held out: the seed, where blocks start, and the last draws.
+
+        A share of each class, those of the lowest draws: as `_held_out` has it. The last draw
+        that is among them is found by counting, some of its bits a round. (That a draw comes
+        twice at just this place, and a row more is held out, may happen once in 2**53 rows.)
+        """
+        sizes = [known.n_rows for known in self._table.loaded]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        n_used = self._n_used
+        wanted = np.array([round(self.validation_fraction * int(size)) for size in n_used])
+        wanted = np.where(n_used > 1, np.clip(wanted, 1, np.maximum(n_used - 1, 1)), 0)
+        if not wanted.any():
+            raise ValueError(
+                "No class has two rows, so none can be held out to choose the size; use "
+                "select_size=None."
+            )
+        everyone = np.arange(len(n_used))
+        prefix, below, shift = np.zeros(len(n_used), dtype=np.int64), 0, DRAW_BITS
+        while shift > 0:
+            step = min(shift, BITS_PER_ROUND)
+            shift -= step
+            counts = sum(
+                self._table.ask(
+                    "count_draws",
+                    self.classes_,
+                    self._class_factors,
+                    self._seed,
+                    starts,
+                    shift,
+                    prefix,
+                    step,
+                )
+            )
+            reached = below + np.cumsum(counts, axis=1)
+            place = np.argmax(reached >= wanted[:, None], axis=1)
+            below = (reached - counts)[everyone, place][:, None]
+            prefix = (prefix << step) + place
+            if (reached[everyone, place] == wanted)[wanted > 0].all():
+                break
+        highest = ((prefix + 1) << shift) - 1
+        return self._seed, starts, np.where(wanted > 0, highest, -1)
+
+    def _trainer(self, X, codes, sample_weight):
+        if self._table is None:
+            return super()._trainer(X, codes, sample_weight)
+        self._check_newton(self.n_features_in_)
+        ascent = self._ascent()
+        if not self._grown:
+            self._set_scale(*self._moments())
+        self._table.tell("standardise", self.mean_, self.scale_, ascent)
+        return StackTrainer(
+            TableRows(self._table, self.n_features_in_, len(self.classes_)),
+            ascent,
+            seed=self._seed,
+            runs=[0],
+            flip_probability=np.array([float(self.flip_probability)]),
+            unit_of_feature=self._units(),
+            usable=self._usable,
+            journal=self._journal,
+        )
+
+    def _moments(self):
+        """Mean and deviation of the columns, as `covey._core.design.dense_moments` has them."""
+        table = self._table
+        answers = table.ask("extremes")
+        largest, highest, least = np.max([extremes for extremes, _ in answers], axis=0)
+        total = sum(weight for _, weight in answers)
+        size = np.where(largest > 0, largest, 1.0)
+        center = sum(table.ask("first_moment", size, total))
+        spread = np.sqrt(sum(table.ask("second_moment", size, total, center)))
+        spread[highest / size == -least / size] = 0.0
+        return center * size, spread * size
+
+    def _stage_scores(self, fuser, held_out):
+        right, whole = self._table.sums(
+            "stages",
+            self.classes_,
+            np.stack([member.theta for member in self._grown], axis=1),
+            np.stack([member.intercept for member in self._grown], axis=1),
+            fuser,
+            held_out,
+        )
+        return right / whole
+
+    # -- predict ---------------------------------------------------------------------------
+
+    def predict(self, X):
+        """The class of the highest fused probability.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+
+        Returns
+        -------
+        labels : Dask array, or ndarray, of shape (n_samples,)
+        """
+        return self._lazily("predict", X, lambda: ((), self.classes_.dtype))
+
+    def predict_proba(self, X):
+        """Fused probabilities of the classes.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+
+        Returns
+        -------
+        probabilities : Dask array, or ndarray, of shape (n_samples, n_classes)
+        """
+        return self._lazily("predict_proba", X, self._one_a_class)
+
+    def predict_log_proba(self, X):
+        """Logarithms of the fused probabilities.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+
+        Returns
+        -------
+        log_probabilities : Dask array, or ndarray, of shape (n_samples, n_classes)
+        """
+        return self._lazily("predict_log_proba", X, self._one_a_class)
+
+    def decision_function(self, X):
+        """Log-odds of the second class, or the logarithm of each class's probability; finite.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+
+        Returns
+        -------
+        scores : Dask array, or ndarray, of shape (n_samples,) for two classes, else \
+(n_samples, n_classes)
+        """
+        return self._lazily(
+            "decision_function",
+            X,
+            lambda: ((), np.float64) if len(self.classes_) == 2 else self._one_a_class(),
+        )
+
+    def member_probabilities(self, X):
+        """What each member says.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+
+        Returns
+        -------
+        probabilities : Dask array, or ndarray, of shape (n_samples, n_members, n_classes)
+        """
+        return self._lazily(
+            "member_probabilities",
+            X,
+            lambda: ((self.n_estimators_, len(self.classes_)), np.float64),
+        )
+
+    def explain_fusion(self, X, *, as_frame=False):
+        """Who decided: the importance of each member for each row.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+        as_frame : bool, default=False
+            Whether to return a data frame (a Dask frame of a Dask collection) with the members'
+            names.
+
+        Returns
+        -------
+        importance : Dask array or frame, ndarray or DataFrame, of shape (n_samples, n_members)
+            Non-negative, rows sum to one.
+        """
+        if not is_dask(X):
+            return super().explain_fusion(X, as_frame=as_frame)
+        if as_frame:
+            return importance_frames(self.to_local(), X)
+        return self._lazily("explain_fusion", X, lambda: ((self.n_estimators_,), np.float64))
+
+    def score(self, X, y, sample_weight=None):
+        """Accuracy of the fused decision; with ``fusion="oracle"``, of the oracle's.
+
+        Parameters
+        ----------
+        X : Dask array or data frame, or whatever the local class takes
+        y : Dask array or series, or array-like, of shape (n_samples,)
+        sample_weight : Dask array or series, or array-like, of shape (n_samples,), optional
+
+        Returns
+        -------
+        accuracy : float
+        """
+        if not is_dask(X):
+            return super().score(X, y, sample_weight)
+        local = self.to_local()
+        if isinstance(self.client, str) or self.client is None:
+            return score(local, X, y, sample_weight)
+        with place_of(self.client).computing():
+            return score(local, X, y, sample_weight)
+
+    def _lazily(self, method, X, of_a_row):
+        if not is_dask(X):
+            return getattr(super(), method)(X)
+        local = self.to_local()
+        return by_block(local, method, X, *of_a_row())
+
+    def _one_a_class(self):
+        return (len(self.classes_),), np.float64
+
+    # -- copies ----------------------------------------------------------------------------
+
+    def _local(self):
+        parameters = self.get_params(deep=False)
+        del parameters["client"]
+        return LocalClassifier(**parameters)
+
+    def to_local(self):
+        """The same flock as a `covey.SubsetEnsembleClassifier`, which needs no Dask.
+
+        Returns
+        -------
+        flock : covey.SubsetEnsembleClassifier
+            Fitted, if this one is.
+        """
+        local = self._local()
+        state = self.__getstate__()
+        del state["client"]
+        local.__setstate__(state)
+        return local
+
+    def __getstate__(self):
+        # A connection is nobody else's; an address is anybody's.
+        state = dict(super().__getstate__())
+        state.pop("_table", None)
+        state["client"] = self.client if isinstance(self.client, str) else None
+        return state
+
+    def __sklearn_clone__(self):
+        # Of a copy, which has no connection that could be copied.
+        fresh = LocalClassifier.__sklearn_clone__(copy.copy(self))
+        fresh.client = self.client
+        return fresh

@@ -1,0 +1,63 @@
+"""A table in several blocks, all of them here; blocks can be lost and are made again."""
+
+from functools import reduce
+
+import numpy as np
+
+from covey._core.search_rows import Recipe, SearchBlock
+
+
+class Several:
+    """The rows of a table that is searched, in blocks.
+
+    Parameters
+    ----------
+    X, codes, weight
+        As for `SearchBlock`, of the whole table.
+    sizes : sequence of int
+        How many rows each block has.
+    n_classes : int
+    lost : callable, optional
+        ``lost(question, number)`` says whether a block is gone when it is asked a question.
+    """
+
+    def __init__(self, X, codes, weight, sizes, n_classes, lost=None):
+        assert sum(sizes) == len(codes)
+        ends = np.cumsum(sizes)
+        self._made_of = [
+            (X[stop - size : stop], codes[stop - size : stop], weight[stop - size : stop])
+            for size, stop in zip(sizes, ends, strict=True)
+        ]
+        self._starts = ends - sizes
+        self.n_features = X.shape[1]
+        self.n_classes = n_classes
+        self.is_sparse = hasattr(X, "tocsr")
+        self.like = np.zeros(0)
+        self._lost = (lambda question, number: False) if lost is None else lost
+        self.recipe = Recipe()
+        self.n_lost = 0
+        self.blocks = [self._made(number) for number in range(len(sizes))]
+
+    def _made(self, number):
+        start = int(self._starts[number])
+        return SearchBlock(*self._made_of[number], start, self.n_classes)
+
+    def gathered(self, question, *args):
+        answers = []
+        for number in range(len(self.blocks)):
+            if self._lost(question, number):
+                self.n_lost += 1
+                self.blocks[number] = self._made(number)
+                self.recipe.replay(self.blocks[number])
+            answers.append(getattr(self.blocks[number], question)(*args))
+        self.recipe.note(question, args)
+        return answers
+
+    tell = gathered
+
+    def sums(self, question, *args):
+        answers = self.gathered(question, *args)
+        return tuple(reduce(np.add, parts) for parts in zip(*answers, strict=True))
+
+    def maxima(self, question, *args):
+        return reduce(np.maximum, self.gathered(question, *args))

@@ -1,0 +1,172 @@
+import inspect
+import pickle
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import covey
+from covey.dask import SubsetEnsembleClassifier, _worker
+
+HOW = {"n_estimators": 2, "max_iter": 5, "fusion": "product", "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        SubsetEnsembleClassifier(**HOW),
+        SubsetEnsembleClassifier.paper(n_estimators=2, max_iter=20),
+    ]
+)
+def test_scikit_learn_s_checks(estimator, check):
+    check(estimator)
+
+
+def test_signatures_are_the_local_ones_but_for_the_client():
+    ours, theirs = SubsetEnsembleClassifier, covey.SubsetEnsembleClassifier
+    mine = inspect.signature(ours.__init__).parameters
+    assert list(mine)[-1] == "client"
+    assert {name: mine[name] for name in list(mine)[:-1]} == dict(
+        inspect.signature(theirs.__init__).parameters
+    )
+    for name, method in inspect.getmembers(theirs, inspect.isfunction):
+        if not name.startswith(("_", "set_")):
+            assert inspect.signature(getattr(ours, name)) == inspect.signature(method), name
+
+
+def test_plain_arrays_are_fitted_as_by_the_local_class(wine):
+    X, y = wine
+    for fusion in ("product", "linear_stacking"):
+        how = {**HOW, "fusion": fusion}
+        local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
+        flock = SubsetEnsembleClassifier(**how).fit(X, y)
+        np.testing.assert_array_equal(flock.predict_proba(X), local.predict_proba(X))
+
+
+def test_a_client_is_shared_by_clones_and_never_pickled(client, wine):
+    X, y = wine
+    flock = SubsetEnsembleClassifier(**HOW, client=client)
+    assert flock.get_params()["client"] is client
+    assert clone(flock).client is client
+    assert clone(make_pipeline(flock))[0].client is client
+    assert pickle.loads(pickle.dumps(flock)).client is None
+    dX = da.from_array(X, (100, 13))
+    flock.fit(dX, y)
+    again = pickle.loads(pickle.dumps(flock))
+    assert again.client is None
+    np.testing.assert_array_equal(again.predict_proba(X), flock.predict_proba(X))
+    assert not [name for name in vars(flock) if name in ("_table", "_journal", "_n_used")]
+    without = SubsetEnsembleClassifier(**HOW).fit(dX, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(without)).coef_, flock.coef_)
+    address = SubsetEnsembleClassifier(client="tcp://somewhere:1")
+    assert pickle.loads(pickle.dumps(address)).client == "tcp://somewhere:1"
+
+
+def test_a_subclass_can_be_cloned(client):
+    class Child(SubsetEnsembleClassifier):
+        pass
+
+    assert type(clone(Child(client=client))) is Child
+
+
+# -- bad input -----------------------------------------------------------------------------------
+
+
+def refused(match, X, y, sample_weight=None, kind=ValueError, **how):
+    with pytest.raises(kind, match=match):
+        SubsetEnsembleClassifier(**{**HOW, **how}).fit(X, y, sample_weight)
+
+
+@pytest.fixture
+def lazy(wine):
+    X, y = wine
+    return da.from_array(X, (30, 13)), da.from_array(y, 30)
+
+
+@pytest.mark.parametrize("fusion", ["gate", covey.Gate(), "linear_stacking", "knora_e"])
+def test_what_learns_to_fuse_is_refused_by_name(lazy, fusion):
+    refused("needs all rows in one place.*'product'", *lazy, fusion=fusion)
+
+
+def test_lengths_that_differ_are_named(lazy, wine):
+    X, y = lazy
+    refused("y has 177 entries, but X has 178 rows", X, y[:177])
+    refused("y has 177 entries, but X has 178 rows", X, wine[1][:177])
+    refused("sample_weight has 2 entries, but X has 178 rows", X, y, [1.0, 2.0])
+    frame = dd.from_pandas(pd.DataFrame(wine[0]).rename(columns=str), npartitions=2)
+    labels = dd.from_pandas(pd.Series(wine[1]), npartitions=4)
+    cut = dd.concat([labels.partitions[:1], labels.partitions[1:].repartition(npartitions=1)])
+    refused("Block 0 of X has 89 rows, but that of y has 45", frame, cut)
+
+
+def test_what_is_not_finite_is_named_with_column_and_block(client, lazy, wine):
+    X, y = wine
+    X = X.copy()
+    X[140, 7] = np.nan
+    where = "X holds NaN in column 7 \\(block 4, row 20\\)"
+    refused(where, da.from_array(X, (30, 13)), lazy[1], client=client)
+    # Other blocks may have been loaded before this one was refused.
+    assert set(client.run(_worker.n_blocks).values()) == {0}
+    frame = dd.from_pandas(pd.DataFrame(X).add_prefix("f"), npartitions=2)
+    refused("X holds NaN in column 'f7' \\(block 1, row", frame, y)
+    X[140, 7] = np.inf
+    refused("X holds infinity in column 7", da.from_array(X, (30, 13)), y)
+
+
+def test_columns_of_text_are_named(wine):
+    X, y = wine
+    frame = pd.DataFrame(X).add_prefix("f").assign(city="Rome", day=pd.Timestamp("2020-01-01"))
+    frame["city"] = frame["city"].astype("category")
+    refused("in column 'city', 'day'; encode", dd.from_pandas(frame, npartitions=2), y)
+    text = da.from_array(np.full((178, 2), "x"), (90, 2))
+    refused("X must hold numbers, but its dtype is <U1", text, y)
+    thing = da.from_array(np.full((178, 2), "x", dtype=object), (90, 2))
+    refused("Block 0 of X holds what is no number", thing, y)
+
+
+def test_labels_that_are_none_are_refused(lazy):
+    X, y = lazy
+    missing = da.where(da.arange(178, chunks=30) == 100, np.nan, y)
+    refused("y has no label in row 10 of block 3", X, missing)
+    refused("unknown label type: continuous", X, y + 0.5)
+    refused("needs samples of at least 2 classes in y, got 1 class: \\[0\\]", X, y * 0)
+    refused("must be 1D, got a collection of 2 dimensions", X, X)
+    refused("requires y to be passed", X, None)
+    mixed = np.array(["a", 1] * 89, dtype=object)
+    refused("y must hold numbers or strings, not both", X, mixed)
+
+
+def test_weights_that_are_none_are_refused(lazy):
+    X, y = lazy
+    ones = da.ones(178, chunks=30)
+    which = da.arange(178, chunks=30)
+    refused("row 5 of block 2 has -1", X, y, da.where(which == 65, -1.0, ones))
+    refused("row 5 of block 2 has nan", X, y, da.where(which == 65, np.nan, ones))
+    refused("sample_weight is all zero", X, y, ones * 0)
+    refused("beyond what sums of floats bear", X, y, ones * 1e150)
+    refused("at least 2 classes in y whose", X, y, (y == 1) * 1.0)
+    refused("class_weight must be 'balanced'", X, y, class_weight="even")
+
+
+def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
+    X, y = lazy
+    refused("y is a Dask collection, but X is not", wine[0], y, kind=TypeError)
+    refused("two dimensions", X[:, 0], y)
+    refused("X has no rows", X[:0], y[:0])
+    refused("device='cuda' is one that has all rows", X, y, device="cuda")
+    wide = da.ones((178, 2001), chunks=(178, 2001))
+    refused("'newton' keeps a matrix", wide, y, learning_rate="newton")
+    with pytest.raises(ValueError, match="groups keeps rows together"):
+        SubsetEnsembleClassifier(**HOW).fit(X, y, groups=wine[1])
+
+
+def test_clients_of_the_wrong_kind_are_refused(client, lazy):
+    refused("client must be a distributed.Client", *lazy, kind=TypeError, client=3)
+    with Client(client.scheduler.address, set_as_default=False) as other:
+        pass
+    refused("client is closed", *lazy, client=other)

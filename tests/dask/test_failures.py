@@ -1,0 +1,221 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client
+
+from covey.dask import SubsetEnsembleClassifier, _places, _worker
+from covey.dask._table import Table
+
+HOW = {
+    "n_estimators": 3,
+    "max_iter": 25,
+    "fusion": "product",
+    "flip_probability": 0.1,
+    "random_state": 0,
+}
+
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+with LocalCluster(
+    n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=":0"
+) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def data(wine):
+    X, y = wine
+    return da.from_array(X, (40, 13)), da.from_array(y, 40)
+
+
+@pytest.fixture
+def clusters():
+    """Starts clusters, each a process of its own, by their address."""
+    started = []
+
+    def start():
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        started.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def at_questions(monkeypatch, happenings):
+    """Let things happen before the questions of these numbers; the list of questions."""
+    ask, asked = Table.ask, []
+
+    def interrupted(table, question, *args):
+        asked.append(question)
+        happening = happenings.get(len(asked))
+        if happening is not None:
+            happening(table)
+        return ask(table, question, *args)
+
+    monkeypatch.setattr(Table, "ask", interrupted)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"reweighting": "adaboost", "loss": "exponential", "select_size": "validation"}]
+)
+def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, how):
+    expected = SubsetEnsembleClassifier(**HOW, **how).fit(*data)
+    killed = []
+
+    def kill(table):
+        pids = client.run(os.getpid)
+        address = table._owners[0]
+        killed.append(pids[address])
+        os.kill(pids[address], signal.SIGKILL)
+
+    def kill_and_wait(table):
+        address = table._owners[0]
+        kill(table)
+        while address in client.nthreads():
+            time.sleep(0.01)
+
+    # In the midst of the first member, and of the last.
+    asked = at_questions(monkeypatch, {30: kill, 90: kill_and_wait})
+    flock = SubsetEnsembleClassifier(**HOW, **how, client=client).fit(*data)
+    assert len(set(killed)) == 2
+    assert len(asked) > 100
+    np.testing.assert_array_equal(flock.support_, expected.support_)
+    np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    client.wait_for_workers(2)
+    assert set(client.run(_worker.n_blocks).values()) == {0}
+
+
+def test_a_block_lost_before_any_question_is_told_all_that_came_before(data, monkeypatch):
+    how = {**HOW, "reweighting": "adaboost", "loss": "exponential", "max_iter": 4}
+    expected = SubsetEnsembleClassifier(**how).fit(*data)
+
+    def lose(table):
+        _worker._drop((_worker.HERE, table._fit, 1))
+
+    asked = at_questions(monkeypatch, {})
+    SubsetEnsembleClassifier(**how).fit(*data)
+    monkeypatch.undo()
+    at_questions(monkeypatch, dict.fromkeys(range(1, len(asked) + 1), lose))
+    flock = SubsetEnsembleClassifier(**how).fit(*data)
+    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    assert {"steepest", "errors", "spread", "objective"} <= set(asked)
+
+
+def test_a_question_asked_twice_is_answered_once(data, monkeypatch):
+    expected = SubsetEnsembleClassifier(**HOW).fit(*data)
+    answers = _worker.answers
+
+    def twice(message, *args):
+        first = answers(message, *args)
+        again = answers(message, *args)
+        assert all(first[number][1] is again[number][1] for number in first)
+        return again
+
+    monkeypatch.setattr(_worker, "answers", twice)
+    np.testing.assert_array_equal(SubsetEnsembleClassifier(**HOW).fit(*data).coef_, expected.coef_)
+
+
+def test_a_block_that_missed_a_message_says_that_it_is_lost(wine):
+    X, y = wine
+    _worker.load(X, y, None, "late", 0, None, False, _worker.HERE)
+    try:
+        sort = [("sort", (np.arange(3), np.ones(3), None))]
+        blocks = {_worker.HERE: [0, 1]}
+        late = _worker.answers(_worker.Message("late", 2, sort, blocks, None), _worker.HERE)
+        assert late == {0: ("lost", None), 1: ("lost", None)}
+        first = _worker.answers(_worker.Message("late", 1, sort, blocks, None), _worker.HERE)
+        assert first == {0: ("said", None), 1: ("lost", None)}
+    finally:
+        _worker.forget("late")
+
+
+def test_blocks_that_are_lost_again_and_again_end_the_fit(data, monkeypatch):
+    monkeypatch.setattr(_worker, "answers", lambda *args: {})
+    with pytest.raises(RuntimeError, match="Block 0 of X was lost 10 times"):
+        SubsetEnsembleClassifier(**HOW).fit(*data)
+
+
+def test_when_the_scheduler_dies_a_checkpoint_goes_on(clusters, data, monkeypatch, tmp_path):
+    expected = SubsetEnsembleClassifier(**HOW).fit(*data)
+    process, address = clusters()
+    # Whoever is gone is called again for so long.
+    monkeypatch.setattr(_places, "_TIMEOUT", 3.0)
+    asked = at_questions(monkeypatch, {100: lambda table: process.kill()})
+    how = {**HOW, "checkpoint": tmp_path / "fit.npz"}
+    with pytest.raises(RuntimeError, match="connection to the Dask scheduler tcp:.* is lost"):
+        SubsetEnsembleClassifier(**how, client=address).fit(*data)
+    asked.clear()
+    _, address = clusters()
+    with Client(address, set_as_default=False) as client:
+        flock = SubsetEnsembleClassifier(**how, client=client).fit(*data)
+    assert len(asked) < 130
+    np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    # Other data is not taken for the same.
+    with pytest.raises(ValueError, match="belongs to a fit of other data"):
+        SubsetEnsembleClassifier(**how).fit(data[0] * 2, data[1])
+
+
+def test_an_address_that_does_not_answer_is_said_so_within_seconds(data, monkeypatch):
+    assert _places._TIMEOUT == 10.0
+    monkeypatch.setattr(_places, "_TIMEOUT", 1.0)
+    started = time.perf_counter()
+    with pytest.raises(ValueError, match="client='tcp://127.0.0.1:9' is no address"):
+        SubsetEnsembleClassifier(**HOW, client="tcp://127.0.0.1:9").fit(*data)
+    assert time.perf_counter() - started < 10
+
+
+def test_a_fit_that_fails_leaves_nothing_on_the_workers(client, data, monkeypatch):
+    def interrupt(table):
+        raise KeyboardInterrupt
+
+    at_questions(monkeypatch, {20: interrupt})
+    with pytest.raises(KeyboardInterrupt):
+        SubsetEnsembleClassifier(**HOW, client=client).fit(*data)
+    assert set(client.run(_worker.n_blocks).values()) == {0}
+
+
+def test_blocks_of_a_fit_that_asks_nothing_for_an_hour_are_dropped(wine, monkeypatch):
+    X, y = wine
+    _worker.load(X, y, None, "dead", 0, None, False, _worker.HERE)
+    monkeypatch.setattr(_worker, "_PATIENCE", -1.0)
+    _worker.load(X, y, None, "new", 0, None, False, _worker.HERE)
+    assert [key[1] for key in _worker._ENTRIES] == ["new"]
+    _worker.forget("new")
+    assert _worker.n_blocks() == 0
+
+
+def test_a_block_that_comes_after_its_fit_is_not_kept(wine):
+    X, y = wine
+    _worker.forget("over")
+    _worker.load(X, y, None, "over", 0, None, False, _worker.HERE)
+    assert _worker.n_blocks() == 0
+
+
+def test_what_goes_wrong_on_a_worker_is_raised_here(client, data):
+    # k is for more members than there are: the first to notice is a block.
+    from covey.fusers import KOfN
+
+    flock = SubsetEnsembleClassifier(
+        **{**HOW, "fusion": KOfN(k=2), "select_size": "train", "client": client}
+    )
+    with pytest.raises(ValueError, match="has k for all members"):
+        flock.fit(*data)
