@@ -10,7 +10,7 @@ TARGET = 1.1
 N_STEPS = 20
 # For each series problems and numbers of members, and what grows.
 SERIES = {
-    "rows": [(f"{n}x50x3", 2, n) for n in (50_000, 100_000, 200_000, 400_000)],
+    "rows": [(f"{n}x50x3", 2, n) for n in (100_000, 200_000, 400_000, 800_000)],
     "columns": [(f"2000x{n}x2", 2, n) for n in (1250, 2500, 5000, 10_000)],
     "classes": [(f"20000x50x{n}", 2, n) for n in (2, 4, 8, 16, 32)],
     "members": [("5498x200x4", n, n) for n in (5, 10, 20, 40)],

@@ -16,7 +16,7 @@ BETTER_ASCENT = {
     "flip_probability": 0.01,
     "init_scale": 0.1,
     "tol": -np.inf,
-    "max_iter": 4,
+    "max_iter": 2,
 }
 
 # 125 fits and the last one; and the grid of the accuracy benchmark, 36 and the last one.

@@ -115,7 +115,7 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     design, blocks = Design(np.ascontiguousarray(X.T)), class_blocks(np.bincount(y))
     weight = np.random.default_rng(1).uniform(0.2, 3.0, (2, len(X)))
     whole = in_memory(design, blocks, weight, NEWTON)
-    monkeypatch.setattr("covey._core.rows._ROWS_AT_ONCE", 130)
+    monkeypatch.setattr("covey._core.rows._MOST_ROWS", 130)
     parts = in_memory(design, blocks, weight, NEWTON)
     assert len(parts._blocks) == 8
     np.testing.assert_allclose(parts.sums("gram")[0], whole.sums("gram")[0], rtol=1e-12)

@@ -343,7 +343,7 @@ def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, reweight
         return [grower.grow() for _ in range(3)]
 
     whole = grown()
-    monkeypatch.setattr("covey._core.rows._ROWS_AT_ONCE", 90)
+    monkeypatch.setattr("covey._core.rows._MOST_ROWS", 90)
     for one, other in zip(whole, grown(), strict=True):
         np.testing.assert_array_equal(one.support, other.support)
         np.testing.assert_array_equal(one.n_iter, other.n_iter)

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf, dpotri
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
+
+_Known = tuple[bytes, BoolArray, FloatArray]
 
 # A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
 # class is as likely.
@@ -44,24 +45,41 @@ class Curvature:
         self._gram = gram + (_RIDGE * mean)[:, None, None] * np.eye(n_columns)
         self._intercept = np.array([fit_intercept])
         # The subset that members start from comes again with every one of them.
-        self._first: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
-        self._known: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
+        self._first: list[_Known | None] = [None] * len(gram)
+        self._known: list[_Known | None] = [None] * len(gram)
 
     def inverse(self, run: int, support: BoolArray) -> FloatArray:
-        """The inverse of G on a subset (D,), zero elsewhere."""
+        """The inverse of G on a subset (D,), zero elsewhere.
+
+        A function of the subset alone, however it was come by.
+        """
         key = support.tobytes()
-        for known in (self._first[run], self._known[run]):
-            if known is not None and known[0] == key:
-                return known[1]
+        first, known = self._first[run], self._known[run]
+        if known is not None and known[0] == key:
+            return known[2]
+        if first is None:
+            first = self._first[run] = key, support.copy(), self._inverted(run, support)
+        elif first[0] != key:
+            left_out = np.flatnonzero(first[1] & ~support)
+            if (support & ~first[1]).any() or 3 * len(left_out) > len(support):
+                inverse = self._inverted(run, support)
+            else:
+                # What leaving columns out makes of an inverse: block inversion.
+                inverse = first[2].copy()
+                inner = inverse[np.ix_(left_out, left_out)]
+                inverse -= inverse[:, left_out] @ np.linalg.solve(inner, inverse[left_out])
+                inverse[left_out] = 0.0
+                inverse[:, left_out] = 0.0
+            self._known[run] = key, support.copy(), inverse
+            return inverse
+        return first[2]
+
+    def _inverted(self, run: int, support: BoolArray) -> FloatArray:
+        # NumPy's and not SciPy's: two libraries of threads would wait for each other.
         inside = np.flatnonzero(np.append(support, self._intercept))
-        lower, _ = dpotrf(self._gram[run][np.ix_(inside, inside)], lower=True, clean=True)
-        half, _ = dpotri(lower, lower=True)
-        half = np.tril(half)
         inverse: FloatArray = np.zeros_like(self._gram[run])
-        inverse[np.ix_(inside, inside)] = half + np.tril(half, -1).T
-        self._known[run] = key, inverse
-        if self._first[run] is None:
-            self._first[run] = self._known[run]
+        part = np.linalg.inv(self._gram[run][np.ix_(inside, inside)])
+        inverse[np.ix_(inside, inside)] = (part + part.T) / 2.0
         return inverse
 
     def norm(self, run: int, vector: FloatArray) -> float:

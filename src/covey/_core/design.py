@@ -271,26 +271,61 @@ def dense_moments(columns: Any, weight: Any) -> tuple[Any, Any]:
     return mean, deviation
 
 
+def sorted_columns(X: Any, order: IntArray) -> Any:
+    """The rows of a sparse matrix in another order, as a CSC matrix; copied once."""
+    columns = X.tocsc(copy=True)
+    place = np.empty(len(order), dtype=columns.indices.dtype)
+    place[order] = np.arange(len(order))
+    columns.indices = place[columns.indices]
+    columns.has_sorted_indices = False
+    columns.sum_duplicates()
+    return columns
+
+
 def sparse_moments(X: Any, weight: Any) -> tuple[Any, Any]:
     """Weighted mean and deviation of the columns of a CSC matrix, without densifying it.
 
     The counterpart of `dense_moments`: the same numbers. Entries must not be duplicated.
     """
     n_features = X.shape[1]
-    column = np.repeat(np.arange(n_features), np.diff(X.indptr))
-    share = weight[X.indices] / weight.sum()
-    counts = share > 0
+    mean, deviation = np.empty(n_features), np.empty(n_features)
+    start = 0
+    while start < n_features:
+        stop = int(np.searchsorted(X.indptr, X.indptr[start] + _NUMBERS_AT_ONCE, side="right"))
+        stop = min(max(stop - 1, start + 1), n_features)
+        which = slice(start, stop)
+        entries = slice(X.indptr[start], X.indptr[stop])
+        mean[which], deviation[which] = _moments_of_entries(
+            X.data[entries],
+            X.indices[entries],
+            np.repeat(np.arange(stop - start), np.diff(X.indptr[start : stop + 1])),
+            stop - start,
+            weight,
+        )
+        start = stop
+    return mean, deviation
+
+
+def _moments_of_entries(
+    data: Any, row: Any, column: Any, n_features: int, weight: Any
+) -> tuple[Any, Any]:
+    """The moments of columns by their entries; what has none is zero."""
+    used = weight > 0
+    share = weight[row] / weight.sum()
+    counts = used[row]
     largest = np.zeros(n_features)
-    np.maximum.at(largest, column[counts], np.abs(X.data[counts]))
+    np.maximum.at(largest, column[counts], np.abs(data[counts]))
     size = np.where(largest > 0, largest, 1.0)
-    scaled = X.data / size[column]
+    scaled = data / size[column]
     scaled[~counts] = 0.0
     center = np.bincount(column, share * scaled, minlength=n_features)
     squares = np.bincount(column, share * (scaled - center[column]) ** 2, minlength=n_features)
     implicit = 1.0 - np.bincount(column, share, minlength=n_features)
     spread = np.sqrt(squares + np.maximum(implicit, 0.0) * center**2)
-    used = weight > 0
-    rows = X if used.all() else X.tocsr()[used].tocsc()
-    constant = rows.min(axis=0).toarray() == rows.max(axis=0).toarray()
-    spread[constant.ravel()] = 0.0
+    # Constant over the rows that count: exactly 0, whatever rounding makes of it.
+    zeros = np.bincount(column[counts], minlength=n_features) < used.sum()
+    lowest, highest = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)
+    np.minimum.at(lowest, column[counts], data[counts])
+    np.maximum.at(highest, column[counts], data[counts])
+    spread[lowest == highest] = 0.0
     return center * size, spread * size

@@ -37,8 +37,11 @@ from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
 
 IntArray = npt.NDArray[np.int64]
 
-# Rows of a block, where a table is worked on in several.
-_ROWS_AT_ONCE = 1 << 15
+# A table is worked on in several blocks if it has twice the most rows of one, or if its logits
+# (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
+_CACHED = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 19
+_FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
 
 # Positions that are kept where the rows are; a matter of speed only.
 _MANY = 256
@@ -250,7 +253,12 @@ class RowBlock:
         if len(moving):
             lanes = np.concatenate([self._runs, self._runs[moving]])
             tried = residual[:, n_runs:, :]
-            tried[...] = self._of_moving(self._logits, moving, axis=1)
+            if is_on_host(tried):
+                # One by one: an index of many would copy them all first.
+                for place, position in enumerate(moving):
+                    tried[:, place, :] = self._logits[:, position, :]
+            else:
+                tried[...] = self._logits[:, self._index(moving), :]
             self.design.add_flipped(tried, change, self._runs[moving])
             weight = self._of_moving(self._weight, moving)
             self._loss(tried, self._blocks, weight, self._scratch, tried)
@@ -281,11 +289,9 @@ class RowBlock:
             self._indices[id(positions)] = known
         return known[1]
 
-    def _of_moving(self, array: Array, moving: IntArray, axis: int = 0) -> Array:
-        """The entries of some of the runs under way, along an axis."""
-        if len(moving) == len(self._runs):
-            return array
-        return array[self._index(moving), :] if axis == 0 else array[:, self._index(moving), :]
+    def _of_moving(self, array: Array, moving: IntArray) -> Array:
+        """The rows of some of the runs under way."""
+        return array if len(moving) == len(self._runs) else array[self._index(moving), :]
 
     def _lanes_of(self, moving: IntArray) -> Array:
         """The position of the run of each lane, as the kernels want it."""
@@ -384,13 +390,15 @@ def in_memory(design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent
     Long tables have several: what is made of a block's logits then stays in the cache, and takes
     no more memory than one block needs.
     """
-    n_rows = design.n_rows
-    if design.is_sparse or not is_on_host(design.like) or n_rows < 2 * _ROWS_AT_ONCE:
+    n_rows, n_lanes = design.n_rows, len(blocks) * base_weight.shape[0]
+    is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_lanes > _CACHED
+    at_once = min(max(_NUMBERS_AT_ONCE // n_lanes, _FEWEST_ROWS), _MOST_ROWS)
+    if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
         return InMemory([RowBlock(design, blocks, base_weight, ascent)])
     scratch = Workspace(design.like)
     parts = []
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, n_rows)
+    for start in range(0, n_rows, at_once):
+        stop = min(start + at_once, n_rows)
         inside = tuple(
             slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
             for b in blocks

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._core.ascent import Ascent, DivergedError, History
 from covey._core.basis import Basis
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design, dense_moments, sorted_columns, sparse_moments
 from covey._core.losses import LOSSES, Loss
 from covey._core.reweighting import REWEIGHTINGS
 from covey._core.rows import in_memory
@@ -32,6 +32,8 @@ from covey.members._search import EFFORTS, FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
 _MOST_FOR_NEWTON = 2000
+# Numbers of X that are sorted at once: bounds the memory that this needs.
+_NUMBERS_AT_ONCE = 1 << 18
 
 
 @dataclass
@@ -436,12 +438,12 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         n_features = X.shape[1]
         sparse = hasattr(X, "tocsr")
         if sparse:
-            columns = X.tocsr()[order].tocsc()
-            columns.sum_duplicates()
+            columns = sorted_columns(X, order)
         else:
             columns = np.empty((n_features, len(order)))
-            for start in range(0, len(order), 1024):
-                rows = slice(start, start + 1024)
+            at_once = max(1, _NUMBERS_AT_ONCE // n_features)
+            for start in range(0, len(order), at_once):
+                rows = slice(start, start + at_once)
                 columns[:, rows] = X[order[rows]].T
         if not self._grown:
             self._set_scale(*(sparse_moments if sparse else dense_moments)(columns, weight))
@@ -688,46 +690,11 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                     f"fusion={self.fusion!r}; use fusion='gate', or leave groups out."
                 )
             return None
-        sparse = hasattr(X, "tocsr")
-        self._set_scale(
-            *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
-        )
-        place = self._place
-        check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
-        elsewhere = {} if isinstance(place, Here) else {"beside": place.send(np.zeros(0))}
-        search = FlockSearch(
-            X,
-            codes,
-            weight,
-            self.classes_,
-            **elsewhere,
-            mean=self.mean_,
-            scale=self.scale_,
-            usable=self._usable,
-            unit_of_feature=self._units(),
-            grouped=self.feature_groups is not None,
-            centred=bool(self.scale_features and self.fit_intercept),
-            scaled=bool(self.scale_features),
-            ascent=self._ascent(),
-            flip_probability=float(self.flip_probability),
-            seed=self._seed,
-            journal=self._journal,
-        )
+        search = self._begun_search(X, codes, weight)
         best = self.effort == "best"
         folds = []
         if self.effort != "fast":
-            folds = self._kept_folds(
-                lambda: make_folds(
-                    self.cv,
-                    X,
-                    codes,
-                    weight,
-                    self.classes_,
-                    groups=groups,
-                    seed=self._seed,
-                    n_repeats=2 if best else 1,
-                )
-            )
+            folds = self._search_folds(X, codes, weight, groups, 2 if best else 1)
         started = time.perf_counter()
 
         @contextmanager
@@ -749,7 +716,13 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
 
         flock = self._not_diverged(
             search.run,
-            families(self.effort, int(self.n_estimators), self.alpha, search.bases, weight.sum()),
+            families(
+                self.effort,
+                int(self.n_estimators),
+                self.alpha,
+                search.bases,
+                self._weight_of_all(weight),
+            ),
             folds,
             n_restarts=2 if best else 1,
             fit_intercept=bool(self.fit_intercept),
@@ -771,6 +744,54 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         }
         return flock.fuser
 
+    # The next three are all that a search must know of where the rows are.
+
+    def _begun_search(self, X, codes, weight):
+        """Whoever searches these rows; sets what the columns are scaled by."""
+        sparse = hasattr(X, "tocsr")
+        self._set_scale(
+            *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
+        )
+        place = self._place
+        check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
+        elsewhere = {} if isinstance(place, Here) else {"beside": place.send(np.zeros(0))}
+        return FlockSearch(X, codes, weight, self.classes_, **elsewhere, **self._search_settings())
+
+    def _search_folds(self, X, codes, weight, groups, n_repeats):
+        """The folds by which candidates are compared."""
+        return self._kept_folds(
+            lambda: make_folds(
+                self.cv,
+                X,
+                codes,
+                weight,
+                self.classes_,
+                groups=groups,
+                seed=self._seed,
+                n_repeats=n_repeats,
+            )
+        )
+
+    def _weight_of_all(self, weight):
+        """What all rows weigh."""
+        return weight.sum()
+
+    def _search_settings(self):
+        """What a search is told beside the rows."""
+        return {
+            "mean": self.mean_,
+            "scale": self.scale_,
+            "usable": self._usable,
+            "unit_of_feature": self._units(),
+            "grouped": self.feature_groups is not None,
+            "centred": bool(self.scale_features and self.fit_intercept),
+            "scaled": bool(self.scale_features),
+            "ascent": self._ascent(),
+            "flip_probability": float(self.flip_probability),
+            "seed": self._seed,
+            "journal": self._journal,
+        }
+
     # -- refine ----------------------------------------------------------------------------
 
     def _refines(self, fuser):
@@ -779,11 +800,9 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     def _refine(self, X, codes, sample_weight, fuser):
         """Fit gate and members together, each member on the subset that it was grown on."""
         order = np.argsort(codes, kind="stable")
-        theta, intercept = fuser.refine(
+        refined = fuser.refine(
             self._standardised_design(X, order, sample_weight[order]),
-            np.stack([member.theta for member in self._grown]),
-            np.stack([member.intercept for member in self._grown]),
-            np.stack([member.support for member in self._grown]),
+            *self._grown_parts(),
             X,
             codes,
             sample_weight,
@@ -791,11 +810,23 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             fit_intercept=bool(self.fit_intercept),
             journal=self._journal,
         )
+        self._keep_refined(*refined)
+        importance = fuser.importance(self._predictions(X), X)
+        self._member_shares = sample_weight @ importance / sample_weight.sum()
+
+    def _grown_parts(self):
+        """Theta (K, C, D), intercepts (K, C) and subsets (K, D) of the members."""
+        return (
+            np.stack([member.theta for member in self._grown]),
+            np.stack([member.intercept for member in self._grown]),
+            np.stack([member.support for member in self._grown]),
+        )
+
+    def _keep_refined(self, theta, intercept):
+        """Let the members be where they were refined to."""
         for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
         self._keep_first(len(self._grown))
-        importance = fuser.importance(self._predictions(X), X)
-        self._member_shares = sample_weight @ importance / sample_weight.sum()
 
     # -- fuse ------------------------------------------------------------------------------
 
@@ -835,16 +866,18 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         -------
         scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
         """
-        check_is_fitted(self, "fuser_")
-        if not isinstance(self.fuser_, Product):
+        if not isinstance(getattr(self, "fuser_", None), Product):
             return super().decision_function(X)
         rows = self._check_rows(X)
         coef, intercept = self._as_one()
         if len(coef) == 2:
-            coef, intercept = coef[1] - coef[0], intercept[1] - intercept[0]
-        scores = rows @ coef.T
-        scores += intercept
-        return returned(scores, X)
+            scores = rows @ (coef[1] - coef[0])
+            scores += intercept[1] - intercept[0]
+            return returned(scores, X)
+        # Classes first: sums along few classes are slow.
+        scores = (rows @ coef.T).T if hasattr(rows, "tocsr") else coef @ rows.T
+        scores += intercept[:, None]
+        return returned(scores.T, X)
 
     def collapse(self):
         """The whole ensemble as one linear model, where the fusion allows it.
