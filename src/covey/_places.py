@@ -97,6 +97,7 @@ def place_of(device, X, y=None, sample_weight=None):
         if is_torch_array(array)
     }
     for name, tensor in tensors.items():
+        _check_tensor(name, tensor)
         first, other = next(iter(tensors.items()))
         if tensor.device != other.device:
             raise ValueError(
@@ -123,7 +124,10 @@ def place_of(device, X, y=None, sample_weight=None):
     _check_there(torch, wanted, device)
     if wanted.type == "cuda" and wanted.index is None:
         wanted = torch.device("cuda", torch.cuda.current_device())
-    if "X" in tensors and X.device != wanted:
+    if "X" in tensors and (X.device.type, X.device.index or 0) != (
+        wanted.type,
+        wanted.index or 0,
+    ):
         raise ValueError(
             f"X lies on {X.device}, but device={device!r}; leave device out, or move X there."
         )
@@ -152,14 +156,32 @@ def _precision(X):
     import torch
 
     dtype = str(getattr(X, "dtype", "float64")).removeprefix("torch.")
-    if dtype in ("float16", "bfloat16", "complex64", "complex128"):
-        raise ValueError(f"X has dtype {dtype}, which cannot be used; give float32 or float64.")
     return torch.float32 if dtype == "float32" else torch.float64
 
 
-def to_numpy(array):
+def _check_tensor(name, tensor):
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype in ("float16", "bfloat16", "complex64", "complex128"):
+        raise ValueError(
+            f"{name} has dtype {dtype}, which cannot be used; give float32 or float64."
+        )
+    if str(tensor.layout) != "torch.strided":
+        raise ValueError(
+            f"{name} is a sparse tensor; give a matrix of scipy.sparse, or {name}.to_dense()."
+        )
+
+
+def to_numpy(array, name="X"):
     """A tensor as NumPy's array; anything else as it is."""
-    return array.detach().cpu().numpy() if is_torch_array(array) else array
+    if not is_torch_array(array):
+        return array
+    _check_tensor(name, array)
+    if array.device.type not in ("cpu", "cuda"):
+        raise ValueError(
+            f"{name} lies on {array.device}, where nothing can be computed; move it to 'cpu' or "
+            "'cuda'."
+        )
+    return array.detach().cpu().numpy()
 
 
 def returned(values, X):
@@ -173,18 +195,20 @@ def returned(values, X):
     return torch.asarray(values, device=X.device)
 
 
-def check_memory(place, X, n_classes, flips):
+def check_memory(place, X, n_classes, flips, *, n_matrices=0):
     """Refuse a fit that cannot fit into memory, before it starts.
 
-    What it needs is X once more, sorted and standardised, and of every row the logits of the
-    candidates of a step, their slopes and a few weights.
+    What it needs is X once more, sorted and standardised, of every row the logits of the
+    candidates of a step and a few weights, and as many matrices of pairs of features.
     """
     n_rows, n_features = X.shape
     if hasattr(X, "tocsr"):
         table = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     else:
         table = n_rows * n_features * place.itemsize()
-    step = n_rows * place.itemsize() * (2 * n_classes * (2 if flips else 1) + 8)
+    # Slopes are there for a part of a long table only.
+    step = n_rows * place.itemsize() * (n_classes * (2 if flips else 1) + 8)
+    step += n_matrices * 8 * (n_features + 1) ** 2
     free = place.free_bytes()
     if free is not None and table + step > free:
         raise MemoryError(
@@ -208,7 +232,11 @@ def _host_bytes():
         group = Path("/sys/fs/cgroup")
         limit = (group / "memory.max").read_text().strip()
         if limit != "max":
-            free.append(int(limit) - int((group / "memory.current").read_text()))
+            taken = int((group / "memory.current").read_text())
+            for line in (group / "memory.stat").read_text().splitlines():
+                if line.startswith("inactive_file "):
+                    taken -= int(line.split()[1])  # files that were read; given up when needed
+            free.append(max(0, int(limit) - taken))
     except (OSError, ValueError):
         pass
     if free:

@@ -218,6 +218,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         order = np.argsort(codes, kind="stable")
         codes, weight = codes[order], weight[order]
+        recipe._check_newton(2 * X.shape[1])  # with their shadows
         design, varies = self._design(X[order], weight, seed)
         n_features = X.shape[1]
         units = np.full(len(varies), -1)

@@ -42,7 +42,8 @@ def test_directions_solve_the_bound_on_the_subset_also_after_a_flip(fit_intercep
     rng = np.random.default_rng(1)
     root = rng.standard_normal((30, 9))
     gram = (root.T @ root)[None]
-    curvature = Curvature(gram, fit_intercept)
+    usable = np.array([1, 1, 1, 1, 1, 1, 1, 1], dtype=bool)
+    curvature = Curvature(gram, usable, fit_intercept)
     support = np.array([1, 1, 1, 1, 1, 0, 0, 1], dtype=bool)
     flipped = support.copy()
     flipped[flips] ^= True
@@ -50,7 +51,7 @@ def test_directions_solve_the_bound_on_the_subset_also_after_a_flip(fit_intercep
     inside = np.append(flipped, fit_intercept)
     slope[~inside] = 0.0
     found = curvature.direction(0, support, slope, flipped)
-    ridge = 1e-3 * np.trace(gram[0]) / 9 * np.eye(9)
+    ridge = 1e-3 * np.diag(np.diag(gram[0]))
     expected = np.zeros((9, 3))
     expected[inside] = np.linalg.solve((gram[0] + ridge)[np.ix_(inside, inside)], slope[inside])
     np.testing.assert_allclose(found[inside], expected[inside], rtol=1e-9, atol=1e-12)
@@ -87,7 +88,7 @@ def test_a_step_is_the_bounds_inverse_times_the_slope():
     Z = np.column_stack([X, np.ones(len(X))])
     residual = np.eye(3)[y] - 1 / 3
     gram = Z.T @ Z
-    gram += 1e-3 * np.trace(gram) / len(gram) * np.eye(len(gram))
+    gram += 1e-3 * np.diag(np.diag(gram))
     step = 1.5 * 2 * np.linalg.solve(gram, Z.T @ residual)
     np.testing.assert_allclose(grown.theta[:, 0], step[:-1].T, atol=1e-10)
     np.testing.assert_allclose(grown.intercept[:, 0], step[-1], atol=1e-10)
@@ -119,3 +120,26 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     parts = in_memory(design, blocks, weight, NEWTON)
     assert len(parts._blocks) == 8
     np.testing.assert_allclose(parts.sums("gram")[0], whole.sums("gram")[0], rtol=1e-12)
+
+
+def test_an_inverse_is_a_function_of_the_subset_alone():
+    rng = np.random.default_rng(1)
+    root = rng.standard_normal((30, 9))
+    usable, some, few = np.ones(8, bool), np.ones(8, bool), np.zeros(8, bool)
+    some[3] = False
+    few[:2] = True
+    asked = [usable, some, few, usable]
+    here, there = (Curvature((root.T @ root)[None], usable, True) for _ in range(2))
+    for support in asked:
+        here.inverse(0, support)
+    for support in (some, few, usable):
+        np.testing.assert_array_equal(here.inverse(0, support), there.inverse(0, support))
+
+
+def test_members_already_grown_are_not_taken_for_none():
+    X, y = problem(3)
+    whole = trainer(X, y, NEWTON, flip_probability=0.1)
+    first, second = whole.grow(), whole.grow()
+    continued = trainer(X, y, NEWTON, flip_probability=0.1)
+    continued.see(first.theta, first.intercept)
+    np.testing.assert_array_equal(continued.grow().theta, second.theta)

@@ -45,6 +45,13 @@ class KilledError(Exception):
         {"n_estimators": 4, "fusion": "product", "flip_probability": 0.1},
         {"n_estimators": 3, "fusion": "product", "loss": "focal", "reweighting": "adaboost"},
         {"n_estimators": 3, "fusion": Gate(max_iter=30)},
+        {
+            "n_estimators": 3,
+            "fusion": "product",
+            "learning_rate": "newton",
+            "flip_probability": 0.1,
+            "max_iter": 15,
+        },
     ],
 )
 def test_every_way_of_fitting_goes_on_to_the_same_bits(tmp_path, monkeypatch, parameters):

@@ -1,13 +1,16 @@
 """Where a fit is computed: tensors, devices that are not there, memory that does not suffice."""
 
+import gc
 import pickle
+import threading
+import time
 
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.datasets import load_wine
 
-from covey import SubsetEnsembleClassifier
+from covey import SubsetEnsembleClassifier, SubsetSelector
 
 torch = pytest.importorskip("torch")
 
@@ -98,9 +101,45 @@ def test_numbers_that_cannot_be_used_are_refused(wine, dtype):
         paper().fit(torch.asarray(X).to(getattr(torch, dtype)), y)
 
 
+def test_tensors_that_cannot_be_read_are_refused(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match="X is a sparse tensor; give a matrix of scipy.sparse"):
+        paper().fit(torch.asarray(X).to_sparse(), y)
+    with pytest.raises(ValueError, match="sample_weight has dtype bfloat16"):
+        paper().fit(torch.asarray(X), y, torch.ones(len(y), dtype=torch.bfloat16))
+    with pytest.raises(ValueError, match="X lies on meta, where nothing can be computed"):
+        paper().fit(torch.asarray(X).to("meta"), y)
+    flock = paper(device="cpu:0").fit(torch.asarray(X), y)
+    with pytest.raises(ValueError, match="X has dtype bfloat16"):
+        flock.predict(torch.asarray(X).to(torch.bfloat16))
+
+
+def test_a_rate_that_diverges_is_noticed_elsewhere_too(wine):
+    X, y = wine
+    for tol in (-np.inf, 0.0):
+        with pytest.raises(ValueError, match="learning_rate=1e.200 lets the ascent"):
+            paper(learning_rate=1e200, tol=tol).fit(torch.asarray(X), y)
+
+
+def test_fits_elsewhere_leave_nothing_behind(wine):
+    X, y = wine
+    gc.disable()
+    try:
+        before = threading.active_count()
+        for _ in range(20):
+            paper(tol=-np.inf).fit(torch.asarray(X), y)
+        for _ in range(50):
+            if threading.active_count() <= before + 4:
+                break
+            time.sleep(0.1)
+        assert threading.active_count() <= before + 4, "threads of fits long over"
+    finally:
+        gc.enable()
+
+
 def test_too_little_memory_is_noticed_before_the_fit_starts(wine, monkeypatch):
     X, y = wine
-    monkeypatch.setattr("covey._places._host_bytes", lambda: 40_000)
+    monkeypatch.setattr("covey._places._host_bytes", lambda: 30_000)
     with pytest.raises(MemoryError, match=r"178 x 13 with 3 classes needs about .* GB are free;"):
         paper().fit(X, y)
     monkeypatch.setattr("covey._places._host_bytes", lambda: None)
@@ -110,5 +149,9 @@ def test_too_little_memory_is_noticed_before_the_fit_starts(wine, monkeypatch):
 def test_newton_is_for_a_moderate_number_of_features(wine):
     y = wine[1]
     X = np.random.default_rng(0).standard_normal((len(y), 2001))
-    with pytest.raises(ValueError, match="X has 2001 of them, more than 2000; use 'auto'"):
-        paper(learning_rate="newton").fit(X, y)
+    for fusion in ("product", "gate"):
+        with pytest.raises(ValueError, match="X has 2001 of them, more than 2000; use 'auto'"):
+            SubsetEnsembleClassifier(learning_rate="newton", fusion=fusion).fit(X, y)
+    selector = SubsetSelector(SubsetEnsembleClassifier(learning_rate="newton", fusion="product"))
+    with pytest.raises(ValueError, match="X has 2002 of them, more than 2000; use 'auto'"):
+        selector.fit(X[:, :1001], y)

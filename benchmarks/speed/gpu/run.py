@@ -326,8 +326,8 @@ def trials():
     class Told(Replay):
         """Never recorded."""
 
-        def __init__(self, function, beside):
-            super().__init__(function, beside)
+        def __init__(self, beside):
+            super().__init__(beside)
             self._records = False
 
     for replay, kernels in ((False, False), (True, False), (False, True), (True, True)):

@@ -18,13 +18,11 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
-_Known = tuple[bytes, BoolArray, FloatArray]
-
 # A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
 # class is as likely.
 STRETCH = 1.5
 
-# Added to the diagonal of G, in units of its mean: columns may depend on each other.
+# Added to the diagonal of G, as a share of it: columns may depend on each other.
 _RIDGE = 1e-3
 
 
@@ -35,44 +33,48 @@ class Curvature:
     ----------
     gram : ndarray of shape (R, D + 1, D + 1)
         ``sum_m w_m z_m z_m^T`` of the user's weights, z with the intercept's 1 last.
+    usable : ndarray of shape (D,), bool
+        The subset that members start from.
     fit_intercept : bool
         Whether that 1 counts.
     """
 
-    def __init__(self, gram: FloatArray, fit_intercept: bool) -> None:
-        n_columns = gram.shape[1]
-        mean = np.trace(gram, axis1=1, axis2=2) / n_columns
-        self._gram = gram + (_RIDGE * mean)[:, None, None] * np.eye(n_columns)
+    def __init__(self, gram: FloatArray, usable: BoolArray, fit_intercept: bool) -> None:
+        diagonal = np.einsum("rdd->rd", gram)
+        ridge = _RIDGE * np.maximum(diagonal, np.finfo(np.float64).tiny)
+        self._gram = gram + ridge[:, :, None] * np.eye(gram.shape[1])
+        self._usable = usable
         self._intercept = np.array([fit_intercept])
-        # The subset that members start from comes again with every one of them.
-        self._first: list[_Known | None] = [None] * len(gram)
-        self._known: list[_Known | None] = [None] * len(gram)
+        # What members start from comes again with every one of them.
+        self._first: list[FloatArray | None] = [None] * len(gram)
+        self._known: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
 
     def inverse(self, run: int, support: BoolArray) -> FloatArray:
         """The inverse of G on a subset (D,), zero elsewhere.
 
         A function of the subset alone, however it was come by.
         """
-        key = support.tobytes()
+        if self._first[run] is None:
+            self._first[run] = self._inverted(run, self._usable)
         first, known = self._first[run], self._known[run]
+        assert first is not None
+        left_out = np.flatnonzero(self._usable & ~support)
+        strange = bool((support & ~self._usable).any())
+        if not len(left_out) and not strange:
+            return first
+        key = support.tobytes()
         if known is not None and known[0] == key:
-            return known[2]
-        if first is None:
-            first = self._first[run] = key, support.copy(), self._inverted(run, support)
-        elif first[0] != key:
-            left_out = np.flatnonzero(first[1] & ~support)
-            if (support & ~first[1]).any() or 3 * len(left_out) > len(support):
-                inverse = self._inverted(run, support)
-            else:
-                # What leaving columns out makes of an inverse: block inversion.
-                inverse = first[2].copy()
-                inner = inverse[np.ix_(left_out, left_out)]
-                inverse -= inverse[:, left_out] @ np.linalg.solve(inner, inverse[left_out])
-                inverse[left_out] = 0.0
-                inverse[:, left_out] = 0.0
-            self._known[run] = key, support.copy(), inverse
-            return inverse
-        return first[2]
+            return known[1]
+        if strange or 3 * len(left_out) > len(support):
+            inverse = self._inverted(run, support)
+        else:
+            # What leaving columns out makes of an inverse: block inversion.
+            inner = first[np.ix_(left_out, left_out)]
+            inverse = first - first[:, left_out] @ np.linalg.solve(inner, first[left_out])
+            inverse[left_out] = 0.0
+            inverse[:, left_out] = 0.0
+        self._known[run] = key, inverse
+        return inverse
 
     def _inverted(self, run: int, support: BoolArray) -> FloatArray:
         # NumPy's and not SciPy's: two libraries of threads would wait for each other.

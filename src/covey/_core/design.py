@@ -320,10 +320,10 @@ def _moments_of_entries(
     scaled[~counts] = 0.0
     center = np.bincount(column, share * scaled, minlength=n_features)
     squares = np.bincount(column, share * (scaled - center[column]) ** 2, minlength=n_features)
-    implicit = 1.0 - np.bincount(column, share, minlength=n_features)
+    zeros = np.bincount(column[counts], minlength=n_features) < used.sum()
+    implicit = np.where(zeros, 1.0 - np.bincount(column, share, minlength=n_features), 0.0)
     spread = np.sqrt(squares + np.maximum(implicit, 0.0) * center**2)
     # Constant over the rows that count: exactly 0, whatever rounding makes of it.
-    zeros = np.bincount(column[counts], minlength=n_features) < used.sum()
     lowest, highest = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)
     np.minimum.at(lowest, column[counts], data[counts])
     np.maximum.at(highest, column[counts], data[counts])

@@ -8,6 +8,7 @@ arrays that a recorded step works on stay where they are from member to member.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,8 @@ class March:
     """
 
     def __init__(self, trainer: StackTrainer, n_steps: int) -> None:
-        self._trainer = trainer
+        # Whose child this is: a strong reference would keep both, and X, until a collection.
+        self._trainer: StackTrainer = weakref.proxy(trainer)
         self._n_steps = n_steps
         rows, self._xp = trainer.rows, trainer.xp
         self._everyone = np.arange(rows.n_runs)
@@ -61,7 +63,7 @@ class March:
         )
         self.taken = self._xp.zeros(n_moving, dtype=self._xp.bool, **where)
         self._kept: dict[str, Array] = {}
-        self._replay = Replay(self._advance, rows.like)
+        self._replay = Replay(rows.like)
         self._pool = ThreadPoolExecutor(_DRAWERS)
         self._ahead: dict[tuple[str, int], list[Future[Any]]] = {}
 
@@ -123,7 +125,7 @@ class March:
                     # The next member finds its first ones here.
                     following = self._draw(trainer.proposals(member + 1), 0)
                     self._ahead["flips", member + 1] = following
-            self._replay()
+            self._replay(self._advance)
             if on_step is not None:
                 on_step(step + 1)
         recorder.columns[...] = self._columns

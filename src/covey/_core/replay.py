@@ -22,34 +22,34 @@ class Replay:
 
     Parameters
     ----------
-    function : callable
-        Without arguments or result. It must do the same to the same arrays at every call, and
-        read nothing back.
     beside : array
         Where it works.
     """
 
-    def __init__(self, function: Callable[[], None], beside: Array) -> None:
-        self._function = function
+    def __init__(self, beside: Array) -> None:
         self._n_calls = 0
         self._graph: Any = None
         self._records = bool(is_torch_array(beside) and beside.is_cuda)
 
-    def __call__(self) -> None:
-        """Once more."""
+    def __call__(self, function: Callable[[], None]) -> None:
+        """Once more.
+
+        The function, without arguments or result, must be the same and do the same to the same
+        arrays at every call, and read nothing back.
+        """
         if self._graph is not None:
             self._graph.replay()
             return
         self._n_calls += 1
         if not self._records or self._n_calls <= _WARM_UP:
-            self._function()
+            function()
             return
         import torch
 
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
         with torch.cuda.graph(graph):
-            self._function()
+            function()
         self._graph = graph
         # What is recorded is not done.
         graph.replay()

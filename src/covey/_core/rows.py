@@ -297,6 +297,8 @@ class RowBlock:
         """The position of the run of each lane, as the kernels want it."""
         known = self._indices.get(-id(moving))
         if known is None or len(known[1]) != len(self._runs) + len(moving):
+            if len(self._indices) > _MANY:
+                self._indices.clear()
             whose = np.concatenate([np.arange(len(self._runs)), moving])
             known = moving, like(self._base_weight, whose, self._xp.int32)
             self._indices[-id(moving)] = known

@@ -298,12 +298,13 @@ class StackTrainer:
 
     def _shares_of_curvature(self) -> Array:
         """By how much the bound of `Curvature` is to be divided for these sample weights."""
-        first = self._curvature is None
         if self._curvature is None:
             (gram,) = self.rows.sums("gram")
-            self._curvature = Curvature(np.asarray(gram, dtype=float), self._ascent.fit_intercept)
+            self._curvature = Curvature(
+                np.asarray(gram, dtype=float), self._usable, self._ascent.fit_intercept
+            )
         longest = 2.0 * STRETCH * np.ones(len(self._runs))
-        if first or self._ascent.reweighting is None:
+        if self.n_grown == 0 or self._ascent.reweighting is None:
             return longest
         # The bound is that of the user's weights; how far these fall short of it is the largest
         # eigenvalue of the one in units of the other.
@@ -542,7 +543,8 @@ class StackTrainer:
             recorder.add(1, objective, active if looks else slice(None), progress.step)
         recorder.reserve(progress.step + 1)
         result.history = recorder.histories(result.n_iter, progress.n_taken)
-        if not all(np.isfinite(past.objective).all() for past in result.history):
+        finite = all(np.isfinite(past.objective).all() for past in result.history)
+        if not finite or not float(to_host(xp.max(xp.abs(result.theta)))) <= _LARGEST:
             raise DivergedError(self.n_grown + 1)
         return result
 

@@ -549,7 +549,13 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         weight = sample_weight[order]
         place = self._place
         self._check_newton(X.shape[1])
-        check_memory(place, X, len(self.classes_), bool(self.flip_probability))
+        check_memory(
+            place,
+            X,
+            len(self.classes_),
+            bool(self.flip_probability),
+            n_matrices=4 if self.learning_rate == "newton" else 0,
+        )
         design = self._standardised_design(X, order, weight)
         if not isinstance(place, Here):
             design = design.sent(place.send)
@@ -753,6 +759,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
         )
         place = self._place
+        self._check_newton(X.shape[1])
         check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
         elsewhere = {} if isinstance(place, Here) else {"beside": place.send(np.zeros(0))}
         return FlockSearch(X, codes, weight, self.classes_, **elsewhere, **self._search_settings())
