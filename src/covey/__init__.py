@@ -95,6 +95,7 @@ _HOMES = {
 }
 _SUBPACKAGES = (
     "clustering",
+    "dask",
     "datasets",
     "fusers",
     "inspection",

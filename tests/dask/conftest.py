@@ -1,5 +1,6 @@
 import os
 
+import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -10,6 +11,8 @@ from sklearn.datasets import load_wine
 def client():
     """Two workers, each a process of its own. Not the default client: many tests want none."""
     with (
+        # Some time after a worker died, the cluster gives up whoever is just being restarted.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 from distributed import Client
 from sklearn.base import clone
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covey
 from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.fusers import FUSERS, make_fuser
 
 HOW = {"n_estimators": 2, "max_iter": 5, "fusion": "product", "random_state": 0}
 
@@ -88,9 +90,27 @@ def lazy(wine):
     return da.from_array(X, (30, 13)), da.from_array(y, 30)
 
 
-@pytest.mark.parametrize("fusion", ["gate", covey.Gate(), "linear_stacking", "knora_e"])
-def test_what_learns_to_fuse_is_refused_by_name(lazy, fusion):
-    refused("needs all rows in one place.*'product'", *lazy, fusion=fusion)
+@pytest.mark.parametrize("fusion", FUSERS)
+def test_every_fuser_works_or_is_refused_by_name(wine, fusion):
+    X, y = wine[0][:, :3], np.minimum(wine[1], 1)
+    X, y = da.from_array(X, (90, 3)), da.from_array(y, 90)
+    how = {**HOW, "effort": "fast", "fusion": fusion}
+    if fusion == "gate" or not make_fuser(fusion).learns:
+        assert SubsetEnsembleClassifier(**how).fit(X, y).score(X, y) > 0.5
+        return
+    for given in (fusion, make_fuser(fusion)):
+        name = type(given).__name__ if given is not fusion else repr(fusion)
+        refused(f"fusion={name}.* needs all rows in one place.*'gate'", X, y, fusion=given)
+
+
+def test_what_a_search_cannot_split_is_refused_before_anything_is_loaded(lazy, monkeypatch):
+    monkeypatch.setattr("covey.dask._estimator.Table", None)
+    how = {"fusion": "gate"}
+    for cv in (KFold(3), [(np.arange(3), np.arange(3, 6))]):
+        refused("cv=.* needs all rows in one place", *lazy, **how, cv=cv)
+    refused("cv must be an int", *lazy, **how, cv="five")
+    refused("pool must be", *lazy, fusion=covey.Gate("both"))
+    refused("a gate changes them all", *lazy, **how, warm_start=True)
 
 
 def test_lengths_that_differ_are_named(lazy, wine):
@@ -161,8 +181,9 @@ def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
     refused("device='cuda' is one that has all rows", X, y, device="cuda")
     wide = da.ones((178, 2001), chunks=(178, 2001))
     refused("'newton' keeps a matrix", wide, y, learning_rate="newton")
-    with pytest.raises(ValueError, match="groups keeps rows together"):
-        SubsetEnsembleClassifier(**HOW).fit(X, y, groups=wine[1])
+    for fusion in ("product", "gate"):
+        with pytest.raises(ValueError, match="groups needs all rows in one place"):
+            SubsetEnsembleClassifier(**{**HOW, "fusion": fusion}).fit(X, y, groups=wine[1])
 
 
 def test_clients_of_the_wrong_kind_are_refused(client, lazy):

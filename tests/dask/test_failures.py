@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from distributed import Client
 
+from covey import Gate
 from covey.dask import SubsetEnsembleClassifier, _places, _worker
 from covey.dask._table import Table
 
@@ -100,6 +101,41 @@ def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, h
     assert len(asked) > 100
     np.testing.assert_array_equal(flock.support_, expected.support_)
     np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    client.wait_for_workers(2)
+    assert set(client.run(_worker.n_blocks).values()) == {0}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"fusion": "gate", "cv": 2, "alpha": 0.01, "feature_groups": [[0, 1]], "max_iter": 4},
+        {"fusion": Gate(max_iter=40), "max_iter": 8},
+    ],
+)
+def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypatch, how):
+    X, y = wine[0][:, :2], wine[1]
+    data = da.from_array(X, (60, 2)), da.from_array(y, 60)
+    how = {**HOW, "n_estimators": 2, **how}
+    expected = SubsetEnsembleClassifier(**how).fit(*data)
+    client.wait_for_workers(2)
+    killed = []
+
+    def kill(table):
+        pids = client.run(os.getpid)
+        address = table._owners[0]
+        killed.append(pids[address])
+        os.kill(pids[address], signal.SIGKILL)
+
+    # While members are grown, and while the gate is refined.
+    asked = at_questions(monkeypatch, {30: kill, 70: kill})
+    flock = SubsetEnsembleClassifier(**how, client=client).fit(*data)
+    assert len(asked) > 75
+    assert len(set(killed)) == 2
+    np.testing.assert_array_equal(flock.support_, expected.support_)
+    np.testing.assert_allclose(flock.predict_proba(X), expected.predict_proba(X), atol=1e-6)
+    if "cv" in how:
+        weight = expected.cv_results_["weight"]
+        np.testing.assert_array_equal(flock.cv_results_["weight"], weight)
     client.wait_for_workers(2)
     assert set(client.run(_worker.n_blocks).values()) == {0}
 

@@ -1,19 +1,21 @@
 """One block of rows, where it lies: what it can be asked, and what becomes of it.
 
-A block is loaded, sorted by class, standardised, and from then on a `RowBlock` of Algorithm 1.
+A block is loaded, sorted by class, standardised, and from then on a `RowBlock` of Algorithm 1;
+where a gate is learnt, it is loaded and from then on a `TableBlock` of a search.
 Every answer is small: sums and maxima over the rows, from which those of the whole table follow.
 """
 
-import threading
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from covey._core.arrays import Workspace
 from covey._core.design import Design
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import RowBlock
 from covey._core.softmax_linear import class_blocks, log_softmax
+from covey.dask._scratch import SCRATCH
+from covey.dask._search import TableBlock
 from covey.fusers import Predictions
 from covey.members._fitting import ROWS_PER_BLOCK
 from covey.members._joint_subsets import SubsetEnsembleClassifier
@@ -50,34 +52,6 @@ class Sorted(NamedTuple):
     held_out: Part | None
 
 
-class ThreadsScratch(Workspace):
-    """A workspace for each thread: blocks that one thread answers for share its buffers."""
-
-    def __init__(self):
-        self.clear()
-
-    def take(self, name, *shape):
-        """See `Workspace`."""
-        if not hasattr(self._own, "workspace"):
-            self._own.workspace = Workspace(np.empty(0))
-        return self._own.workspace.take(name, *shape)
-
-    def clear(self):
-        """Drop all buffers."""
-        self._own = threading.local()
-
-    def __reduce__(self):
-        # What goes to disk and comes back uses what is here.
-        return _scratch, ()
-
-
-SCRATCH = ThreadsScratch()
-
-
-def _scratch():
-    return SCRATCH
-
-
 class Block:
     """Some rows of a table.
 
@@ -88,11 +62,12 @@ class Block:
 
     Attributes
     ----------
-    data : Raw or Sorted
+    data : Raw, Sorted or None
         Whoever asks puts it here first, and takes it away again: it may lie on disk meanwhile.
-    known : RowBlock or None
-        What Algorithm 1 knows of the rows; None before they are standardised, and if there are
-        none. If need be, it goes to disk too.
+        None in a search, which has all of it.
+    known : RowBlock, TableBlock or None
+        What Algorithm 1 or a search knows of the rows; None before they are standardised or
+        searched, and if there are none. If need be, it goes to disk too.
     """
 
     def __init__(self, number):
@@ -107,6 +82,8 @@ class Block:
         """How large what is known of the rows may become."""
         if self.known is None:
             return 0
+        if isinstance(self.known, TableBlock):
+            return self.known.n_bytes
         # Logits and the highest of them in two lanes, three kinds of weights.
         return 8 * len(self.data.grown.weight) * (2 * (self.known.n_classes + 1) + 3)
 
@@ -178,6 +155,24 @@ class Block:
         if hold_out is not None:
             apart = _part(X, codes, weight, order[held_out[order]], n_classes)
         self.data = Sorted(grown, apart)
+
+    # -- a search --------------------------------------------------------------------------
+
+    def search(self, classes, class_weight, starts, sparse):
+        """Get ready for a search, or for a gate; ``sparse``: whether all blocks shall be so."""
+        codes, X = self._codes(classes), self.data.X
+        self.known = TableBlock(
+            csr_array(X) if sparse and not hasattr(X, "tocsr") else X,
+            codes,
+            self.data.weight * class_weight[codes],
+            int(starts[self.number]),
+            len(classes),
+        )
+        self.data = None
+
+    def searched(self, question, *args):
+        """Call a method of the `TableBlock`."""
+        return getattr(self.known, question)(*args)
 
     # -- columns ---------------------------------------------------------------------------
 
@@ -299,6 +294,8 @@ class Block:
 _OWN = (
     "count_draws",
     "sort",
+    "search",
+    "searched",
     "extremes",
     "first_moment",
     "second_moment",

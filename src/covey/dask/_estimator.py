@@ -9,28 +9,48 @@ from covey._validation import check_sample_weight
 from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS
 from covey.dask._lazy import by_block, check_columns, importance_frames, score
 from covey.dask._places import place_of
+from covey.dask._search import SearchedRows, moments, refine, rows_to_grow_on
 from covey.dask._table import Table, TableRows, delayed_blocks, is_dask, is_frame
 from covey.fusers import FUSERS, Predictions, make_fuser
 from covey.members import SubsetEnsembleClassifier as LocalClassifier
+from covey.members._folds import deal_folds
+from covey.members._search import RowsSearch
 
 
 class SubsetEnsembleClassifier(LocalClassifier):
     """`covey.SubsetEnsembleClassifier` for tables that lie on many machines, or on disk.
 
-    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and a
-    step of Algorithm 1 asks all of them for sums: small arrays of as many entries as there are
-    coefficients. The members are those that the local class grows on the same rows with the
-    same ``random_state``, up to rounding, however the rows are cut into blocks. Without a
-    cluster, blocks are worked on here, one after another, and lie on disk if there are more of
-    them than fit into memory.
+    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and
+    is asked for sums: small arrays of as many entries as there are coefficients. The flock is
+    the one that the local class finds on the same rows with the same ``random_state``, up to
+    rounding, however the rows are cut into blocks; with ``fusion="gate"``, up to that of single
+    precision, in which the local class may compare candidates: here it is always double.
+    Without a cluster, blocks are worked on here, one after another, and lie on disk if there
+    are more of them than fit into memory.
 
-    If a worker dies, its blocks are loaded anew from Dask's graph, on another one, and the fit
-    goes on. If the scheduler dies, the fit ends with an error; with ``checkpoint`` the next one
-    goes on where it was.
+    *What works.* ``fusion="gate"``, the search, with every ``effort`` and ``alpha`` and with a
+    number of folds for ``cv``; a `Gate` object; all fixed rules ("product", "mean", "majority",
+    ...), ``select_size`` included. Dense and sparse blocks, frames, weights. Plain arrays and
+    frames are fitted here, as by the local class, with any fusion.
 
-    Fixed rules fuse the members (``fusion="product"``, "mean", "majority", ...): whatever learns
-    how to fuse needs all rows in one place. Plain arrays and frames are fitted here, as by the
-    local class, with any fusion.
+    *What is refused*, in a sentence that names it, before anything is loaded: any other fuser
+    that learns ("stacking", "linear_stacking", "greedy_selection", those of dynamic selection),
+    splitters and lists of splits for ``cv``, and ``groups``. All need the rows in one place.
+
+    *Faults.* If a worker dies, its blocks are loaded anew from Dask's graph, on another one, are
+    told what the lost ones knew, and the fit goes on. If the scheduler dies, the fit ends with
+    an error; with ``checkpoint`` the next one goes on where it was.
+
+    *How it scales.* A step of Algorithm 1 is two round trips, whatever the number of rows. Down
+    to every worker go the coefficients of L lanes (one a run, a second one if a flip is tried),
+    ``8 L C (D + 1)`` bytes for C classes and D columns; up come, from every block, sums of at
+    most as many bytes. A step of a gate is one round trip, or one more for each time that it is
+    shortened, for R runs of K members whose gate sees G columns ``8 R K (C (D + 1) + G + 1)``
+    bytes down to every worker, and as many up from every block. Of a search all folds and
+    penalties of a family are such runs, ``2**19 / (K C n)`` of them at once for blocks of n rows,
+    but at least one: smaller blocks are asked less often. A search keeps what members see of
+    each row in memory (the features twice, ramps of them, products of up to 20), at most
+    ``10 D + 210`` numbers; what does not fit is read from disk at every question.
 
     Parameters
     ----------
@@ -47,7 +67,8 @@ verbose
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_, n_estimators_, coef_, intercept_, support_, \
-mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fuser_
+mean_, scale_, n_iter_, history_, basis_, group_of_, group_weights_, cv_results_, \
+feature_importances_, estimators_, fuser_
         As of `covey.SubsetEnsembleClassifier`.
 
     Examples
@@ -57,7 +78,7 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
     >>> from covey.dask import SubsetEnsembleClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> X, y = da.from_array(X, chunks=(60, 13)), da.from_array(y, chunks=60)
-    >>> flock = SubsetEnsembleClassifier(3, fusion="product", random_state=0).fit(X, y)
+    >>> flock = SubsetEnsembleClassifier(3, effort="fast", random_state=0).fit(X, y)
     >>> flock.predict_proba(X).chunks
     ((60, 60, 58), (3,))
     >>> flock.score(X, y) > 0.97
@@ -154,6 +175,11 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
         self : object
             Fitted.
         """
+        if groups is not None and is_dask(X):
+            raise ValueError(
+                "groups needs all rows in one place, and these lie in blocks; leave it out, or "
+                "fit covey.SubsetEnsembleClassifier on a sample."
+            )
         self._table = None
         try:
             return super().fit(X, y, sample_weight, groups)
@@ -204,12 +230,23 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
         return X, y, sample_weight
 
     def _check_fusion(self):
-        """Refuse what learns to fuse; a fuser that is fitted by sums of blocks would pass here."""
-        if make_fuser(self.fusion).learns:
+        """Refuse what learns to fuse, but for a gate, which is fitted by sums over blocks."""
+        if self._searches():
+            if not (self.cv is None or isinstance(self.cv, int | np.integer)):
+                raise ValueError(
+                    f"cv={self.cv!r} needs all rows in one place, and these lie in blocks; use a "
+                    "number of folds, or fit covey.SubsetEnsembleClassifier on a sample."
+                )
+            return
+        fuser = make_fuser(self.fusion)
+        if self._refines(fuser):
+            fuser._check_parameters()
+        elif fuser.learns:
             fixed = ", ".join(repr(name) for name in FUSERS if not make_fuser(name).learns)
             raise ValueError(
                 f"fusion={self.fusion!r} needs all rows in one place, and these lie in blocks; "
-                f"fit covey.SubsetEnsembleClassifier on a sample, or use one of {fixed}."
+                "fit covey.SubsetEnsembleClassifier on a sample, or use 'gate', a Gate or one of "
+                f"{fixed}."
             )
 
     def _check_columns_are_numbers(self, X):
@@ -267,20 +304,44 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
 
     def _let_go(self):
         super()._let_go()
-        for name in ("_class_factors", "_n_used"):
+        for name in ("_class_factors", "_n_used", "_rows", "_found"):
             self.__dict__.pop(name, None)
 
-    def _search(self, X, codes, weight, groups, context):
-        if self._table is not None and groups is not None:
-            raise ValueError(
-                "groups keeps rows together in the folds of a search, but there is none on Dask "
-                "collections; leave groups out."
-            )
-        return super()._search(X, codes, weight, groups, context)
+    def _begin_asking(self):
+        """Let the blocks be those of a search; sets what the columns are scaled by."""
+        self._rows = SearchedRows(
+            self._table, self.classes_, self._class_factors, self.n_features_in_
+        )
+        self._found = moments(self._rows)
+        self._set_scale(*self._found)
+
+    def _begun_search(self, X, codes, weight):
+        if self._table is None:
+            return super()._begun_search(X, codes, weight)
+        self._begin_asking()
+        # What single precision decides would depend on how the rows are cut into blocks.
+        return RowsSearch(self._rows, self.classes_, **self._search_settings(), single=False)
+
+    def _search_folds(self, X, codes, weight, groups, n_repeats):
+        if self._table is None:
+            return super()._search_folds(X, codes, weight, groups, n_repeats)
+        # A journal need not keep them: they are a function of the seed, which it keeps.
+        return deal_folds(
+            self._rows, self.cv, self.classes_, groups=None, seed=self._seed, n_repeats=n_repeats
+        )
+
+    def _weight_of_all(self, weight):
+        if self._table is None:
+            return super()._weight_of_all(weight)
+        return float(self._rows.sums("counted")[1][0])
 
     def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
         if self._table is None:
             return super()._grow_and_fuse(X, codes, weight, groups, fuser, context)
+        if self._refines(fuser):
+            self._grow(X, codes, weight, context)
+            self._refine(X, codes, weight, fuser)
+            return fuser
         apart = self.select_size == "validation"
         self._table.tell(
             "sort",
@@ -298,6 +359,22 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
         fuser.fit(Predictions(even, self.classes_), self.classes_[:1])
         return fuser
 
+    def _refine(self, X, codes, sample_weight, fuser):
+        if self._table is None:
+            super()._refine(X, codes, sample_weight, fuser)
+            return
+        refined, shares = refine(
+            self._rows,
+            fuser,
+            self._found,
+            self._grown_parts(),
+            self.classes_,
+            fit_intercept=bool(self.fit_intercept),
+            journal=self._journal,
+        )
+        self._keep_refined(*refined)
+        self._member_shares = shares
+
     def _labels(self, codes):
         return super()._labels(codes) if self._table is None else codes
 
@@ -308,9 +385,7 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
         that is among them is found by counting, some of its bits a round. (That a draw comes
         twice at just this place, and a row more is held out, may happen once in 2**53 rows.)
         """
-        sizes = [known.n_rows for known in self._table.loaded]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        n_used = self._n_used
+        starts, n_used = self._table.starts, self._n_used
         wanted = np.array([round(self.validation_fraction * int(size)) for size in n_used])
         wanted = np.where(n_used > 1, np.clip(wanted, 1, np.maximum(n_used - 1, 1)), 0)
         if not wanted.any():
@@ -349,11 +424,8 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
             return super()._trainer(X, codes, sample_weight)
         self._check_newton(self.n_features_in_)
         ascent = self._ascent()
-        if not self._grown:
-            self._set_scale(*self._moments())
-        self._table.tell("standardise", self.mean_, self.scale_, ascent)
         return StackTrainer(
-            TableRows(self._table, self.n_features_in_, len(self.classes_)),
+            self._rows_to_grow_on(ascent),
             ascent,
             seed=self._seed,
             runs=[0],
@@ -362,6 +434,16 @@ mean_, scale_, n_iter_, history_, basis_, feature_importances_, estimators_, fus
             usable=self._usable,
             journal=self._journal,
         )
+
+    def _rows_to_grow_on(self, ascent):
+        """The rows as a trainer asks them; sets what the columns are scaled by."""
+        if self._is_gated():
+            self._begin_asking()
+            return rows_to_grow_on(self._rows, self.mean_, self.scale_, self._usable, ascent)
+        if not self._grown:
+            self._set_scale(*self._moments())
+        self._table.tell("standardise", self.mean_, self.scale_, ascent)
+        return TableRows(self._table, self.n_features_in_, len(self.classes_))
 
     def _moments(self):
         """Mean and deviation of the columns, as `covey._core.design.dense_moments` has them."""

@@ -1,11 +1,11 @@
 """Predictions of Dask collections: by block, and only when they are asked for."""
 
+import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-import dask
 from covey.dask._table import delayed_blocks, is_frame
 
 

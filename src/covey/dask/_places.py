@@ -4,10 +4,10 @@ import asyncio
 import concurrent.futures
 import contextlib
 
+import dask
 from distributed import Client, futures_of, get_client
 from distributed.scheduler import KilledWorker
 
-import dask
 from covey.dask import _worker
 
 # What a call ends with when the connection goes while it waits.
@@ -94,7 +94,7 @@ class Cluster:
         ]
 
         def compute():
-            futures = self._spread(tasks)
+            futures = self._spread(tasks, anew=attempt > 0)
             try:
                 return self._client.gather(futures)
             finally:
@@ -113,10 +113,12 @@ class Cluster:
         for (number, _), known in zip(blocks, loaded, strict=True):
             yield number, known
 
-    def _spread(self, tasks):
+    def _spread(self, tasks, anew):
         """Start tasks: where their data is, or else as many for each thread of a worker."""
         threads = [address for address, n in self._client.nthreads().items() for _ in range(n)]
-        if not threads or futures_of(tasks):
+        # What is loaded anew goes where Dask likes: a worker that was named and has just died
+        # would be waited for, also if others come.
+        if anew or not threads or futures_of(tasks):
             return self._client.compute(tasks, retries=2)
         shares = {}
         for place, task in enumerate(tasks):

@@ -2,10 +2,11 @@
 
 import uuid
 
+import dask
 import dask.array as da
 import numpy as np
 
-import dask
+from covey.dask._search import TableRecipe
 from covey.dask._worker import Message
 
 # How often blocks are loaded anew for one question.
@@ -14,6 +15,7 @@ _MOST_LOSSES = 10
 # Calls after which a block is another; and those before them that no longer matter.
 _LASTING = (
     "sort",
+    "search",
     "standardise",
     "see",
     "boost",
@@ -73,6 +75,7 @@ class Table:
         self._n_loads = 0
         self._queue = []
         self._past = []
+        self._recipe = TableRecipe()
         try:
             self.loaded = self._load(range(len(parts)), wants_digest)
         except BaseException:
@@ -126,7 +129,7 @@ class Table:
             if not lost:
                 return said
             self._load(lost, wants_digest=False)
-            past = self._past
+            past = self._what_happened()
         raise RuntimeError(
             f"Block {lost[0]} of X was lost {_MOST_LOSSES} times, each time with its worker; give "
             "the workers more memory, or X smaller blocks."
@@ -145,7 +148,20 @@ class Table:
         self._owners.update({number: known[number].address for number in known})
         return [known[number] for number in numbers]
 
+    @property
+    def starts(self):
+        """The number of the first row of each block."""
+        return np.cumsum([0] + [known.n_rows for known in self.loaded])[:-1]
+
+    def _what_happened(self):
+        """All that blocks must be told to be what those were that are lost."""
+        searched = (("searched", (question, *args)) for question, args in self._recipe.calls)
+        return [*self._past, *searched]
+
     def _remember(self, question, args):
+        if question == "searched":
+            self._recipe.note(args[0], args[1:])
+            return
         if question not in _LASTING:
             return
         ended = _ENDED_BY.get(question, ())

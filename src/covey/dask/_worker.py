@@ -21,7 +21,9 @@ from distributed import get_worker
 from distributed.system import MEMORY_LIMIT
 
 from covey._validation import check_all_finite
-from covey.dask._blocks import SCRATCH, Block, Raw
+from covey.dask._blocks import Block, Raw
+from covey.dask._scratch import SCRATCH
+from covey.dask._search import changes
 from covey.dask._shelf import Shelf
 
 # The address of blocks that no worker has, but whoever asks.
@@ -44,6 +46,7 @@ class Loaded(NamedTuple):
     n_used: np.ndarray  # (L,), rows of each that weigh something
     weight: np.ndarray  # (L,), what rows of each weigh together
     heaviest: np.ndarray  # (L,)
+    is_sparse: bool
     digest: str | None
 
 
@@ -53,6 +56,7 @@ class _Entry:
     heard: int = 0  # messages
     said: Any = None  # to the last of them
     fits: bool = True  # whether what is known of the rows stays in memory
+    n_bytes: int = 0  # how large that is
     asked: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -128,6 +132,7 @@ def load(X, y, weight, fit, number, names, wants_digest, address=None):
         np.bincount(codes[used], minlength=n_labels),
         np.bincount(codes, weight, minlength=n_labels),
         heaviest,
+        hasattr(X, "tocsr"),
         joblib.hash((X, y, weight)) if wants_digest else None,
     )
     if loaded.n_rows:
@@ -284,10 +289,13 @@ def _answer(message, address, number):
                 for question, args in calls:
                     entry.said = block.answer(question, args)
             if _ENTRIES.get(key) is entry:
-                if block.data is not data:
-                    entry.fits = shelf.put(key, block.data, block.n_bytes_known)
+                fitted = entry.fits
+                if block.data is not data or block.n_bytes_known != entry.n_bytes:
+                    entry.n_bytes = block.n_bytes_known
+                    entry.fits = shelf.put(key, block.data, entry.n_bytes)
                 if not entry.fits:
-                    shelf.write((*key, "known"), block.known)
+                    if fitted or any(_changes(*call) for call in calls):
+                        shelf.write((*key, "known"), block.known)
                     block.known = None
         except Exception as error:
             # Half of it may have happened.
@@ -297,6 +305,11 @@ def _answer(message, address, number):
             block.data = None
         entry.heard = message.number
         return "said", entry.said
+
+
+def _changes(question, args):
+    # Most of what a search asks leaves a block as it is, and its file.
+    return question != "searched" or changes(args[0], args[1:])
 
 
 # -- forget --------------------------------------------------------------------------------------

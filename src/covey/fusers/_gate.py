@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gate import GatedLikelihood, pooled, softmax_first
+from covey._core.gate import GatedLikelihood, GatedObjective, pooled, softmax_first
 from covey._core.gated_values import GatedValues
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
@@ -22,28 +22,41 @@ class GateFeatures:
     Parameters
     ----------
     quadratic : bool
-    X : ndarray or CSC matrix of shape (n, D)
-    weight : ndarray of shape (n,)
+    moments : (ndarray, ndarray)
+        Mean and deviation of the features, (D,) each.
     """
 
-    def __init__(self, quadratic, X, weight):
+    def __init__(self, quadratic, moments):
         self.quadratic = quadratic
-        if hasattr(X, "tocsr"):
-            X = X.tocsc()
-            self.mean, self.scale = self._usable(*sparse_moments(X, weight))
-            if quadratic:
-                self.square_mean, self.square_scale = self._usable(
-                    *sparse_moments(self._squares(X), weight)
-                )
-        else:
-            self.mean, self.scale = self._usable(*dense_moments(X.T, weight))
+        self.mean, self.scale = self._usable(*moments)
+
+    @classmethod
+    def of(cls, quadratic, X, weight):
+        """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
+        if not hasattr(X, "tocsr"):
+            return cls(quadratic, dense_moments(X.T, weight))
+        X = X.tocsc()
+        sees = cls(quadratic, sparse_moments(X, weight))
+        if quadratic:
+            sees.standardise_squares(*sparse_moments(sees.squares(X), weight))
+        return sees
+
+    def standardise_squares(self, mean, deviation):
+        """Take note of the moments of `squares`, which sparse features need."""
+        self.square_mean, self.square_scale = self._usable(mean, deviation)
+
+    @property
+    def n_columns(self):
+        """How many columns the gate sees."""
+        return len(self.mean) * (2 if self.quadratic else 1)
 
     @staticmethod
     def _usable(mean, deviation):
         # A constant column says nothing: infinitely wide, it is zero everywhere.
         return mean, np.where(deviation > 0, deviation, np.inf)
 
-    def _squares(self, X):
+    def squares(self, X):
+        """The squares of sparse features in units of their deviation."""
         scaled = X.multiply(1.0 / self.scale).tocsc()
         scaled.data **= 2
         return scaled
@@ -61,7 +74,7 @@ class GateFeatures:
             blocks = [Design(X, self.mean[None], self.scale[None])]
             if self.quadratic:
                 blocks.append(
-                    Design(self._squares(X), self.square_mean[None], self.square_scale[None])
+                    Design(self.squares(X), self.square_mean[None], self.square_scale[None])
                 )
             return blocks
         columns = np.ascontiguousarray(((X - self.mean) / self.scale).T)
@@ -150,6 +163,10 @@ class Gate(Fuser):
                 "value."
             )
 
+    @property
+    def _is_quadratic(self):
+        return self.features == "quadratic"
+
     def _fit(self, P, codes, X, sample_weight):
         learn = self._squared_error if P.kind == "value" else self._log_likelihood
         climbed = learn(P, codes, X, sample_weight)
@@ -177,7 +194,7 @@ class Gate(Fuser):
         spread = np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
         values = (others_for_silent(P)[:, :, 0] - centre) / unit
-        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
+        self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
         return GatedValues(
             None,
             self._sees.designs(X),
@@ -241,9 +258,54 @@ class Gate(Fuser):
             support=support[None].astype(float),
             **how,
         )
-        nothing = np.zeros((1, len(theta), likelihood.n_gate_columns))
-        start = likelihood.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
-        theta, intercept = self._climb(likelihood, start, journal)
+        return self._refined(likelihood, theta, intercept, support, classes, journal)
+
+    def refine_by_sums(
+        self,
+        sees,
+        ask,
+        theta,
+        intercept,
+        support,
+        classes,
+        *,
+        fit_intercept,
+        journal=None,
+    ):
+        """The same where rows lie elsewhere, and are asked for sums only.
+
+        Parameters
+        ----------
+        sees : GateFeatures
+        ask : callable
+            ``ask(parts, runs)`` gives `covey._core.gate.GatedRows.sums` over all rows.
+        theta, intercept, support, classes, journal
+            As for `refine`.
+        fit_intercept : bool
+            Whether the intercepts move.
+
+        Returns
+        -------
+        theta, intercept : ndarrays
+            Where the members ended.
+        """
+        self._check_parameters()
+        self._sees = sees
+        objective = GatedObjective(
+            ask,
+            np.array([float(self.alpha)]),
+            *theta.shape,
+            sees.n_columns,
+            support=support[None].astype(float),
+            fit_intercept=fit_intercept,
+        )
+        return self._refined(objective, theta, intercept, support, classes, journal)
+
+    def _refined(self, objective, theta, intercept, support, classes, journal):
+        """Where members end that start here, the gate knowing nothing."""
+        nothing = np.zeros((1, len(theta), objective.n_gate_columns))
+        start = objective.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
+        theta, intercept = self._climb(objective, start, journal)
         self.n_members_ = len(theta[0])
         self.classes_ = classes
         return theta[0] * support[:, None, :], intercept[0]
@@ -251,7 +313,7 @@ class Gate(Fuser):
     def _likelihood(self, members, X, codes, sample_weight, n_members, n_classes, **parts):
         """What is climbed; its rows are sorted by class, those of X need not be."""
         order = np.argsort(codes, kind="stable")
-        self._sees = GateFeatures(self.features == "quadratic", X, sample_weight)
+        self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
         return GatedLikelihood(
             members,
             self._sees.designs(X[order]),

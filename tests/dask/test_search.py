@@ -1,0 +1,344 @@
+"""The search for gated groups, and a gate that is given, on rows in blocks."""
+
+import warnings
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import covey
+from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask._shelf import Shelf
+from covey.dask._table import Table
+from covey.members._search import RowsSearch
+
+HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "max_iter": 8, "random_state": 0}
+
+
+@pytest.fixture
+def double(monkeypatch):
+    """A local search compares its candidates in double precision too."""
+    monkeypatch.setitem(RowsSearch.__init__.__kwdefaults__, "single", False)
+
+
+@pytest.fixture(scope="module")
+def few(wine):
+    """Four columns are enough to search, and one of them has two values."""
+    X, y = wine
+    X = X[:, [0, 6, 9, 12]].copy()
+    X[:, 1] = X[:, 1] > 2.0
+    X[:, 3] /= 300.0
+    return X, y
+
+
+def lazy(X, y, lengths):
+    return da.from_array(X, (lengths, (X.shape[1],))), da.from_array(y, (lengths,))
+
+
+def assert_same(flock, local, X):
+    assert flock.cv_results_.keys() == local.cv_results_.keys()
+    for name, found in flock.cv_results_.items():
+        if name == "log_loss":
+            # Of candidates that end before their optimum, and let rounding grow on the way.
+            np.testing.assert_allclose(found, local.cv_results_[name], atol=1e-4)
+        else:
+            np.testing.assert_array_equal(found, local.cv_results_[name])
+    np.testing.assert_array_equal(flock.group_of_, local.group_of_)
+    np.testing.assert_array_equal(flock.support_, local.support_)
+    np.testing.assert_allclose(flock.group_weights_, local.group_weights_)
+    np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-6)
+
+
+LAYOUTS = {
+    "one": (178,),
+    "two": (89, 89),
+    "seven": (25, 26, 25, 26, 25, 26, 25),
+    "unequal": (3, 0, 120, 1, 54, 0),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_search_finds_the_local_flock_however_rows_are_cut(double, few, layout):
+    X, y = few
+    local = covey.SubsetEnsembleClassifier(**HOW).fit(X, y)
+    assert np.count_nonzero(local.cv_results_["weight"]) > 1
+    flock = SubsetEnsembleClassifier(**HOW).fit(*lazy(X, y, LAYOUTS[layout]))
+    assert_same(flock, local, X)
+    assert not [name for name in vars(flock) if name in ("_rows", "_found", "_table", "_journal")]
+
+
+def test_no_block_need_have_all_classes(double, few):
+    order = np.argsort(few[1], kind="stable")
+    X, y = few[0][order], few[1][order]
+    # 59 rows of class 0, 71 of class 1, 48 of class 2.
+    flock = SubsetEnsembleClassifier(**HOW).fit(*lazy(X, y, (59, 0, 40, 31, 47, 1)))
+    assert_same(flock, covey.SubsetEnsembleClassifier(**HOW).fit(X, y), X)
+
+
+def test_by_default_a_search_of_all_columns_finds_the_local_flock(double, wine):
+    X, y = wine
+    local = covey.SubsetEnsembleClassifier(random_state=1).fit(X, y)
+    flock = SubsetEnsembleClassifier(random_state=1).fit(*lazy(X, y, (60, 118)))
+    assert_same(flock, local, X)
+
+
+SETTINGS = {
+    "fast": {"effort": "fast"},
+    "best": {"effort": "best", "cv": 2},
+    "one member": {"n_estimators": 1, "alpha": None, "cv": None},
+    "balanced": {"class_weight": "balanced", "alpha": None, "cv": 2},
+    "no intercept": {"fit_intercept": False},
+    "unscaled": {"scale_features": False},
+    "groups": {"feature_groups": [[0, 1]], "always_keep": [2], "flip_probability": 0.2},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.filterwarnings("ignore:.*overshoots:sklearn.exceptions.ConvergenceWarning")
+def test_every_setting_finds_the_local_flock(double, few, name):
+    # Without scaling, columns far from zero would let rounding grow beyond what is compared.
+    X, y = (few[0] - few[0].mean(axis=0)) / few[0].std(axis=0), few[1]
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
+    how = {**HOW, **SETTINGS[name]}
+    local = covey.SubsetEnsembleClassifier(**how).fit(X, y, weight)
+    dX, dy = da.from_array(X, (50, 3)), da.from_array(y, 40)
+    flock = SubsetEnsembleClassifier(**how).fit(dX, dy, da.from_array(weight, 178))
+    assert_same(flock, local, X)
+
+
+def test_a_class_of_one_row_is_warned_of_as_by_the_local_class(double, few):
+    X, y = few[0], few[1].copy()
+    y[100] = 7
+    flock, local = SubsetEnsembleClassifier(**HOW), covey.SubsetEnsembleClassifier(**HOW)
+    with pytest.warns(UserWarning, match="Class 7 has one row"):
+        flock.fit(*lazy(X, y, (90, 88)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(flock, local.fit(X, y), X)
+
+
+@pytest.mark.filterwarnings("ignore:Dask currently has limited support:UserWarning")
+def test_frames_on_a_cluster_are_searched_and_predicted(double, client, few):
+    X, y = few
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["label"] = np.array(["low", "mid", "high"], dtype=object)[y]
+    data = dd.from_pandas(frame, npartitions=4)
+    how = {**HOW, "effort": "fast", "max_iter": 5, "always_keep": ["b"]}
+    local = covey.SubsetEnsembleClassifier(**how).fit(frame[list("abcd")], frame["label"])
+    flock = SubsetEnsembleClassifier(**how, client=client)
+    flock.fit(data[list("abcd")], data["label"])
+    assert_same(flock, local, frame[list("abcd")])
+    said = flock.predict_proba(data[list("abcd")]).compute(scheduler="sync")
+    np.testing.assert_allclose(said, local.predict_proba(frame[list("abcd")]), atol=1e-6)
+    assert flock.score(data[list("abcd")], data["label"]) == local.score(
+        frame[list("abcd")], frame["label"]
+    )
+    assert set(client.run(_worker.n_blocks).values()) == {0}
+
+
+@pytest.fixture(scope="module")
+def thin():
+    """Sparse columns, one of them constant."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((90, 6)) < 0.4, rng.normal(size=(90, 6)) + 1.0, 0.0)
+    X[:, 5] = 3.0
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 1)
+    return X, y, rng.choice([0.0, 1.0, 2.0], 90)
+
+
+def thin_blocks(X):
+    """The last block is dense: what one of them is, all are made."""
+
+    def cut(rows, block_info=None):
+        last = block_info[0]["chunk-location"][0] == 2
+        return rows if last else sp.csr_matrix(rows)
+
+    return da.from_array(X, (35, 6)).map_blocks(cut, dtype=float, meta=np.empty((0, 0)))
+
+
+def test_sparse_blocks_are_searched_as_the_local_class_does(double, thin):
+    X, y, weight = thin
+    local = covey.SubsetEnsembleClassifier(**HOW).fit(sp.csr_matrix(X), y, weight)
+    flock = SubsetEnsembleClassifier(**HOW).fit(thin_blocks(X), y, weight)
+    assert_same(flock, local, X)
+
+
+# -- a gate that is given ------------------------------------------------------------------------
+
+
+def assert_same_gate(flock, local, X):
+    np.testing.assert_array_equal(flock.support_, local.support_)
+    np.testing.assert_allclose(flock.coef_, local.coef_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(flock.fuser_.coef_, local.fuser_.coef_, rtol=1e-6, atol=1e-6)
+    assert flock.fuser_.n_iter_ == local.fuser_.n_iter_ > 1
+    np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-6)
+
+
+@pytest.mark.parametrize("pool", ["linear", "log"])
+@pytest.mark.parametrize("features", ["linear", "quadratic"])
+@pytest.mark.parametrize("how", [{}, {"fit_intercept": False}, {"scale_features": False}])
+@pytest.mark.filterwarnings("ignore:.*overshoots:sklearn.exceptions.ConvergenceWarning")
+def test_a_gate_is_refined_as_by_the_local_class(few, pool, features, how):
+    X, y = np.hstack([few[0], np.full((178, 1), 7.7)]), few[1]
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
+    how = {
+        "n_estimators": 3,
+        "max_iter": 15,
+        "fusion": covey.Gate(pool, features, max_iter=25),
+        "random_state": 0,
+        **how,
+    }
+    local = covey.SubsetEnsembleClassifier(**how).fit(X, y, weight)
+    dX, dy = lazy(X, y, (3, 0, 120, 1, 54))
+    flock = SubsetEnsembleClassifier(**how).fit(dX, dy, weight)
+    assert_same_gate(flock, local, X)
+
+
+@pytest.mark.parametrize("features", ["linear", "quadratic"])
+def test_a_gate_sees_sparse_blocks_as_the_local_class_does(thin, features):
+    X, y, weight = thin
+    how = {"n_estimators": 2, "max_iter": 10, "random_state": 0}
+    how["fusion"] = covey.Gate(features=features, max_iter=25)
+    local = covey.SubsetEnsembleClassifier(**how).fit(sp.csr_matrix(X), y, weight)
+    flock = SubsetEnsembleClassifier(**how).fit(thin_blocks(X), y, weight)
+    assert_same_gate(flock, local, sp.csr_matrix(X))
+
+
+# -- what is lost, and what does not fit -----------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{"effort": "fast"}, {"fusion": covey.Gate(max_iter=5)}])
+def test_a_block_lost_before_any_question_is_made_again(few, monkeypatch, how):
+    data = lazy(few[0][:, :2], few[1], (60, 60, 58))
+    how = {**HOW, "max_iter": 4, **how}
+    expected = SubsetEnsembleClassifier(**how).fit(*data)
+    ask, asked = Table.ask, []
+
+    def losing(table, question, *args):
+        asked.append(args[0])
+        _worker._drop((_worker.HERE, table._fit, 1))
+        return ask(table, question, *args)
+
+    monkeypatch.setattr(Table, "ask", losing)
+    flock = SubsetEnsembleClassifier(**how).fit(*data)
+    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(
+        flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
+    )
+    assert {"extent", "grown", "gated"} <= set(asked)
+
+
+def test_what_candidates_said_is_said_again_by_a_block_that_was_lost(few, monkeypatch):
+    data = lazy(few[0], few[1], (60, 60, 58))
+    expected = SubsetEnsembleClassifier(**HOW).fit(*data)
+    ask, lost = Table.ask, []
+
+    def losing(table, question, *args):
+        if args[0] in ("drawn", "candidate_losses", "pick_losses", "importance"):
+            lost.append(args[0])
+            _worker._drop((_worker.HERE, table._fit, 2))
+        return ask(table, question, *args)
+
+    monkeypatch.setattr(Table, "ask", losing)
+    flock = SubsetEnsembleClassifier(**HOW).fit(*data)
+    assert len(lost) > 25
+    np.testing.assert_array_equal(flock.cv_results_["weight"], expected.cv_results_["weight"])
+    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("limit", [0, 40_000])
+def test_a_search_beyond_memory_finds_the_same(few, tmp_path, monkeypatch, limit):
+    data = lazy(few[0], few[1], (60, 60, 58))
+    how = {**HOW, "effort": "fast"}
+    expected = SubsetEnsembleClassifier(**how).fit(*data)
+    shelf = Shelf(limit, tmp_path)
+    monkeypatch.setitem(_worker._SHELVES, _worker.HERE, shelf)
+    on_disk, written = [], []
+    write = Shelf.write
+    answers = _worker.answers
+    monkeypatch.setattr(
+        _worker, "answers", lambda *args: on_disk.append(shelf.n_files) or answers(*args)
+    )
+    monkeypatch.setattr(Shelf, "write", lambda *args: written.append(args[1]) or write(*args))
+    flock = SubsetEnsembleClassifier(**how).fit(*data)
+    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    # With some memory, blocks go to disk as they grow; what only asks writes nothing.
+    assert max(on_disk) >= (6 if limit == 0 else 2)
+    assert len(written) < 2 * len(on_disk)
+    assert len(shelf) == 0
+    assert not list(tmp_path.iterdir())
+
+
+def questions(monkeypatch):
+    ask, asked = Table.ask, []
+    monkeypatch.setattr(Table, "ask", lambda table, *args: asked.append(args) or ask(table, *args))
+    return asked
+
+
+@pytest.mark.parametrize("fusion", ["gate", covey.Gate(max_iter=30)])
+def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch, tmp_path, fusion):
+    data = lazy(few[0], few[1], (90, 88))
+    how = {**HOW, "fusion": fusion}
+    expected = SubsetEnsembleClassifier(**how).fit(*data)
+    asked = questions(monkeypatch)
+    SubsetEnsembleClassifier(**how).fit(*data)
+    n_asked = len(asked)
+    monkeypatch.undo()
+    ask, done = Table.ask, []
+
+    def interrupted(table, *args):
+        done.append(args)
+        if len(done) == int(0.8 * n_asked):
+            raise KeyboardInterrupt
+        return ask(table, *args)
+
+    monkeypatch.setattr(Table, "ask", interrupted)
+    how["checkpoint"] = tmp_path / "fit.npz"
+    with pytest.raises(KeyboardInterrupt):
+        SubsetEnsembleClassifier(**how).fit(*data)
+    monkeypatch.undo()
+    again = questions(monkeypatch)
+    flock = SubsetEnsembleClassifier(**how).fit(*data)
+    assert len(again) < 0.6 * n_asked
+    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    with pytest.raises(ValueError, match="belongs to a fit of other data"):
+        SubsetEnsembleClassifier(**how).fit(data[0] * 2, data[1])
+
+
+# -- how it scales -------------------------------------------------------------------------------
+
+
+def n_bytes(value):
+    if isinstance(value, tuple | list):
+        return sum(n_bytes(part) for part in value)
+    return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+@pytest.mark.parametrize("fusion", ["product", covey.Gate(max_iter=1)])
+def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypatch, fusion):
+    X, y = few
+    ask, trips = Table.ask, []
+
+    def weighed(table, *args):
+        down = n_bytes([call[1] for call in table._queue]) + n_bytes(args)
+        up = ask(table, *args)
+        trips.append((down, max((n_bytes(part) for part in up), default=0)))
+        return up
+
+    monkeypatch.setattr(Table, "ask", weighed)
+    how = {"n_estimators": 1, "tol": -np.inf, "fusion": fusion, "random_state": 0}
+    counts = []
+    for n_steps in (10, 30):
+        trips.clear()
+        SubsetEnsembleClassifier(**how, max_iter=n_steps).fit(*lazy(X, y, (60, 60, 58)))
+        counts.append(len(trips))
+    assert counts[1] - counts[0] == 2 * 20
+    of_a_lane = 8 * 3 * (4 + 1)
+    # Two lanes; beside coefficients there are a few numbers a lane.
+    middle = trips[20:50]
+    assert max(max(trip) for trip in middle) <= 2 * of_a_lane + 200
