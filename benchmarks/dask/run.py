@@ -16,12 +16,12 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
 import covey
-import dask
 from covey.dask import SubsetEnsembleClassifier, _worker
 from covey.dask._shelf import Shelf
 from covey.dask._table import Table
@@ -189,20 +189,29 @@ def here(arguments):
 def watch():
     """Let a worker note how long it works on questions of a step."""
     _worker.spent = 0.0
+    if hasattr(_worker.answers, "watched"):
+        return
     answers = _worker.answers
 
     def timed(message, *args):
         started = time.perf_counter()
         said = answers(message, *args)
-        if message.calls[-1][0] in ("evaluate", "slopes"):
+        question, args = message.calls[-1]
+        if of_a_step(question, *args):
             _worker.spent += time.perf_counter() - started
         return said
 
+    timed.watched = True
     _worker.answers = timed
 
 
 def spent():
     return _worker.spent
+
+
+def of_a_step(*words):
+    """Whether it is a question that a step of Algorithm 1 asks."""
+    return any(word in ("evaluate", "slopes") for word in words if isinstance(word, str))
 
 
 def timed_steps(client, X, y, n_members, n_steps):
@@ -214,7 +223,7 @@ def timed_steps(client, X, y, n_members, n_steps):
     def asking(self, question, *args):
         started = time.perf_counter()
         said = ask(self, question, *args)
-        if question in ("evaluate", "slopes"):
+        if of_a_step(question, *args):
             waited.append(time.perf_counter() - started)
         return said
 

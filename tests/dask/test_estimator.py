@@ -6,7 +6,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import Client
+from distributed import Client, get_task_stream
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -27,6 +27,17 @@ HOW = {"n_estimators": 2, "max_iter": 5, "fusion": "product", "random_state": 0}
 )
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
+
+
+def test_the_dashboard_shows_blocks_members_and_candidates(client, wine):
+    X, y = da.from_array(wine[0], chunks=(60, -1)), da.from_array(wine[1], chunks=60)
+    with get_task_stream(client) as seen:
+        SubsetEnsembleClassifier(**HOW, client=client).fit(X, y)
+        SubsetEnsembleClassifier(alpha=0.01, cv=2, n_estimators=2, client=client).fit(X, y)
+        client.submit(int, 0, pure=False).result()
+    names = [str(task["key"]) for task in seen.data]
+    for part, least in (("load", 6), ("member", 2), ("candidates", 2)):
+        assert sum(name.startswith(f"covey-{part}-") for name in names) >= least, part
 
 
 def test_signatures_are_the_local_ones_but_for_the_client():

@@ -14,7 +14,7 @@ _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
 _N_FOLDS = 5
 _HELD_OUT = 0.25
 _N_BOOTSTRAP = 1_000
-_LEAST_PROBABILITY = 1e-15
+LEAST_PROBABILITY = 1e-15
 
 
 @dataclass
@@ -187,13 +187,17 @@ def _judged(fitted, question, test):
     if not hasattr(fitted.estimator_, "predict_proba"):
         return (fitted.predict(table) == y).astype(float), np.full(len(y), np.nan)
     probabilities = fitted.predict_proba(table)
-    right = (fitted.classes_[probabilities.argmax(axis=1)] == y).astype(float)
-    place = np.searchsorted(fitted.classes_, y)
-    known = np.isin(y, fitted.classes_)
+    return right_and_loss(fitted.classes_, probabilities, y)
+
+
+def right_and_loss(classes, probabilities, y):
+    """Whether each row is right, and its log-loss; a class that was not fitted is never right."""
+    right = (classes[probabilities.argmax(axis=1)] == y).astype(float)
+    place = np.searchsorted(classes, y)
+    rows = np.flatnonzero(np.isin(y, classes))
     said = np.zeros(len(y))
-    rows = np.flatnonzero(known)
     said[rows] = probabilities[rows, place[rows]]
-    return right, -np.log(np.clip(said, _LEAST_PROBABILITY, 1.0))
+    return right, -np.log(np.clip(said, LEAST_PROBABILITY, 1.0))
 
 
 def accuracy_interval(right, groups=None):
@@ -214,14 +218,14 @@ def accuracy_interval(right, groups=None):
 
     n_rows, accuracy = len(right), float(np.mean(right))
     if groups is None:
-        return _wilson(accuracy, n_rows)
+        return wilson_interval(accuracy, n_rows)
     _, place = np.unique(groups, return_inverse=True)
     n_groups = place.max() + 1
     if n_groups < 2:
         return accuracy, 0.0, 1.0
     if accuracy in (0.0, 1.0):
         # Groups that do not differ say nothing of those to come.
-        return _wilson(accuracy, n_groups)
+        return wilson_interval(accuracy, n_groups)
     # The ratio estimator of a mean over clusters.
     excess = np.bincount(place, right - accuracy)
     error = np.sqrt(n_groups / (n_groups - 1) * np.sum(excess**2)) / n_rows
@@ -229,7 +233,8 @@ def accuracy_interval(right, groups=None):
     return accuracy, float(max(0.0, accuracy - half)), float(min(1.0, accuracy + half))
 
 
-def _wilson(accuracy, n_rows):
+def wilson_interval(accuracy, n_rows):
+    """An accuracy on so many rows with Wilson's 95 % interval."""
     from scipy import stats
 
     z = stats.norm.ppf(0.975)
@@ -265,8 +270,6 @@ def r2_interval(y, squared_errors, groups=None):
 
 def difference(one, other, groups=None):
     """By how much one accuracy is above another on the same rows, with a 95 % interval."""
-    from scipy import stats
-
     gap = one.right - other.right
     if groups is not None:
         groups = groups[one.rows]
@@ -275,9 +278,29 @@ def difference(one, other, groups=None):
         n_units = len(excess)
     else:
         excess, n_units = gap - gap.mean(), len(gap)
-    error = np.sqrt(n_units / max(1, n_units - 1) * np.sum(excess**2)) / len(gap)
+    return difference_interval(float(gap.mean()), np.sum(excess**2), n_units, len(gap))
+
+
+def difference_interval(gap, squares, n_units, n_rows):
+    """A mean difference with its 95 % interval.
+
+    Parameters
+    ----------
+    gap : float
+    squares : float
+        The sum over units of what each differs from the mean, squared.
+    n_units, n_rows : int
+        Units are rows, or groups of them.
+
+    Returns
+    -------
+    gap, low, high : float
+    """
+    from scipy import stats
+
+    error = np.sqrt(n_units / max(1, n_units - 1) * squares) / n_rows
     half = stats.t.ppf(0.975, max(1, n_units - 1)) * error
-    return float(gap.mean()), float(gap.mean() - half), float(gap.mean() + half)
+    return gap, float(gap - half), float(gap + half)
 
 
 # -- simple models ---------------------------------------------------------------------------
@@ -322,7 +345,7 @@ def linear(question, seed):
 def _log_likelihood(estimator, X, y):
     """The mean log-likelihood; rows held out by group or time may lack a class."""
     said = estimator.predict_proba(X)[np.arange(len(y)), np.searchsorted(estimator.classes_, y)]
-    return float(np.log(np.clip(said, _LEAST_PROBABILITY, 1.0)).mean())
+    return float(np.log(np.clip(said, LEAST_PROBABILITY, 1.0)).mean())
 
 
 def _quiet_logistic(kind, **parameters):

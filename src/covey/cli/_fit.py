@@ -8,10 +8,12 @@ from covey.cli import _options as options
 from covey.cli._console import CommandError, Console, guarded
 
 _MOST_COLUMNS_SHOWN = 10
+_ENGINES = ("plain", "dask")
 
 _EXAMPLE = options.example(
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
+    "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
 )
 
 
@@ -51,6 +53,22 @@ def fit(
     keep: options.Keep = None,
     task: options.Task = "auto",
     seed: options.Seed = 0,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="plain|dask",
+            help="dask: a table beyond memory, or on a cluster, of numbers; TABLE may then be a "
+            "folder, a pattern such as 'rows/*.parquet', or an address such as s3://...",
+        ),
+    ] = "plain",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --engine dask: where the cluster's scheduler is, such as "
+            "tcp://10.0.0.1:8786; by default the work is done here, block by block.",
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ):
@@ -60,7 +78,8 @@ def fit(
     never change, are left out, and said to be. The accuracy is that on rows held out, beside the
     commonest class and a tuned linear model; the model that is saved has seen all rows.
     """
-    _fit_and_save(
+    fit_and_save = _chosen(engine, scheduler)
+    fit_and_save(
         Console(quiet, as_json),
         table,
         target,
@@ -76,6 +95,22 @@ def fit(
         task=task,
         seed=seed,
     )
+
+
+def _chosen(engine, scheduler):
+    """The function that does it, by the name of the engine."""
+    from covey.cli._question import check_choice
+
+    check_choice(engine, "--engine", _ENGINES)
+    if engine == "dask":
+        from functools import partial
+
+        from covey.cli._dask import fit_and_save
+
+        return partial(fit_and_save, scheduler=scheduler)
+    if scheduler is not None:
+        raise CommandError("--scheduler: it is for --engine dask, which is not given.")
+    return _fit_and_save
 
 
 def _fit_and_save(
@@ -177,10 +212,43 @@ def _fit_and_save(
             f"{len(test):,} others",
         )
     seconds = clock.perf_counter() - started
-    _say(console, question, fitted, scores, how, model, report, seconds)
+    gap = None
+    if not question.numbers:
+        gap = evaluate.difference(scores[0], scores[2], question.groups)
+    say(
+        console,
+        question,
+        fitted,
+        scores,
+        how,
+        model,
+        report,
+        seconds,
+        n_rows=len(question.y),
+        gap=gap,
+    )
 
 
-def _say(console, question, fitted, scores, how, model, report, seconds):
+def say(console, question, fitted, scores, how, model, report, seconds, *, n_rows, gap):
+    """Say what was learnt, from how many rows, and how far it is from the linear model.
+
+    Parameters
+    ----------
+    console : Console
+    question : Question
+    fitted : TableClassifier or TableRegressor
+    scores : list of Score
+        Of the flock, the simplest model and the linear one.
+    how : str
+        How rows were held out.
+    model, report : str or None
+        The files.
+    seconds : float
+        In all.
+    n_rows : int
+    gap : (float, float, float) or None
+        The difference of two accuracies and its interval.
+    """
     from covey.cli import _evaluate as evaluate
 
     numbers = question.numbers
@@ -191,15 +259,13 @@ def _say(console, question, fitted, scores, how, model, report, seconds):
     ]
     what = "a quantity" if numbers else f"{len(fitted.classes_)} classes"
     console.result(
-        f"{question.target}: {what}, {len(question.y):,} rows, "
+        f"{question.target}: {what}, {n_rows:,} rows, "
         f"{len(question.kinds)} of {len(question.columns)} columns. "
         f"On rows held out ({how}), with 95 % intervals:",
         "",
     )
     console.table(head, rows)
-    gap = None
-    if not numbers:
-        gap = evaluate.difference(scores[0], scores[2], question.groups)
+    if gap is not None:
         console.result(
             "",
             f"The flock is {100 * gap[0]:+.1f} points from the linear model "
@@ -223,7 +289,7 @@ def _say(console, question, fitted, scores, how, model, report, seconds):
         target=question.target,
         task="numbers" if numbers else "classes",
         classes=None if numbers else fitted.classes_,
-        rows=len(question.y),
+        rows=n_rows,
         held_out=how,
         scores=[one.as_baseline(numbers) for one in scores],
         difference_from_linear=gap,

@@ -9,10 +9,10 @@ from covey.cli._console import CommandError
 from covey.cli._reading import read_table
 
 # A target of whole numbers with more values than this is taken as a quantity.
-_MOST_NUMBERED_CLASSES = 20
-_MOST_FRACTION_CLASSES = 10
-_MOST_CLASSES = 200
-_FEWEST_ROWS = 10
+MOST_NUMBERED_CLASSES = 20
+MOST_FRACTION_CLASSES = 10
+MOST_CLASSES = 200
+FEWEST_ROWS = 10
 TASKS = ("auto", "classes", "numbers")
 _DAY_AND_MONTH = (
     r"^(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})"
@@ -133,10 +133,10 @@ def ask(
     table = _rows_with(table, target, "target", console)
     if time:
         table = _rows_with(table, time, "time", console)
-    if len(table) < _FEWEST_ROWS:
+    if len(table) < FEWEST_ROWS:
         raise CommandError(
             f"{len(table)} rows with a target are too few to learn from; "
-            f"give at least {_FEWEST_ROWS}."
+            f"give at least {FEWEST_ROWS}."
         )
     y, numbers = _target_values(table[target], target, task, console)
     rest = table.drop(columns=[target, *_used(group, time), *(drop or [])])
@@ -193,7 +193,7 @@ def _keep_copies_together(question):
         f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
         "have it: copies that are learnt from are no test of a model."
     )
-    if len(sizes) >= _FEWEST_ROWS:
+    if len(sizes) >= FEWEST_ROWS:
         question.groups, question.copies = row, True
 
 
@@ -274,7 +274,7 @@ def _target_values(values, target, task, console):
             "cells empty."
         )
     whole = numeric and bool((values == np.floor(values)).all())
-    many = _MOST_NUMBERED_CLASSES if whole else _MOST_FRACTION_CLASSES
+    many = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
     if task == "numbers" and not numeric:
         raise CommandError(
             f"the target {target!r} is not made of numbers ({values.iloc[0]!r}); "
@@ -287,7 +287,7 @@ def _target_values(values, target, task, console):
                 "predicts numbers (--task classes says otherwise)."
             )
         return values.to_numpy(dtype=np.float64), True
-    if n_values == len(values) or n_values > max(_MOST_CLASSES, len(values) // 2):
+    if n_values == len(values) or n_values > max(MOST_CLASSES, len(values) // 2):
         raise CommandError(
             f"the target {target!r} has {n_values} different values in {len(values)} rows: that "
             f"names rows rather than classes; give another target"

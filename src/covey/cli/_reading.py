@@ -14,8 +14,8 @@ from covey.cli._console import CommandError
 _TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
 _SEPARATORS = ",;\t|"
-_MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
-_SURELY_MISSING = ["", "NaN", "nan"]
+MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
+SURELY_MISSING = ["", "NaN", "nan"]
 # Numbers with commas: any, those that may be thousands, those that must be.
 _COMMA = r"^\s*([+-]?\d+),(\d+)\s*$"
 _MAYBE_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
@@ -129,7 +129,7 @@ def _batches(path, columns=None):
                 for batch in _parquet_batches(source, columns):
                     yield batch, None
             else:
-                yield from _csv_batches(source, name, _separator(path))
+                yield from _csv_batches(source, name, separator_of(path))
     except pa.ArrowInvalid as error:
         raise CommandError(_csv_sentence(name, str(error))) from None
     except (gzip.BadGzipFile, EOFError):
@@ -146,7 +146,7 @@ def _opened(path):
             raise CommandError("standard input is a terminal; pipe a table into it.")
         raw = sys.stdin.buffer
     else:
-        _separator(path)  # an unknown ending is better said before the file is opened
+        separator_of(path)  # an unknown ending is better said before the file is opened
         try:
             raw = open(path, "rb")  # noqa: SIM115 (closed below, but stdin is not)
         except FileNotFoundError:
@@ -202,7 +202,7 @@ def _head(stream, size):
     return head
 
 
-def _separator(path):
+def separator_of(path):
     """What separates fields by the file's name: None if the header has to say."""
     if path == "-":
         return None
@@ -229,12 +229,7 @@ def _csv_batches(source, name, separator):
     from pyarrow import ArrowInvalid, BufferReader, string
     from pyarrow import csv as arrow_csv
 
-    text = _header_line(source, name)
-    if not text.strip():
-        raise CommandError(f"{name} is empty; a table has a header line and rows.")
-    if separator is None:
-        separator = _likely_separator(text)
-    names = _column_names(next(csv.reader(io.StringIO(text), delimiter=separator)), name)
+    names, separator = read_header(source, name, separator)
     parse = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(names, string()),
@@ -289,6 +284,31 @@ def _last_record_end(block, separators):
         if newline > start:
             newline = block.rfind(b"\n", 0, start)
     return newline + 1
+
+
+def read_header(source, name, separator=None):
+    """The names of the columns, and what separates them, from the first line of a text.
+
+    Parameters
+    ----------
+    source : binary file
+        Read on from where it is.
+    name : str
+        What the text is called.
+    separator : str, optional
+        Where it is known.
+
+    Returns
+    -------
+    names : list of str
+    separator : str
+    """
+    text = _header_line(source, name)
+    if not text.strip():
+        raise CommandError(f"{name} is empty; a table has a header line and rows.")
+    if separator is None:
+        separator = _likely_separator(text)
+    return _column_names(next(csv.reader(io.StringIO(text), delimiter=separator)), name), separator
 
 
 def _header_line(source, name):
@@ -375,17 +395,17 @@ def _with_gaps(name, column, answers=False, note=None):
     import pyarrow as pa
     from pyarrow import compute
 
-    gaps = compute.is_in(column, value_set=pa.array(_MISSING, column.type))
+    gaps = compute.is_in(column, value_set=pa.array(MISSING, column.type))
     if not compute.any(gaps).as_py():
         return column
     if answers and not _all_numbers(column.filter(compute.invert(gaps))):
-        words = set(_MISSING) - set(_SURELY_MISSING)
+        words = set(MISSING) - set(SURELY_MISSING)
         for word in sorted(words.intersection(column.unique().to_pylist())) if note else ():
             note(
                 f"{name}: {word!r} is taken as a class; leave such cells empty if the answer is "
                 "not known."
             )
-        gaps = compute.is_in(column, value_set=pa.array(_SURELY_MISSING, column.type))
+        gaps = compute.is_in(column, value_set=pa.array(SURELY_MISSING, column.type))
     return compute.if_else(gaps, pa.scalar(None, column.type), column)
 
 

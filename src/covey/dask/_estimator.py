@@ -307,6 +307,10 @@ feature_importances_, estimators_, fuser_
         for name in ("_class_factors", "_n_used", "_rows", "_found"):
             self.__dict__.pop(name, None)
 
+    def _done(self, part):
+        if self._table is not None:
+            self._table.show(part)
+
     def _begin_asking(self):
         """Let the blocks be those of a search; sets what the columns are scaled by."""
         self._rows = SearchedRows(

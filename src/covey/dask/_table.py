@@ -72,6 +72,7 @@ class Table:
         self._fit = uuid.uuid4().hex
         self._owners = {}
         self._n_messages = 0
+        self._n_shown = 0
         self._n_loads = 0
         self._queue = []
         self._past = []
@@ -83,6 +84,11 @@ class Table:
             place.forget(self._fit)
             raise
         self._numbers = [number for number, known in enumerate(self.loaded) if known.n_rows]
+
+    def show(self, part):
+        """Let the dashboard show that a part of the fit is done."""
+        self._n_shown += 1
+        self._place.show(part, self._n_shown, self._fit)
 
     # -- ask -------------------------------------------------------------------------------
 

@@ -498,6 +498,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             started = time.perf_counter()
             self._grown.append(self._grow_one(trainer))
             self._report(number, time.perf_counter() - started)
+            self._done("member")
             stop = task.call_on_fit_task_end(
                 estimator=self,
                 X=X,
@@ -578,6 +579,9 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
                 f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
             )
+
+    def _done(self, part):
+        """Called after each member, or family of candidates: for whoever shows progress."""
 
     def _labels(self, codes):
         """What callbacks are shown as y."""
@@ -715,6 +719,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                     f"{family.basis}"
                 )
             yield
+            self._done("candidates")
             # A search that is stopped half-way has chosen nothing: it goes on.
             task.call_on_fit_task_end(
                 estimator=self, X=X, y=None, metadata={}, reconstruction_attributes=lambda: None

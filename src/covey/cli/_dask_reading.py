@@ -1,0 +1,121 @@
+"""Tables for Dask: a file, a folder, a pattern or an address, as a frame that is read later."""
+
+from covey.cli._console import CommandError
+from covey.cli._reading import PARQUET, read_header, separator_of
+
+# Of text, about so much is one block.
+_BLOCK_SIZE = "64MiB"
+
+
+def read_frame(path):
+    """A table as a Dask frame.
+
+    Parameters
+    ----------
+    path : str
+        A file, a folder of files, a pattern such as "rows/*.parquet", or an address of those
+        such as "s3://bucket/rows/*.parquet".
+
+    Returns
+    -------
+    frame : Dask data frame
+        With names as text.
+    text : bool
+        Whether its cells are text as they are written in a CSV file.
+    """
+    import dask.dataframe as dd
+
+    files = _files(path)
+    separators = [separator_of(file) for file in files]
+    parquet = [file.lower().endswith(PARQUET) for file in files]
+    if len(set(parquet)) > 1:
+        raise CommandError(
+            f"{path} holds Parquet files and text files; give a pattern for one kind, such as "
+            "'rows/*.parquet'."
+        )
+    if not parquet[0]:
+        return _text_frame(files, separators[0]), True
+    # What pandas once took for names of the rows is a column like others.
+    frame = dd.read_parquet(files, index=False)
+    return frame.rename(columns={name: str(name) for name in frame.columns}), False
+
+
+def _files(path):
+    """The files of a path, in order."""
+    import fsspec
+
+    if path == "-":
+        raise CommandError(
+            "--engine dask reads its table more than once, and standard input is gone after the "
+            "first time; give a file."
+        )
+    _check_protocol(path)
+    try:
+        system, place = fsspec.url_to_fs(path)
+        if system.isdir(place):
+            found = [file for file in system.find(place) if _is_table(file)]
+            if not found:
+                raise CommandError(f"the folder {path} holds no Parquet or CSV file.")
+        else:
+            found = system.glob(place)
+    except PermissionError:
+        raise CommandError(f"{path} may not be read; ask for the right to.") from None
+    if not found:
+        raise CommandError(f"there is no file {path}.")
+    return [system.unstrip_protocol(file) if "://" in path else file for file in sorted(found)]
+
+
+def _check_protocol(path):
+    """Name what has to be installed to read from such an address."""
+    from fsspec import get_filesystem_class
+    from fsspec.registry import known_implementations
+
+    protocol, mark, _ = path.partition("://")
+    if not mark:
+        return
+    if protocol not in known_implementations:
+        raise CommandError(
+            f"{path} begins with {protocol}://, which is no kind of address that fsspec knows; "
+            "s3://, gs:// and https:// are some."
+        )
+    try:
+        get_filesystem_class(protocol)
+    except ImportError:
+        package = known_implementations[protocol]["class"].partition(".")[0]
+        raise CommandError(
+            f"reading from {protocol}:// needs {package}; install it with: pip install {package}.",
+            1,
+        ) from None
+
+
+def _is_table(file):
+    name = file.rpartition("/")[2]
+    if name.startswith(("_", ".")):
+        return False  # what other programs leave beside their tables
+    try:
+        separator_of(file)
+    except CommandError:
+        return False
+    return True
+
+
+def _text_frame(files, separator):
+    import dask.dataframe as dd
+    import fsspec
+
+    try:
+        with fsspec.open(files[0], "rb", compression="infer") as source:
+            names, separator = read_header(source, files[0], separator)
+    except FileNotFoundError:
+        raise CommandError(f"there is no file {files[0]}.") from None
+    packed = any(file.lower().endswith(".gz") for file in files)
+    frame = dd.read_csv(
+        files,
+        sep=separator,
+        index_col=False,
+        # Kinds that are guessed from the first rows are wrong for some later ones.
+        dtype=str,
+        keep_default_na=False,
+        blocksize=None if packed else _BLOCK_SIZE,
+    )
+    return frame.rename(columns=dict(zip(frame.columns, names, strict=True)))
