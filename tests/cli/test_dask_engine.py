@@ -247,6 +247,11 @@ def bad(lake, tmp_path_factory):
     table[["unit", "row", "outcome"]].to_parquet(folder / "nothing.parquet")
     table.assign(outcome=None).to_parquet(folder / "unknown.parquet")
     (folder / "empty").mkdir()
+    for kind in ("parquet", "csv"):
+        (folder / f"lacking-{kind}").mkdir()
+        for name, part in (("a", table), ("b", table.drop(columns="noise"))):
+            path = folder / f"lacking-{kind}" / f"{name}.{kind}"
+            part.to_parquet(path) if kind == "parquet" else part.to_csv(path, index=False)
     return folder
 
 
@@ -259,6 +264,8 @@ OUTCOME = ("--target", "outcome")
         (("text.parquet", *OUTCOME), "the columns 'town', 'seen' hold other things than numbers"),
         (("text.csv", *OUTCOME), "'town' ('Köln') hold other things than numbers"),
         (("codes.csv", *OUTCOME), "the column 'place' ('01234') holds other things"),
+        (("lacking-parquet", *OUTCOME), "b.parquet has no column 'noise', but"),
+        (("lacking-csv", *OUTCOME), "b.csv has no column 'noise', but"),
         (("good.parquet", "--target", "outcom"), "did you mean 'outcome'?"),
         (("good.parquet", *OUTCOME, "--drop", "agee"), "did you mean 'age'?"),
         (("good.parquet", *OUTCOME, "--keep", "outcome"), "is the target"),

@@ -168,6 +168,10 @@ def test_labels_that_are_none_are_refused(lazy):
     refused("needs samples of at least 2 classes in y, got 1 class: \\[0\\]", X, y * 0)
     refused("must be 1D, got a collection of 2 dimensions", X, X)
     refused("requires y to be passed", X, None)
+    words = pd.Series(np.array(["a", "b"])[np.arange(178) % 2], dtype="string")
+    words[100] = None
+    frame = dd.from_pandas(pd.DataFrame({"x": np.arange(178.0), "y": words}), npartitions=2)
+    refused("y has no label in row 11 of block 1", frame[["x"]], frame["y"])
     mixed = np.array(["a", 1] * 89, dtype=object)
     refused("y must hold numbers or strings, not both", X, mixed)
 

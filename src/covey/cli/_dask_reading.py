@@ -37,6 +37,7 @@ def read_frame(path):
         return _text_frame(files, separators[0]), True
     # What pandas once took for names of the rows is a column like others.
     frame = dd.read_parquet(files, index=False)
+    _check_columns(files, list(frame.columns), _parquet_columns)
     return frame.rename(columns={name: str(name) for name in frame.columns}), False
 
 
@@ -56,6 +57,8 @@ def _files(path):
             found = [file for file in system.find(place) if _is_table(file)]
             if not found:
                 raise CommandError(f"the folder {path} holds no Parquet or CSV file.")
+        elif system.isfile(place):
+            found = [place]  # whatever its name would mean as a pattern
         else:
             found = system.glob(place)
     except PermissionError:
@@ -99,15 +102,41 @@ def _is_table(file):
     return True
 
 
+def _parquet_columns(file):
+    import fsspec
+    import pyarrow.parquet as pq
+
+    with fsspec.open(file, "rb") as source:
+        return pq.read_schema(source).names
+
+
+def _check_columns(files, names, names_of):
+    """Refuse files that lack a column of the first one."""
+    for file in files[1:]:
+        try:
+            lacking = [name for name in names if name not in names_of(file)]
+        except CommandError:
+            continue  # nothing in it: no rows either
+        if lacking:
+            raise CommandError(
+                f"{file} has no column {lacking[0]!r}, but {files[0]} has; give files of the same "
+                "columns."
+            )
+
+
 def _text_frame(files, separator):
     import dask.dataframe as dd
     import fsspec
 
+    def header(file):
+        with fsspec.open(file, "rb", compression="infer") as source:
+            return read_header(source, file, separator)
+
     try:
-        with fsspec.open(files[0], "rb", compression="infer") as source:
-            names, separator = read_header(source, files[0], separator)
+        names, separator = header(files[0])
     except FileNotFoundError:
         raise CommandError(f"there is no file {files[0]}.") from None
+    _check_columns(files, names, lambda file: header(file)[0])
     packed = any(file.lower().endswith(".gz") for file in files)
     frame = dd.read_csv(
         files,

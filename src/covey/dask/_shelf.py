@@ -59,9 +59,21 @@ class Shelf:
     def write(self, key, value):
         """Keep a value on disk."""
         handle, path = tempfile.mkstemp(prefix="covey-", dir=self._folder)
-        with os.fdopen(handle, "wb") as file:
-            # A plain pickle cannot hold the library that arrays are of.
-            cloudpickle.dump(value, file, protocol=5)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                # A plain pickle cannot hold the library that arrays are of.
+                cloudpickle.dump(value, file, protocol=5)
+        except OSError as error:
+            Path(path).unlink(missing_ok=True)
+            raise OSError(
+                error.errno,
+                f"A block of rows does not fit into the folder {self._folder} "
+                f"({os.strerror(error.errno or 0)}); make room, or set Dask's temporary-directory "
+                "to another folder",
+            ) from error
+        except BaseException:
+            Path(path).unlink(missing_ok=True)
+            raise
         old = self._files.get(key)
         self._files[key] = Path(path)
         if old is not None:

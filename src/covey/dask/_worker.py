@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
+import pandas as pd
 import psutil
 from distributed import get_worker
 from distributed.system import MEMORY_LIMIT
@@ -186,7 +187,7 @@ def _labels(y, number):
         raise ValueError(f"y must be 1D, but its block {number} has shape {y.shape}.")
     missing = (y != y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
     if y.dtype == object:
-        missing = np.array([value is None or value != value for value in y], dtype=bool)
+        missing = np.asarray(pd.isna(y), dtype=bool)
     if missing.any():
         raise ValueError(
             f"y has no label in row {int(np.argmax(missing))} of block {number}; drop the row."
