@@ -173,7 +173,8 @@ def put(page, text):
     """Put the text between the marks of a page."""
     before, _, rest = page.read_text().partition(MARKS[0])
     _, _, after = rest.partition(MARKS[1])
-    page.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}")
+    shown = f"![Predicted seconds of a step against the number of workers.]({PICTURE.name})"
+    page.write_text(f"{before}{MARKS[0]}\n{text}\n\n{shown}\n{MARKS[1]}{after}")
 
 
 def main():
