@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
-	bench-multiview bench-regression bench-rivals bench-selection bench-speed clean
+	bench-multiview bench-regression bench-rivals bench-selection bench-speed bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -77,6 +77,14 @@ bench-speed: $(VENV)/.bench
 	mkdir -p $(SPEED)/quick
 	$(BIN)/python $(SPEED)/report.py $(QUICK_FILE) $(if $(QUICK),--out $(SPEED)/quick/report.md)
 	$(if $(CHECK),$(BIN)/python $(SPEED)/check.py $(QUICK_FILE))
+
+# What Dask costs, and what a step would take on more workers. Needs two quiet cores.
+bench-dask: $(VENV)/.test
+	$(BIN)/python benchmarks/dask/run.py overhead
+	$(BIN)/python benchmarks/dask/run.py speed --rows 2000000 --blocks 64
+	$(BIN)/python benchmarks/dask/run.py memory --rows 1000000 4000000
+	$(BIN)/python benchmarks/dask/run.py beyond --limit 600
+	$(BIN)/python benchmarks/dask/scale.py --page docs/dask.md
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo

@@ -265,7 +265,7 @@ class SubsetSearchClassifier(GrownClassifier):
         given = sample_weight if self._passes_weight(learner, sample_weight[used]) else None
         table = X.tocsc() if hasattr(X, "tocsc") else X
         held_out = np.concatenate([test for _, test in folds])
-        with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
+        with Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel:
             judged = Judged(
                 _Judge(
                     learner,
