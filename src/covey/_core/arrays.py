@@ -16,6 +16,9 @@ from array_api_compat import array_namespace, device, is_numpy_array, is_torch_a
 Array = Any
 Namespace = Any
 
+# Positions that are kept on a device; a matter of speed only.
+_MOST_SENT = 256
+
 
 def namespace_of(array: Array) -> Namespace:
     """The array-API namespace that ``array`` belongs to."""
@@ -40,6 +43,39 @@ def as_slice(positions: Any) -> slice | None:
     if step < 1 or (np.diff(positions) != step).any():
         return None
     return slice(first, int(positions[-1]) + 1, step)
+
+
+class Positions:
+    """Positions on the host as what indexes arrays beside another one.
+
+    On a device they are sent once: most come again and again. Those at equal distances are a
+    slice, which need not be sent at all.
+
+    Parameters
+    ----------
+    beside : array
+    """
+
+    def __init__(self, beside: Array) -> None:
+        self._beside = beside
+        self._on_host = is_on_host(beside)
+        self._sent: dict[int, tuple[Any, Array]] = {}
+
+    def __call__(self, positions: Any) -> Any:
+        """The index for these positions, an array that its owner does not change."""
+        if self._on_host:
+            return positions
+        stepped = as_slice(positions)
+        if stepped is not None:
+            return stepped
+        known = self._sent.get(id(positions))
+        if known is None:
+            if len(self._sent) > _MOST_SENT:
+                self._sent.clear()
+            # The host's array is kept too: another one must not get its identity.
+            known = positions, like(self._beside, positions, namespace_of(self._beside).int64)
+            self._sent[id(positions)] = known
+        return known[1]
 
 
 def cuda_kernels(array: Array) -> Any:

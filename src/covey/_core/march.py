@@ -22,7 +22,8 @@ from covey._core.replay import Replay
 from covey._core.subsets import TIE, FlipProposals, beats
 
 if TYPE_CHECKING:
-    from covey._core.trainer import Candidates, Recorder, StackTrainer, State
+    from covey._core.progress import Candidates, Recorder, State
+    from covey._core.trainer import StackTrainer
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]

@@ -22,8 +22,8 @@ from array_api_compat import device
 
 from covey._core.arrays import (
     Array,
+    Positions,
     Workspace,
-    as_slice,
     cuda_kernels,
     is_on_host,
     like,
@@ -37,14 +37,16 @@ from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
 
 IntArray = npt.NDArray[np.int64]
 
+_NOBODY: IntArray = np.zeros(0, dtype=np.int64)
+
+# Runs of lanes that are kept on a device; a matter of speed only.
+_MOST_LANES = 256
+
 # A table is worked on in several blocks if it has twice the most rows of one, or if its logits
 # (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
 _CACHED = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
-
-# Positions that are kept where the rows are; a matter of speed only.
-_MANY = 256
 
 
 class Rows(Protocol):
@@ -105,7 +107,8 @@ class RowBlock:
         self._intercept: Array = None  # of the logits, where kernels add it
         self._residual: Array = None
         self._steepest: Array = None
-        self._indices: dict[int, tuple[IntArray, Array]] = {}
+        self._index = Positions(base_weight)
+        self._lanes: dict[int, tuple[IntArray, Array]] = {}
         # On a CUDA device eq. (9) is climbed by kernels of its own.
         self._kernels: Any = cuda_kernels(design.like) if ascent.loss == "log" else None
         if self._kernels is not None:
@@ -267,27 +270,12 @@ class RowBlock:
     def objective(self, taken: Any, going: IntArray | None) -> tuple[Array]:
         """Settle the last evaluation; eq. (9) alone."""
         if self._kernels is not None:
-            return self._slopes_by_kernels(taken, going, np.arange(0), None)[:1]
-        return (self._settled(taken, going, np.arange(0)),)
+            return self._slopes_by_kernels(taken, going, _NOBODY, None)[:1]
+        return (self._settled(taken, going, _NOBODY),)
 
     def steepest(self) -> Array:
         """The steepest loss of each run's rows, for losses that ask for it."""
         return self._steepest
-
-    def _index(self, positions: IntArray) -> Array:
-        """Positions, where the arrays are; they come again and again, and are sent once."""
-        if is_on_host(self._base_weight):
-            return positions
-        stepped = as_slice(positions)
-        if stepped is not None:
-            return stepped
-        known = self._indices.get(id(positions))
-        if known is None:
-            if len(self._indices) > _MANY:
-                self._indices.clear()
-            known = positions, like(self._base_weight, positions, self._xp.int64)
-            self._indices[id(positions)] = known
-        return known[1]
 
     def _of_moving(self, array: Array, moving: IntArray) -> Array:
         """The rows of some of the runs under way."""
@@ -295,13 +283,14 @@ class RowBlock:
 
     def _lanes_of(self, moving: IntArray) -> Array:
         """The position of the run of each lane, as the kernels want it."""
-        known = self._indices.get(-id(moving))
+        known = self._lanes.get(id(moving))
         if known is None or len(known[1]) != len(self._runs) + len(moving):
-            if len(self._indices) > _MANY:
-                self._indices.clear()
+            if len(self._lanes) > _MOST_LANES:
+                self._lanes.clear()
             whose = np.concatenate([np.arange(len(self._runs)), moving])
             known = moving, like(self._base_weight, whose, self._xp.int32)
-            self._indices[-id(moving)] = known
+            # Kept, since a step that was recorded knows where it lies.
+            self._lanes[id(moving)] = known
         return known[1]
 
     def _slopes_by_kernels(

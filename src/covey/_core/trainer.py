@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper, over a stack of independent runs that share one table.
 
-Three kinds of work that the printed algorithm does not need are skipped; all are exact. A
+Kinds of work that the printed algorithm does not need are skipped; all are exact. A
 step that draws no flip has no second candidate. The logits of the accepted candidate are the
 next step's "old" ones. The logits of a flipped subset are the current ones plus or minus the
 flipped columns. And both candidates of a step share its two products with the matrix.
@@ -9,18 +9,18 @@ flipped columns. And both candidates of a step share its two products with the m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import Array, as_slice, is_on_host, like, namespace_of, to_host
+from covey._core.arrays import Array, Positions, is_on_host, like, namespace_of, to_host
 from covey._core.ascent import Ascent, DivergedError, History, Members
 from covey._core.curvature import STRETCH, Curvature
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
 from covey._core.march import March
+from covey._core.progress import Candidates, Progress, Recorder, State, as_arrays, select
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.reweighting import reweigh, see
 from covey._core.rows import Rows
@@ -46,139 +46,8 @@ _CONSTANT_RATE = 1.5
 
 _NOBODY: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
-# Positions that are kept where the rows are; a matter of speed only.
-_MANY = 64
-
-
 # Coefficients beyond this have left what floating point can make logits of.
 _LARGEST = 1e100
-
-
-@dataclass
-class Candidates:
-    """Where the lanes of a step stand, and what the rows were last told.
-
-    The first R lanes are the runs under way, the others try a flipped subset.
-    """
-
-    theta: Array  # (C, L, D), entries outside the subset keep their last value
-    intercept: Array  # (C, L)
-    mask: Array  # (L, D), the subset as ones and zeros
-    accuracy: Array  # (L,)
-    runs: IntArray  # (R,)
-    moving: IntArray  # positions of the runs with a second lane
-
-    def plain(self, accuracy: Array) -> State:
-        """The runs with the subsets that they had."""
-        n_runs = len(self.runs)
-        return State(
-            self.theta[:, :n_runs, :],
-            self.intercept[:, :n_runs],
-            self.mask[:n_runs, :],
-            accuracy[:n_runs],
-        )
-
-
-@dataclass
-class State:
-    """Where the active runs stand; R counts only those."""
-
-    theta: Array  # (C, R, D)
-    intercept: Array  # (C, R)
-    mask: Array  # (R, D)
-    accuracy: Array  # (R,)
-
-
-class Recorder:
-    """Collects the histories of a stack, one column a step."""
-
-    def __init__(self, n_runs: int, beside: Array) -> None:
-        xp = namespace_of(beside)
-        self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
-
-    def reserve(self, n_steps: int) -> None:
-        """Make room, so that nothing has to move later."""
-        xp = namespace_of(self.columns)
-        while n_steps > self.columns.shape[2]:
-            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
-
-    def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
-        """Kinds: 0 accuracy, 1 objective, 2 size, 3 whether a flip was taken."""
-        self.reserve(step + 1)
-        self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
-
-    def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
-        columns = to_host(self.columns)
-        histories = []
-        for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
-            if evaluated == taken:
-                accuracy, objective, size, flip = columns[:, run, : taken + 1]
-            else:
-                # What a refused last step shows is the state before it.
-                steps = np.minimum(np.arange(evaluated + 1), taken)
-                accuracy, objective, size, flip = columns[:, run, steps]
-                flip[taken + 1 :] = 0.0
-            histories.append(
-                History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
-            )
-        return histories
-
-
-@dataclass
-class _Progress:
-    """All that the next step of a member needs; what a journal keeps."""
-
-    step: int
-    told: Candidates  # what the rows evaluated last
-    taken: Any  # of its second lanes, those that runs went on with
-    going: IntArray  # of its runs, those that went on
-    state: State
-    result: Members
-    best: FloatArray
-    waited: IntArray
-    n_taken: IntArray
-    recorder: Recorder
-
-    def arrays(self) -> Arrays:
-        told, state, result = self.told, self.state, self.result
-        return {
-            "step": np.array(self.step),
-            # Logits made anew from other lanes would differ by rounding.
-            "told theta": to_host(told.theta),
-            "told intercept": to_host(told.intercept),
-            "told mask": to_host(told.mask),
-            "told runs": told.runs,
-            "told moving": told.moving,
-            "taken": to_host(self.taken),
-            "going": self.going,
-            "theta": to_host(state.theta),
-            "intercept": to_host(state.intercept),
-            "mask": to_host(state.mask),
-            "accuracy": to_host(state.accuracy),
-            "kept theta": to_host(result.theta),
-            "kept intercept": to_host(result.intercept),
-            "kept support": result.support,
-            "kept n_iter": result.n_iter,
-            "kept accuracy": result.accuracy,
-            "best": self.best,
-            "waited": self.waited,
-            "n_taken": self.n_taken,
-            "recorded": to_host(self.recorder.columns),
-        }
-
-
-def _as_arrays(members: Members) -> Arrays:
-    arrays: Arrays = {
-        "theta": to_host(members.theta),
-        "intercept": to_host(members.intercept),
-        "support": members.support,
-        "n_iter": members.n_iter,
-        "weight_sum": members.weight_sum,
-        "accuracy": members.accuracy,
-    }
-    for run, history in enumerate(members.history):
-        arrays.update({f"{name} {run}": values for name, values in vars(history).items()})
-    return arrays
 
 
 class StackTrainer:
@@ -228,7 +97,7 @@ class StackTrainer:
         self._constant_rate: Array | None = None
         self._curvature: Curvature | None = None
         self._journal = journal
-        self._indices: dict[int, tuple[IntArray, Array]] = {}
+        self.at = Positions(rows.like)
         self.n_grown = 0
         self.flipping = np.flatnonzero(flip_probability > 0)
         if self.proposals(0).idle:
@@ -253,7 +122,7 @@ class StackTrainer:
         else:
             members = self._train(weight_sum, total, self._learning_rates(), on_step, task)
             if task is not None:
-                task.finish(_as_arrays(members))
+                task.finish(as_arrays(members))
         self.see(members.theta, members.intercept)
         return members
 
@@ -393,21 +262,6 @@ class StackTrainer:
             return values
         return self.xp.concat([values, values[self.at(moving)]])
 
-    def at(self, positions: IntArray) -> Array:
-        """Positions, where the arrays are; sent once, since most come again and again."""
-        if self._on_host:
-            return positions
-        stepped = as_slice(positions)
-        if stepped is not None:
-            return stepped
-        known = self._indices.get(id(positions))
-        if known is None:
-            if len(self._indices) > _MANY:
-                self._indices.clear()
-            known = positions, like(self.rows.like, positions, self.xp.int64)
-            self._indices[id(positions)] = known
-        return known[1]
-
     def climbed(
         self,
         state: State,
@@ -508,7 +362,7 @@ class StackTrainer:
         recorder = Recorder(n_runs, mean_weight)
         recorder.add(0, state.accuracy, slice(None), 0)
         recorder.add(2, xp.sum(mask, axis=1, dtype=xp.float64), slice(None), 0)
-        progress = _Progress(
+        progress = Progress(
             0,
             told,
             _NOBODY,
@@ -550,7 +404,7 @@ class StackTrainer:
 
     def _walk(
         self,
-        progress: _Progress,
+        progress: Progress,
         rates: Array,
         total: Array,
         mean_weight: FloatArray,
@@ -618,7 +472,7 @@ class StackTrainer:
             if len(going) < len(active):
                 if not ascent.keeps_best:
                     self._keep(result, state, active, np.flatnonzero(stopped))
-                plain = _select(plain, going, self.at(going))
+                plain = select(plain, going, self.at(going))
                 here = active = active[going]
             progress.told, progress.taken, progress.going = told, taken, going
             progress.state, progress.step = plain, step + 1
@@ -676,7 +530,7 @@ class StackTrainer:
         mask[to, :] = xp.where(took, told.mask[n_runs:, :], mask[to, :])
         plain.accuracy[to] = xp.where(which, accuracy[n_runs:], plain.accuracy[to])
 
-    def _restore(self, progress: _Progress, arrays: Arrays, total: Array) -> None:
+    def _restore(self, progress: Progress, arrays: Arrays, total: Array) -> None:
         """Where an earlier process stood; what it kept is written over what is here."""
         progress.step = int(arrays["step"])
         progress.told = self.evaluate(
@@ -730,13 +584,3 @@ class StackTrainer:
         result.accuracy[runs] = to_host(state.accuracy)[chosen]
         result.theta[:, at, :] = state.theta[:, of, :] * mask
         result.intercept[:, at] = state.intercept[:, of]
-
-
-def _select(state: State, positions: IntArray, at: Array) -> State:
-    """The runs at these positions, here and where the arrays are."""
-    return State(
-        state.theta[:, at, :],
-        state.intercept[:, at],
-        state.mask[at, :],
-        state.accuracy[positions],
-    )
