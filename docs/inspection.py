@@ -70,12 +70,12 @@ def main():
     flock = SubsetEnsembleClassifier(random_state=0).fit(X, y)
     look.DecisionRegionsDisplay.from_estimator(flock, X, y, ax=next(axes))
     X, y = make_quarter_circle(100, random_state=2)
-    gated = SubsetEnsembleClassifier(3, fusion=Gate(), random_state=0).fit(X, y)
+    gated = SubsetEnsembleClassifier(3, fuser=Gate(), random_state=0).fit(X, y)
     look.DecisionRegionsDisplay.from_estimator(gated, X, y, ax=next(axes))
     look.ImportanceDisplay.from_estimator(gated, X, ax=next(axes))
     X, y = make_quarter_circle(100, random_state=2)
     asked = SubsetEnsembleClassifier.paper(
-        n_estimators=12, select_size=None, fusion="knora_u", random_state=0
+        n_estimators=12, select_size=None, fuser="knora_u", random_state=0
     ).fit(X, y)
     look.ImportanceDisplay.from_estimator(asked, X, ax=next(axes))
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import ConsensusClustering, consensus
-from covey._core.consensus import co_association
+from covey._core.inspection.consensus import co_association
 from covey.clustering import METHODS
 
 FAST = KMeans(n_init=1)

@@ -66,7 +66,7 @@ def flock():
 
 
 def value_flock():
-    return covey.SubsetEnsembleRegressor(2, fusion="mean", random_state=0, n_jobs=2).fit(
+    return covey.SubsetEnsembleRegressor(2, fuser="mean", random_state=0, n_jobs=2).fit(
         X[:, 1:], X[:, 0]
     )
 

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import SubsetEnsembleClassifier
-from covey._core import codes
+from covey._core.fusion import codes
 from covey.multiclass import CodeBookClassifier
 
 CODES = ["max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive"]

@@ -95,7 +95,7 @@ FUSIONS = {
 
 @pytest.mark.parametrize("name", FUSIONS)
 def test_a_flock_says_the_same_in_onnx(name):
-    model = flock(fusion=FUSIONS[name], cv=2).fit(X_WINE, Y_WINE)
+    model = flock(fuser=FUSIONS[name], cv=2).fit(X_WINE, Y_WINE)
     for dtype in CLOSE:
         assert_equal_answers(to_onnx(model, dtype=dtype), model, X_WINE, dtype)
 
@@ -113,7 +113,7 @@ def test_groups_of_either_pool_on_all_kinds_of_columns_say_the_same():
     products = Basis.products(columns, columns.mean(axis=1), bounds)
     basis = Basis.ramps(columns, np.ones(len(X_IRIS)), 3).union(products)
     rng = np.random.default_rng(0)
-    model = flock(fusion="mean").fit(X_IRIS, Y_IRIS)
+    model = flock(fuser="mean").fit(X_IRIS, Y_IRIS)
     # Whatever a search may find.
     model.basis_ = basis
     model.coef_ = rng.normal(size=(3, 3, basis.n_columns))
@@ -172,9 +172,9 @@ def test_products_of_anything_stay_numbers():
     ],
     ids=["whole numbers", "text", "objects"],
 )
-@pytest.mark.parametrize("fusion", ["product", "majority"])
-def test_labels_come_out_as_they_are(labels, fusion):
-    model = flock(fusion=fusion).fit(X_WINE, labels[Y_WINE])
+@pytest.mark.parametrize("fuser", ["product", "majority"])
+def test_labels_come_out_as_they_are(labels, fuser):
+    model = flock(fuser=fuser).fit(X_WINE, labels[Y_WINE])
     graph = to_onnx(model)
     assert_equal_answers(graph, model, X_WINE)
     facts = {fact.key: fact.value for fact in graph.metadata_props}
@@ -183,7 +183,7 @@ def test_labels_come_out_as_they_are(labels, fusion):
 
 def test_truth_values_and_whole_floats_are_numbers():
     for y in (Y_TWO.astype(bool), Y_TWO.astype(float)):
-        model = flock(fusion="product").fit(X_TWO, y)
+        model = flock(fuser="product").fit(X_TWO, y)
         assert_equal_answers(to_onnx(model), model, X_TWO)
 
 
@@ -194,15 +194,15 @@ def test_other_labels_are_refused():
 
 
 def test_a_product_becomes_one_matrix_product():
-    graph = to_onnx(flock(fusion="product").fit(X_WINE, Y_WINE))
+    graph = to_onnx(flock(fuser="product").fit(X_WINE, Y_WINE))
     kinds = [node.op_type for node in graph.graph.node]
     assert kinds.count("Gemm") == 1
     assert "Reshape" not in kinds
 
 
-@pytest.mark.parametrize("fusion", ["mean", "median", "majority", "product", Gate()])
-def test_any_number_of_rows_is_taken_and_names_are_as_documented(fusion):
-    model = flock(fusion=fusion).fit(X_WINE, Y_WINE)
+@pytest.mark.parametrize("fuser", ["mean", "median", "majority", "product", Gate()])
+def test_any_number_of_rows_is_taken_and_names_are_as_documented(fuser):
+    model = flock(fuser=fuser).fit(X_WINE, Y_WINE)
     session = session_of(to_onnx(model))
     assert [(one.name, one.shape) for one in session.get_inputs()] == [("X", [None, 13])]
     assert [one.name for one in session.get_outputs()] == ["label", "probabilities"]
@@ -217,37 +217,37 @@ def test_any_number_of_rows_is_taken_and_names_are_as_documented(fusion):
 
 def test_column_names_are_in_the_metadata():
     frame = pd.DataFrame(X_TWO, columns=[f"column {k}" for k in range(8)])
-    model = flock(fusion="product").fit(frame, Y_TWO)
+    model = flock(fuser="product").fit(frame, Y_TWO)
     facts = {fact.key: fact.value for fact in to_onnx(model).metadata_props}
     assert json.loads(facts["feature_names"]) == list(frame.columns)
     assert facts["covey"] == covey.__version__
 
 
-@pytest.mark.parametrize("fusion", ["gate", "product", Gate(features="quadratic")])
-def test_single_precision_bears_columns_far_from_zero(fusion):
+@pytest.mark.parametrize("fuser", ["gate", "product", Gate(features="quadratic")])
+def test_single_precision_bears_columns_far_from_zero(fuser):
     """Without centring first, a year loses its digits; the digits that X itself has remain."""
     X = np.round(X_IRIS, 1) + 2024.0
-    model = flock(fusion=fusion, cv=2).fit(X, Y_IRIS)
+    model = flock(fuser=fuser, cv=2).fit(X, Y_IRIS)
     assert_equal_answers(to_onnx(model), model, X)
     assert_equal_answers(to_onnx(model), model, X, rows=X.astype(np.float32).astype(float))
 
 
-@pytest.mark.parametrize("fusion", ["gate", "product", Gate(), Gate(features="quadratic")])
-def test_a_flock_of_sparse_rows_says_the_same_of_dense_ones(fusion):
-    model = flock(fusion=fusion, cv=2).fit(sparse.csr_matrix(X_WINE), Y_WINE)
+@pytest.mark.parametrize("fuser", ["gate", "product", Gate(), Gate(features="quadratic")])
+def test_a_flock_of_sparse_rows_says_the_same_of_dense_ones(fuser):
+    model = flock(fuser=fuser, cv=2).fit(sparse.csr_matrix(X_WINE), Y_WINE)
     rows = sparse.csr_matrix(X_WINE.astype(np.float32))
     assert_equal_answers(to_onnx(model), model, X_WINE, rows=rows)
 
 
 def test_constant_columns_do_no_harm():
     X = np.column_stack([X_WINE, np.full(len(X_WINE), 7.0)])
-    for fusion in ("gate", Gate(), "product"):
-        model = flock(fusion=fusion, effort="fast").fit(X, Y_WINE)
+    for fuser in ("gate", Gate(), "product"):
+        model = flock(fuser=fuser, effort="fast").fit(X, Y_WINE)
         assert_equal_answers(to_onnx(model), model, X)
 
 
 def test_a_graph_is_written_whole(tmp_path):
-    model = flock(fusion="product").fit(X_WINE, Y_WINE)
+    model = flock(fuser="product").fit(X_WINE, Y_WINE)
     graph = to_onnx(model, tmp_path / "flock.onnx")
     assert onnx.load(tmp_path / "flock.onnx") == graph
     assert [path.name for path in tmp_path.iterdir()] == ["flock.onnx"]
@@ -279,7 +279,7 @@ def test_members_that_have_seen_fewer_classes_are_aligned(fuser):
     members = [
         LogisticRegression(C=0.01, max_iter=5000).fit(X_WINE[known], Y_WINE[known]),
         LinearDiscriminantAnalysis().fit(X_WINE, Y_WINE),
-        flock(fusion="product").fit(X_WINE, Y_WINE),
+        flock(fuser="product").fit(X_WINE, Y_WINE),
     ]
     model = FusionClassifier(members, fuser=fuser, prefit=True).fit(X_WINE, Y_WINE)
     assert_equal_answers(to_onnx(model), model, X_WINE)
@@ -290,7 +290,7 @@ def test_a_class_that_nobody_has_seen(fuser):
     known = Y_WINE != 2
     members = [
         make_pipeline(StandardScaler(), LogisticRegression()),
-        flock(fusion="product"),
+        flock(fuser="product"),
     ]
     members = [member.fit(X_WINE[known], Y_WINE[known]) for member in members]
     model = FusionClassifier(members, fuser=fuser, prefit=True).fit(X_WINE, Y_WINE)
@@ -339,7 +339,7 @@ def test_a_pipeline_is_exported_by_either(dtype):
 
 def test_options_and_types_of_skl2onnx_work():
     labels = np.array(["c", "a", "b"])[Y_WINE]
-    model = flock(fusion="mean").fit(np.round(X_WINE), labels)
+    model = flock(fuser="mean").fit(np.round(X_WINE), labels)
     rows = np.round(X_WINE).astype(np.int64)
     graph = skl2onnx.convert_sklearn(
         model, initial_types=[("X", Int64TensorType([None, 13]))], target_opset=OPSET
@@ -358,7 +358,7 @@ def test_options_and_types_of_skl2onnx_work():
 
 
 def test_an_old_opset_is_refused():
-    model = flock(fusion="mean").fit(X_WINE, Y_WINE)
+    model = flock(fuser="mean").fit(X_WINE, Y_WINE)
     with pytest.raises(RuntimeError, match="need opset 13 or newer, got target_opset=12"):
         skl2onnx.to_onnx(model, X_WINE.astype(np.float32), target_opset=12)
 
@@ -369,8 +369,8 @@ def test_an_old_opset_is_refused():
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (flock(fusion="borda"), "This SubsetEnsembleClassifier is fused by Borda.*fuse by 'gate'"),
-        (flock(fusion="trimmed_mean"), "fused by TrimmedMean"),
+        (flock(fuser="borda"), "This SubsetEnsembleClassifier is fused by Borda.*fuse by 'gate'"),
+        (flock(fuser="trimmed_mean"), "fused by TrimmedMean"),
         (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
         (
             covey.LinearStackingClassifier([GaussianNB(), LinearDiscriminantAnalysis()], cv=2),
@@ -381,7 +381,7 @@ def test_an_old_opset_is_refused():
             "The member 'code' is a CodeBookClassifier, which has no ONNX form",
         ),
         (
-            make_pipeline(StandardScaler(), flock(fusion="max")),
+            make_pipeline(StandardScaler(), flock(fuser="max")),
             "The step 'subsetensembleclassifier' is fused by Max",
         ),
         (
@@ -413,7 +413,7 @@ def test_bad_parameters_are_refused():
     with pytest.raises(NotFittedError):
         to_onnx(flock())
     with pytest.raises(ValueError, match="dtype must be one of 'float32', 'float64', got 'half'"):
-        to_onnx(flock(fusion="mean").fit(X_WINE, Y_WINE), dtype="half")
+        to_onnx(flock(fuser="mean").fit(X_WINE, Y_WINE), dtype="half")
 
 
 @pytest.mark.parametrize("missing", ["onnx", "skl2onnx"])
@@ -429,10 +429,10 @@ def test_without_a_package_one_sentence_names_the_extra(missing, monkeypatch):
 
 
 @pytest.mark.parametrize(("X", "y"), [(X_WINE, Y_WINE), (X_TWO, np.array(["no", "yes"])[Y_TWO])])
-@pytest.mark.parametrize("fusion", ["product", Product("accuracy")])
-def test_a_collapsed_flock_is_a_logistic_regression(X, y, fusion):
+@pytest.mark.parametrize("fuser", ["product", Product("accuracy")])
+def test_a_collapsed_flock_is_a_logistic_regression(X, y, fuser):
     frame = pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
-    model = flock(fusion=fusion).fit(frame, y)
+    model = flock(fuser=fuser).fit(frame, y)
     plain = as_logistic_regression(model)
     assert type(plain) is LogisticRegression
     np.testing.assert_allclose(
@@ -448,19 +448,17 @@ def test_a_collapsed_flock_is_a_logistic_regression(X, y, fusion):
 
 
 def test_a_plain_model_needs_no_covey(tmp_path):
-    plain = as_logistic_regression(flock(fusion="product").fit(X_WINE, Y_WINE))
+    plain = as_logistic_regression(flock(fuser="product").fit(X_WINE, Y_WINE))
     (tmp_path / "plain.pickle").write_bytes(pickle.dumps(plain))
     assert b"covey" not in (tmp_path / "plain.pickle").read_bytes()
 
 
 def test_only_a_product_is_plain():
-    with pytest.raises(ValueError, match="fusion='mean' cannot collapse"):
-        as_logistic_regression(flock(fusion="mean").fit(X_WINE, Y_WINE))
+    with pytest.raises(ValueError, match="fuser='mean' cannot collapse"):
+        as_logistic_regression(flock(fuser="mean").fit(X_WINE, Y_WINE))
 
 
 def test_a_plain_model_of_unnamed_columns_has_no_names():
-    plain = as_logistic_regression(
-        flock(fusion="product", fit_intercept=False).fit(X_WINE, Y_WINE)
-    )
+    plain = as_logistic_regression(flock(fuser="product", fit_intercept=False).fit(X_WINE, Y_WINE))
     assert not hasattr(plain, "feature_names_in_")
     assert not plain.intercept_.any()

@@ -95,9 +95,9 @@ def linear():
 CLASSIFIERS = {
     "search": flock(),
     "fast": flock(effort="fast"),
-    "product": flock(fusion="product", warm_start=True),
-    "gate": flock(fusion=Gate(pool="log", features="quadratic")),
-    "random state": flock(fusion="mean", random_state=np.random.RandomState(3)),
+    "product": flock(fuser="product", warm_start=True),
+    "gate": flock(fuser=Gate(pool="log", features="quadratic")),
+    "random state": flock(fuser="mean", random_state=np.random.RandomState(3)),
     "splitter": flock(cv=StratifiedKFold(2)),
     "code book": CodeBookClassifier(LogisticRegression(), random_state=0),
     "linear stacking": LinearStackingClassifier(members(), cv=3),
@@ -108,8 +108,8 @@ CLASSIFIERS = {
     "views": MultiviewClassifier({"sepal": slice(0, 2), "petal": slice(2, 4)}),
     "sampled": SampledFusionClassifier(RandomForestClassifier(4, random_state=0)),
     "pipeline": make_pipeline(StandardScaler(), flock(effort="fast")),
-    "grid": GridSearchCV(flock(fusion="product"), {"n_estimators": [1, 2]}, cv=2),
-    "voting": VotingClassifier([("nb", GaussianNB()), ("flock", flock(fusion="mean"))]),
+    "grid": GridSearchCV(flock(fuser="product"), {"n_estimators": [1, 2]}, cv=2),
+    "voting": VotingClassifier([("nb", GaussianNB()), ("flock", flock(fuser="mean"))]),
     **{
         f"fused by {rule}": FusionClassifier(members(), fuser=rule, cv=3)
         for rule in FUSERS
@@ -207,7 +207,7 @@ def test_regressors_come_back_equal_to_the_bit(name, tmp_path):
 
 
 def test_a_collapsed_member_a_fuser_and_an_unfitted_model_come_back(tmp_path):
-    member = flock(fusion="product").fit(FRAME, y).collapse()
+    member = flock(fuser="product").fit(FRAME, y).collapse()
     again = round_trip(member, tmp_path)
     assert_says_the_same(member, again, FRAME)
     assert again.formula() == member.formula()
@@ -226,9 +226,9 @@ def test_names_explanations_and_histories_come_back(tmp_path):
 
 
 def test_a_warm_start_goes_on_after_loading(tmp_path):
-    short = flock(fusion="product", n_estimators=1, warm_start=True).fit(X, y)
+    short = flock(fuser="product", n_estimators=1, warm_start=True).fit(X, y)
     again = round_trip(short, tmp_path).set_params(n_estimators=3).fit(X, y)
-    whole = flock(fusion="product", n_estimators=3).fit(X, y)
+    whole = flock(fuser="product", n_estimators=3).fit(X, y)
     np.testing.assert_array_equal(again.coef_, whole.coef_)
 
 
@@ -362,7 +362,7 @@ class Doubled(TransformerMixin, BaseEstimator):
 
 @pytest.mark.parametrize("trusted", [[f"{__name__}.Doubled"], [Doubled]])
 def test_a_stranger_is_refused_by_name_and_admitted_if_trusted(trusted, tmp_path):
-    model = make_pipeline(Doubled(), flock(fusion="mean")).fit(X, y)
+    model = make_pipeline(Doubled(), flock(fuser="mean")).fit(X, y)
     path = saved(model, tmp_path / "model.covey")
     with pytest.raises(ModelFileError, match=rf"model\.covey holds types.*{__name__}\.Doubled;"):
         load(path)
@@ -483,7 +483,7 @@ def nodes(schema):
 
 @pytest.fixture
 def path(tmp_path):
-    return saved(flock(fusion="mean").fit(X, y), tmp_path / "model.covey")
+    return saved(flock(fuser="mean").fit(X, y), tmp_path / "model.covey")
 
 
 class Payload:
@@ -541,7 +541,7 @@ def test_a_call_hidden_in_a_file_is_refused_by_name_and_not_made(module, name, p
     tampered = call(module, name, marker)
 
     def add(schema):
-        schema["content"]["content"]["fusion"] = tampered
+        schema["content"]["content"]["fuser"] = tampered
 
     with pytest.raises(ModelFileError, match=f"types .*: {module}.{name};"):
         load(changed(path, schema=add))
@@ -550,7 +550,7 @@ def test_a_call_hidden_in_a_file_is_refused_by_name_and_not_made(module, name, p
 
 def test_a_class_of_covey_is_filled_and_never_called(path):
     def add(schema):
-        schema["content"]["content"]["fusion"] = call("covey.fusers._fixed", "Mean", [1.0])
+        schema["content"]["content"]["fuser"] = call("covey.fusers._fixed", "Mean", [1.0])
 
     with pytest.raises(ModelFileError, match="types .*: covey.fusers._fixed.Mean;"):
         load(changed(path, schema=add))
@@ -788,7 +788,7 @@ def object_for_attributes(schema):
 
 
 def object_for_mask(schema):
-    schema["content"]["content"]["fusion"] = {
+    schema["content"]["content"]["fuser"] = {
         "__module__": "numpy.ma",
         "__class__": "MaskedArray",
         "__loader__": "MaskedArrayNode",
@@ -1095,7 +1095,7 @@ def test_a_model_of_before_a_parameter_was_added_gets_its_default(path):
         assert keys_of(json.loads(archive.read("schema.json"))) == {"str"}
     again = load(changed(path, schema=forget))
     assert again.focal_gamma == 2.0
-    assert repr(again) == repr(flock(fusion="mean"))
+    assert repr(again) == repr(flock(fuser="mean"))
 
 
 def test_a_class_that_has_moved_is_found(path, monkeypatch):

@@ -83,9 +83,9 @@ def test_nothing_stands_out_of_noise():
 
 
 def test_co_selection_is_eq_12_of_a_fitted_flock(extended):
-    flock = SubsetEnsembleClassifier(
-        7, flip_probability=0.2, fusion="product", random_state=0
-    ).fit(*extended)
+    flock = SubsetEnsembleClassifier(7, flip_probability=0.2, fuser="product", random_state=0).fit(
+        *extended
+    )
     model = SubsetSelector(flock, prefit=True, n_features_to_select=2, n_pairs=1).fit(*extended)
     masks = flock.support_
     for p in range(8):

@@ -29,9 +29,9 @@ def one(name, number, setting):
     make = SETTINGS[setting]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        equal = make(8, random_state=number, fusion="product").fit(X, y)
-        gated = make(8, random_state=number, fusion=Gate()).fit(X, y)
-        ramps = make(8, random_state=number, fusion="gate", effort="fast").fit(X, y)
+        equal = make(8, random_state=number, fuser="product").fit(X, y)
+        gated = make(8, random_state=number, fuser=Gate()).fit(X, y)
+        ramps = make(8, random_state=number, fuser="gate", effort="fast").fit(X, y)
     return (
         equal.score(X_test, y_test),
         equal.oracle_score(X_test, y_test),

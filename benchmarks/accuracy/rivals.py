@@ -37,7 +37,7 @@ def covey_fast(seed):
 
 
 def covey_product(seed):
-    return SubsetEnsembleClassifier(8, fusion="product", random_state=seed)
+    return SubsetEnsembleClassifier(8, fuser="product", random_state=seed)
 
 
 def logistic(seed):

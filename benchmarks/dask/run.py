@@ -23,7 +23,7 @@ from distributed import Client, LocalCluster
 
 import covey
 from covey.dask import SubsetEnsembleClassifier, _worker
-from covey.dask._shelf import Shelf
+from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
 
 N_FEATURES, N_CLASSES = 50, 3
@@ -171,7 +171,7 @@ def here(arguments):
     limit = arguments.limit * MB
     n_rows = int(10 * limit / (N_FEATURES * 8))
     X, y = table(n_rows, 40)
-    _worker._SHELVES[_worker.HERE] = Shelf(limit)
+    _worker._SHELVES[_worker.HERE] = SpillBuffer(limit)
     before = resident()
     forget_peak()
     started = time.perf_counter()

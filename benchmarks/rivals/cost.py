@@ -67,7 +67,7 @@ def joint(n_members):
         ),
         "joint, product": (
             False,
-            lambda seed: SubsetEnsembleClassifier(n_members, fusion="product", random_state=seed),
+            lambda seed: SubsetEnsembleClassifier(n_members, fuser="product", random_state=seed),
         ),
         "joint, default (gated)": (
             True,

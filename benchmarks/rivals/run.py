@@ -113,17 +113,17 @@ METHODS = {
         select_size="validation", flip_probability=0, random_state=seed
     ),
     "covey, equal weights": lambda X, seed: SubsetEnsembleClassifier(
-        N_MEMBERS, fusion="product", random_state=seed
+        N_MEMBERS, fuser="product", random_state=seed
     ),
     "covey, exponential loss, AdaBoost": lambda X, seed: SubsetEnsembleClassifier(
         N_MEMBERS,
-        fusion="product",
+        fuser="product",
         loss="exponential",
         reweighting="adaboost",
         random_state=seed,
     ),
     "covey, focal loss": lambda X, seed: SubsetEnsembleClassifier(
-        N_MEMBERS, fusion="product", loss="focal", random_state=seed
+        N_MEMBERS, fuser="product", loss="focal", random_state=seed
     ),
     "covey, default": lambda X, seed: SubsetEnsembleClassifier(random_state=seed),
     "bagging [5], 100 trees": lambda X, seed: BaggingClassifier(
@@ -279,7 +279,7 @@ def report(results):
             f"{row['seconds']:.2f}",
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "Accuracy by table (own fusion):", ""]
+    lines += ["", "Accuracy by table (own fuser):", ""]
     wide = results.groupby(["method", "table"])["accuracy"].mean().unstack()
     wide = wide.reindex(index=made, columns=TABLES)
     lines.append("| method | " + " | ".join(TABLES) + " |")

@@ -38,7 +38,7 @@ def printed(n_estimators=20, max_iter=300):
 
 def better_ascent(n_estimators=20):
     return SubsetEnsembleClassifier(
-        n_estimators=n_estimators, fusion="product", random_state=0, **BETTER_ASCENT
+        n_estimators=n_estimators, fuser="product", random_state=0, **BETTER_ASCENT
     )
 
 

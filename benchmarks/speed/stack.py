@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import sparse
 
-from covey._core.ascent import Ascent
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
-from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks
-from covey._core.trainer import StackTrainer
 
 
 def design_of(problem):

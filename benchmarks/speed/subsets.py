@@ -35,7 +35,7 @@ class Recursive:
                 flip_probability=0.0,
                 learning_rate="newton",
                 max_iter=8,
-                fusion="product",
+                fuser="product",
                 random_state=0,
             ).fit(X[:, columns], y)
             left = max(self.n_columns, int(0.8 * len(columns)))

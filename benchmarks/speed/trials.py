@@ -13,15 +13,15 @@ import problems
 from scipy.linalg.lapack import dpotrf, dpotri
 from threadpoolctl import ThreadpoolController
 
-import covey._core.rows as covey_rows
+import covey._core.algorithm1.rows as covey_rows
 import covey.members._search as covey_search
 from covey import SubsetEnsembleClassifier
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import RowBlock, in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Workspace
-from covey._core.ascent import Ascent
 from covey._core.design import Design
-from covey._core.rows import RowBlock, in_memory
 from covey._core.softmax_linear import class_blocks, highest_and_right, objective_and_residual
-from covey._core.trainer import StackTrainer
 
 CONTROLLER = ThreadpoolController()
 # BLAS's threads go on spinning for a while after their last product, and steal a core.
@@ -173,7 +173,7 @@ def curvature():
     for rate, steps in (("newton", 2), ("newton", 8), ("auto", 30), ("auto", 100)):
         flock = SubsetEnsembleClassifier(
             20,
-            fusion="product",
+            fuser="product",
             learning_rate=rate,
             max_iter=steps,
             tol=-np.inf,

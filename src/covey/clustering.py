@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
-from covey._core import consensus as core
+from covey._core.inspection import consensus as core
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_choice, check_number
 

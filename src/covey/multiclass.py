@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._core import codes
+from covey._core.fusion import codes
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
 

@@ -8,11 +8,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, dense_moments, sparse_moments
 from covey._core.random import Purpose, UniformRows
-from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks
-from covey._core.trainer import StackTrainer
 from covey._validation import check_all_finite, check_number, check_sample_weight
 from covey.members import SubsetEnsembleClassifier
 from covey.members._columns import flip_units

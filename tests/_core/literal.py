@@ -1,6 +1,6 @@
 """Algorithm 1 as the paper prints it, line by line, slow and readable.
 
-Given the same random draws, `covey._core.trainer` must follow it step by step.
+Given the same random draws, `covey._core.algorithm1.trainer` must follow it step by step.
 """
 
 import numpy as np

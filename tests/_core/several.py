@@ -4,7 +4,8 @@ from functools import reduce
 
 import numpy as np
 
-from covey._core.search_rows import Recipe, SearchBlock
+from covey._core.calls import name_of
+from covey._core.search.rows import ReplayLog, SearchBlock
 
 
 class Several:
@@ -34,7 +35,7 @@ class Several:
         self.is_sparse = hasattr(X, "tocsr")
         self.like = np.zeros(0)
         self._lost = (lambda question, number: False) if lost is None else lost
-        self.recipe = Recipe()
+        self.recipe = ReplayLog()
         self.n_lost = 0
         self.blocks = [self._made(number) for number in range(len(sizes))]
 
@@ -43,7 +44,7 @@ class Several:
         return SearchBlock(*self._made_of[number], start, self.n_classes)
 
     def gathered(self, question, *args):
-        answers = []
+        question, answers = name_of(question), []
         for number in range(len(self.blocks)):
             if self._lost(question, number):
                 self.n_lost += 1

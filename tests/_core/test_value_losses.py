@@ -3,8 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from covey._core.value_losses import ValueLoss, doubt_weights, trust, weighted_quantile
-
-from . import literal_regression as literal
+from tests._core import literal_regression as literal
 
 LOSSES = [
     ValueLoss("squared"),

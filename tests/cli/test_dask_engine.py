@@ -15,7 +15,7 @@ from covey.persistence import load
 from covey.tables import TableClassifier
 
 N_ROWS = 400
-FLOCK = ("--target", "outcome", "--engine", "dask", "--fusion", "product")
+FLOCK = ("--target", "outcome", "--engine", "dask", "--fuser", "product")
 
 
 def measured():
@@ -83,7 +83,7 @@ def process(*arguments, cwd):
 
 def plainly(rows, columns=("age", "Größe", "pulse", "noise", "smokes"), **how):
     """The plain engine's model of some rows."""
-    how = {"fusion": "product", "random_state": 0} | how
+    how = {"fuser": "product", "random_state": 0} | how
     model = TableClassifier(
         SubsetEnsembleClassifier(**how), columns=dict.fromkeys(columns, "number"), random_state=0
     )
@@ -190,7 +190,7 @@ def test_the_default_fusion_works(lake, run):
     assert result.exit_code == 0, result.output
     table = measured().dropna(subset="outcome")
     model = load(lake / "gate.covey")
-    plain = plainly(table, fusion="gate", effort="fast")
+    plain = plainly(table, fuser="gate", effort="fast")
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(table), atol=1e-2)
     assert np.mean(model.predict(table) == table["outcome"]) > 0.7
 
@@ -273,8 +273,8 @@ OUTCOME = ("--target", "outcome")
         (("good.parquet", *OUTCOME, "--time", "row"), "--time: with --engine dask"),
         (("good.parquet", *OUTCOME, "--report", "a.html"), "--report: with --engine dask"),
         (("good.parquet", *OUTCOME, "--task", "numbers"), "--task: --engine dask learns classes"),
-        (("good.parquet", *OUTCOME, "--fusion", "knora_e"), "--fusion: knora_e learns"),
-        (("good.parquet", *OUTCOME, "--fusion", "gaet"), "--fusion must be one of"),
+        (("good.parquet", *OUTCOME, "--fuser", "knora_e"), "--fuser: knora_e learns"),
+        (("good.parquet", *OUTCOME, "--fuser", "gaet"), "--fuser must be one of"),
         (("good.parquet", *OUTCOME, "--effort", "great"), "--effort must be one of"),
         (("good.parquet", *OUTCOME, "--model", "flock.pkl"), "ending"),
         (("numbers.parquet", "--target", "age"), "looks like a quantity"),

@@ -259,7 +259,7 @@ def test_reproduce_gets_its_arguments(tmp_path, run):
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     patients(60).to_csv(tmp_path / "patients.csv", index=False)
     command = [sys.executable, "-m", "covey", "fit", "patients.csv", "--target", "outcome"]
-    command += ["--drop", "visited", "--fusion", "product", "--quiet"]
+    command += ["--drop", "visited", "--fuser", "product", "--quiet"]
     whole = subprocess.run(
         [*command, "--model", "whole.covey"], cwd=tmp_path, capture_output=True, check=True
     )

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 import covey
 from covey._core.design import dense_moments, sparse_moments
 from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask._backends import LocalBlocks
 from covey.dask._estimator import SubsetEnsembleClassifier as Estimator
-from covey.dask._places import Here
-from covey.dask._shelf import Shelf
+from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table, delayed_blocks
 
 
@@ -20,7 +20,7 @@ def table_of():
     def make(X, y, weight, length):
         X = da.from_array(X, (length, X.shape[1])) if isinstance(X, np.ndarray) else X
         parts = delayed_blocks(X, da.from_array(y, length), da.from_array(weight, length))
-        tables.append(Table(Here(), parts, None, False))
+        tables.append(Table(LocalBlocks(), parts, None, False))
         return tables[-1]
 
     yield make
@@ -70,7 +70,7 @@ def test_rows_held_out_are_those_that_the_local_class_holds_out(table_of, fracti
     y = np.repeat([0, 1, 2, 3], [3000, 40, 2, 1])[rng.permutation(3043)]
     weight = rng.choice([0.0, 1.0], 3043, p=[0.2, 0.8])
     weight[y > 1] = 1.0
-    how = {"select_size": "validation", "validation_fraction": fraction, "fusion": "mean"}
+    how = {"select_size": "validation", "validation_fraction": fraction, "fuser": "mean"}
     local = covey.SubsetEnsembleClassifier(**how)
     local.classes_, local._seed = np.arange(4), 5
     fuser = covey.fusers.make_fuser("mean")
@@ -93,7 +93,7 @@ def test_rows_held_out_are_those_that_the_local_class_holds_out(table_of, fracti
 
 
 def test_a_shelf_keeps_what_fits_and_writes_the_rest(tmp_path):
-    shelf = Shelf(1000, tmp_path)
+    shelf = SpillBuffer(1000, tmp_path)
     for key in "abc":
         shelf.put(key, (np.full(50, ord(key) * 1.0), None))
     assert (len(shelf), shelf.n_files, len(list(tmp_path.iterdir()))) == (3, 1, 1)
@@ -114,9 +114,9 @@ def test_a_shelf_keeps_what_fits_and_writes_the_rest(tmp_path):
 def test_a_table_beyond_memory_gives_the_same_flock(wine, tmp_path, monkeypatch, limit):
     X, y = wine
     dX, dy = da.from_array(X, (30, 13)), da.from_array(y, 30)
-    how = {"n_estimators": 2, "max_iter": 5, "fusion": "product", "random_state": 0}
+    how = {"n_estimators": 2, "max_iter": 5, "fuser": "product", "random_state": 0}
     expected = SubsetEnsembleClassifier(**how).fit(dX, dy)
-    shelf = Shelf(limit, tmp_path)
+    shelf = SpillBuffer(limit, tmp_path)
     monkeypatch.setitem(_worker._SHELVES, _worker.HERE, shelf)
     on_disk = []
     answers = _worker.answers

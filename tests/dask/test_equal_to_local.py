@@ -64,7 +64,7 @@ SETTINGS = {
 def test_every_setting_gives_the_local_flock(wine, name):
     X, y = wine
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
-    how = {"n_estimators": 3, "max_iter": 30, "fusion": "mean", "random_state": 0}
+    how = {"n_estimators": 3, "max_iter": 30, "fuser": "mean", "random_state": 0}
     local = covey.SubsetEnsembleClassifier(**{**how, **SETTINGS[name]}).fit(X, y, weight)
     flock = SubsetEnsembleClassifier(**{**how, **SETTINGS[name]}).fit(
         da.from_array(X, (50, 4)), da.from_array(y, 40), da.from_array(weight, 178)
@@ -76,7 +76,7 @@ def test_every_setting_gives_the_local_flock(wine, name):
 @pytest.mark.parametrize("name", FIXED)
 def test_every_fixed_rule_fuses(wine, name):
     X, y = wine[0], (wine[1] == 1).astype(int)
-    how = {"n_estimators": 3, "max_iter": 5, "fusion": name, "random_state": 0}
+    how = {"n_estimators": 3, "max_iter": 5, "fuser": name, "random_state": 0}
     local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
     dX, dy = da.from_array(X, (60, 13)), da.from_array(y, 60)
     flock = SubsetEnsembleClassifier(**how).fit(dX, dy)
@@ -90,7 +90,7 @@ def test_empty_blocks_and_blocks_without_a_class_change_nothing(client, wine):
     X, y = X[order], y[order]
     # 59 rows of class 0, 71 of class 1, 48 of class 2: no block has all of them.
     lengths = (59, 0, 40, 31, 0, 47, 1)
-    how = {"n_estimators": 2, "max_iter": 20, "fusion": "product", "random_state": 0}
+    how = {"n_estimators": 2, "max_iter": 20, "fuser": "product", "random_state": 0}
     local = covey.SubsetEnsembleClassifier(**how, reweighting="adaboost").fit(X, y)
     flock = SubsetEnsembleClassifier(**how, reweighting="adaboost", client=client)
     flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, 178))
@@ -102,7 +102,7 @@ def test_a_block_that_is_held_out_whole_has_nothing_to_say(wine):
     how = {
         "n_estimators": 2,
         "max_iter": 10,
-        "fusion": "mean",
+        "fuser": "mean",
         "select_size": "validation",
         "validation_fraction": 0.5,
         "random_state": 0,
@@ -124,7 +124,7 @@ def test_frames_keep_their_names_and_need_no_known_lengths(client, wine):
     how = {
         "n_estimators": 2,
         "max_iter": 20,
-        "fusion": "product",
+        "fuser": "product",
         "random_state": 0,
         "always_keep": ["f3"],
     }
@@ -152,7 +152,7 @@ def test_sparse_blocks_stay_sparse_and_give_the_local_flock(wine):
     how = {
         "n_estimators": 2,
         "max_iter": 20,
-        "fusion": "mean",
+        "fuser": "mean",
         "select_size": "train",
         "random_state": 0,
     }
@@ -167,7 +167,7 @@ def test_sparse_blocks_stay_sparse_and_give_the_local_flock(wine):
 def test_a_warm_start_is_one_fit(wine):
     X, y = wine
     dX, dy = da.from_array(X, (70, 13)), da.from_array(y, 70)
-    how = {"max_iter": 10, "fusion": "product", "random_state": 0}
+    how = {"max_iter": 10, "fuser": "product", "random_state": 0}
     warm = SubsetEnsembleClassifier(1, **how, warm_start=True).fit(dX, dy)
     warm.set_params(n_estimators=3).fit(dX, dy)
     assert_same(warm, covey.SubsetEnsembleClassifier(3, **how).fit(X, y))
@@ -176,23 +176,21 @@ def test_a_warm_start_is_one_fit(wine):
 def test_the_same_seed_gives_the_same_bits(client, wine):
     X, y = wine
     dX, dy = da.from_array(X, (30, 13)), da.from_array(y, 30)
-    how = {"n_estimators": 2, "max_iter": 10, "fusion": "product", "random_state": 0}
+    how = {"n_estimators": 2, "max_iter": 10, "fuser": "product", "random_state": 0}
     first = SubsetEnsembleClassifier(**how, client=client).fit(dX, dy)
     np.testing.assert_array_equal(first.coef_, SubsetEnsembleClassifier(**how).fit(dX, dy).coef_)
 
 
 def test_the_client_that_is_there_is_used(client, wine, monkeypatch):
     X, y = wine
-    monkeypatch.setattr("covey.dask._places.Here.load", None)
+    monkeypatch.setattr("covey.dask._backends.Here.load", None)
     with client.as_current():
-        SubsetEnsembleClassifier(1, max_iter=2, fusion="product").fit(
-            da.from_array(X, (90, 13)), y
-        )
+        SubsetEnsembleClassifier(1, max_iter=2, fuser="product").fit(da.from_array(X, (90, 13)), y)
 
 
 def test_verbose_tells_of_each_member_here(wine, capsys):
     X, y = wine
-    SubsetEnsembleClassifier(2, max_iter=3, fusion="product", verbose=1).fit(
+    SubsetEnsembleClassifier(2, max_iter=3, fuser="product", verbose=1).fit(
         da.from_array(X, (90, 13)), y
     )
     assert capsys.readouterr().out.count("[SubsetEnsembleClassifier] member ") == 2

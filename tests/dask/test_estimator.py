@@ -16,7 +16,7 @@ import covey
 from covey.dask import SubsetEnsembleClassifier, _worker
 from covey.fusers import FUSERS, make_fuser
 
-HOW = {"n_estimators": 2, "max_iter": 5, "fusion": "product", "random_state": 0}
+HOW = {"n_estimators": 2, "max_iter": 5, "fuser": "product", "random_state": 0}
 
 
 @parametrize_with_checks(
@@ -54,8 +54,8 @@ def test_signatures_are_the_local_ones_but_for_the_client():
 
 def test_plain_arrays_are_fitted_as_by_the_local_class(wine):
     X, y = wine
-    for fusion in ("product", "linear_stacking"):
-        how = {**HOW, "fusion": fusion}
+    for fuser in ("product", "linear_stacking"):
+        how = {**HOW, "fuser": fuser}
         local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
         flock = SubsetEnsembleClassifier(**how).fit(X, y)
         np.testing.assert_array_equal(flock.predict_proba(X), local.predict_proba(X))
@@ -101,26 +101,26 @@ def lazy(wine):
     return da.from_array(X, (30, 13)), da.from_array(y, 30)
 
 
-@pytest.mark.parametrize("fusion", FUSERS)
-def test_every_fuser_works_or_is_refused_by_name(wine, fusion):
+@pytest.mark.parametrize("fuser", FUSERS)
+def test_every_fuser_works_or_is_refused_by_name(wine, fuser):
     X, y = wine[0][:, :3], np.minimum(wine[1], 1)
     X, y = da.from_array(X, (90, 3)), da.from_array(y, 90)
-    how = {**HOW, "effort": "fast", "fusion": fusion}
-    if fusion == "gate" or not make_fuser(fusion).learns:
+    how = {**HOW, "effort": "fast", "fuser": fuser}
+    if fuser == "gate" or not make_fuser(fuser).learns:
         assert SubsetEnsembleClassifier(**how).fit(X, y).score(X, y) > 0.5
         return
-    for given in (fusion, make_fuser(fusion)):
-        name = type(given).__name__ if given is not fusion else repr(fusion)
-        refused(f"fusion={name}.* needs all rows in one place.*'gate'", X, y, fusion=given)
+    for given in (fuser, make_fuser(fuser)):
+        name = type(given).__name__ if given is not fuser else repr(fuser)
+        refused(f"fuser={name}.* needs all rows in one place.*'gate'", X, y, fuser=given)
 
 
 def test_what_a_search_cannot_split_is_refused_before_anything_is_loaded(lazy, monkeypatch):
     monkeypatch.setattr("covey.dask._estimator.Table", None)
-    how = {"fusion": "gate"}
+    how = {"fuser": "gate"}
     for cv in (KFold(3), [(np.arange(3), np.arange(3, 6))]):
         refused("cv=.* needs all rows in one place", *lazy, **how, cv=cv)
     refused("cv must be an int", *lazy, **how, cv="five")
-    refused("pool must be", *lazy, fusion=covey.Gate("both"))
+    refused("pool must be", *lazy, fuser=covey.Gate("both"))
     refused("a gate changes them all", *lazy, **how, warm_start=True)
 
 
@@ -196,9 +196,9 @@ def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
     refused("device='cuda' is one that has all rows", X, y, device="cuda")
     wide = da.ones((178, 2001), chunks=(178, 2001))
     refused("'newton' keeps a matrix", wide, y, learning_rate="newton")
-    for fusion in ("product", "gate"):
+    for fuser in ("product", "gate"):
         with pytest.raises(ValueError, match="groups needs all rows in one place"):
-            SubsetEnsembleClassifier(**{**HOW, "fusion": fusion}).fit(X, y, groups=wine[1])
+            SubsetEnsembleClassifier(**{**HOW, "fuser": fuser}).fit(X, y, groups=wine[1])
 
 
 def test_clients_of_the_wrong_kind_are_refused(client, lazy):

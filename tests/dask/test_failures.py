@@ -16,7 +16,7 @@ from covey.dask._table import Table
 HOW = {
     "n_estimators": 3,
     "max_iter": 25,
-    "fusion": "product",
+    "fuser": "product",
     "flip_probability": 0.1,
     "random_state": 0,
 }
@@ -108,8 +108,8 @@ def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, h
 @pytest.mark.parametrize(
     "how",
     [
-        {"fusion": "gate", "cv": 2, "alpha": 0.01, "feature_groups": [[0, 1]], "max_iter": 4},
-        {"fusion": Gate(max_iter=40), "max_iter": 8},
+        {"fuser": "gate", "cv": 2, "alpha": 0.01, "feature_groups": [[0, 1]], "max_iter": 4},
+        {"fuser": Gate(max_iter=40), "max_iter": 8},
     ],
 )
 def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypatch, how):
@@ -251,7 +251,7 @@ def test_what_goes_wrong_on_a_worker_is_raised_here(client, data):
     from covey.fusers import KOfN
 
     flock = SubsetEnsembleClassifier(
-        **{**HOW, "fusion": KOfN(k=2), "select_size": "train", "client": client}
+        **{**HOW, "fuser": KOfN(k=2), "select_size": "train", "client": client}
     )
     with pytest.raises(ValueError, match="has k for all members"):
         flock.fit(*data)

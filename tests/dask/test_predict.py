@@ -19,7 +19,7 @@ METHODS = (
     "member_probabilities",
     "explain_fusion",
 )
-HOW = {"n_estimators": 3, "max_iter": 5, "fusion": "product", "random_state": 0}
+HOW = {"n_estimators": 3, "max_iter": 5, "fuser": "product", "random_state": 0}
 
 
 @pytest.fixture(scope="module", params=[2, 3])
@@ -98,8 +98,8 @@ def test_the_score_is_that_of_all_rows(client, wine):
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y))
     weight[:50] = 0.0  # a block of no weight
     dX, dy = da.from_array(X, (50, 13)), da.from_array(y, 60)
-    for fusion in ("product", "oracle"):
-        flock = SubsetEnsembleClassifier(2, max_iter=2, fusion=fusion, random_state=0)
+    for fuser in ("product", "oracle"):
+        flock = SubsetEnsembleClassifier(2, max_iter=2, fuser=fuser, random_state=0)
         flock.fit(dX, dy)
         flock.set_params(client=client)
         local = flock.to_local()

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import covey
 from covey.dask import SubsetEnsembleClassifier, _worker
-from covey.dask._shelf import Shelf
+from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
 from covey.members._search import RowsSearch
 
@@ -189,7 +189,7 @@ def test_a_gate_is_refined_as_by_the_local_class(few, pool, features, how):
     how = {
         "n_estimators": 3,
         "max_iter": 15,
-        "fusion": covey.Gate(pool, features, max_iter=25),
+        "fuser": covey.Gate(pool, features, max_iter=25),
         "random_state": 0,
         **how,
     }
@@ -203,7 +203,7 @@ def test_a_gate_is_refined_as_by_the_local_class(few, pool, features, how):
 def test_a_gate_sees_sparse_blocks_as_the_local_class_does(thin, features):
     X, y, weight = thin
     how = {"n_estimators": 2, "max_iter": 10, "random_state": 0}
-    how["fusion"] = covey.Gate(features=features, max_iter=25)
+    how["fuser"] = covey.Gate(features=features, max_iter=25)
     local = covey.SubsetEnsembleClassifier(**how).fit(sp.csr_matrix(X), y, weight)
     flock = SubsetEnsembleClassifier(**how).fit(thin_blocks(X), y, weight)
     assert_same_gate(flock, local, sp.csr_matrix(X))
@@ -212,7 +212,7 @@ def test_a_gate_sees_sparse_blocks_as_the_local_class_does(thin, features):
 # -- what is lost, and what does not fit -----------------------------------------------------
 
 
-@pytest.mark.parametrize("how", [{"effort": "fast"}, {"fusion": covey.Gate(max_iter=5)}])
+@pytest.mark.parametrize("how", [{"effort": "fast"}, {"fuser": covey.Gate(max_iter=5)}])
 def test_a_block_lost_before_any_question_is_made_again(few, monkeypatch, how):
     data = lazy(few[0][:, :2], few[1], (60, 60, 58))
     how = {**HOW, "max_iter": 4, **how}
@@ -256,15 +256,17 @@ def test_a_search_beyond_memory_finds_the_same(few, tmp_path, monkeypatch, limit
     data = lazy(few[0], few[1], (60, 60, 58))
     how = {**HOW, "effort": "fast"}
     expected = SubsetEnsembleClassifier(**how).fit(*data)
-    shelf = Shelf(limit, tmp_path)
+    shelf = SpillBuffer(limit, tmp_path)
     monkeypatch.setitem(_worker._SHELVES, _worker.HERE, shelf)
     on_disk, written = [], []
-    write = Shelf.write
+    write = SpillBuffer.write
     answers = _worker.answers
     monkeypatch.setattr(
         _worker, "answers", lambda *args: on_disk.append(shelf.n_files) or answers(*args)
     )
-    monkeypatch.setattr(Shelf, "write", lambda *args: written.append(args[1]) or write(*args))
+    monkeypatch.setattr(
+        SpillBuffer, "write", lambda *args: written.append(args[1]) or write(*args)
+    )
     flock = SubsetEnsembleClassifier(**how).fit(*data)
     np.testing.assert_array_equal(flock.coef_, expected.coef_)
     # With some memory, blocks go to disk as they grow; what only asks writes nothing.
@@ -280,10 +282,10 @@ def questions(monkeypatch):
     return asked
 
 
-@pytest.mark.parametrize("fusion", ["gate", covey.Gate(max_iter=30)])
-def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch, tmp_path, fusion):
+@pytest.mark.parametrize("fuser", ["gate", covey.Gate(max_iter=30)])
+def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch, tmp_path, fuser):
     data = lazy(few[0], few[1], (90, 88))
-    how = {**HOW, "fusion": fusion}
+    how = {**HOW, "fuser": fuser}
     expected = SubsetEnsembleClassifier(**how).fit(*data)
     asked = questions(monkeypatch)
     SubsetEnsembleClassifier(**how).fit(*data)
@@ -319,8 +321,8 @@ def n_bytes(value):
     return value.nbytes if isinstance(value, np.ndarray) else 0
 
 
-@pytest.mark.parametrize("fusion", ["product", covey.Gate(max_iter=1)])
-def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypatch, fusion):
+@pytest.mark.parametrize("fuser", ["product", covey.Gate(max_iter=1)])
+def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypatch, fuser):
     X, y = few
     ask, trips = Table.ask, []
 
@@ -331,7 +333,7 @@ def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypa
         return up
 
     monkeypatch.setattr(Table, "ask", weighed)
-    how = {"n_estimators": 1, "tol": -np.inf, "fusion": fusion, "random_state": 0}
+    how = {"n_estimators": 1, "tol": -np.inf, "fuser": fuser, "random_state": 0}
     counts = []
     for n_steps in (10, 30):
         trips.clear()

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey import Predictions
-from covey._core.competence import double_faults
+from covey._core.fusion.competence import double_faults
 from covey.fusers import make_fuser
 
 from .deslib.problems import LOADERS, problem

@@ -24,7 +24,7 @@ from covey import (
 
 def gated(n_estimators=4, *, random_state=0, **parameters):
     return SubsetEnsembleClassifier(
-        n_estimators, fusion=Gate(**parameters), random_state=random_state
+        n_estimators, fuser=Gate(**parameters), random_state=random_state
     )
 
 
@@ -36,7 +36,7 @@ def test_a_gate_bends_the_boundary(pool, features):
         X, y = make_quarter_circle(300, random_state=seed)
         X_test, y_test = make_quarter_circle(5000, random_state=100 + seed)
         equal = (
-            SubsetEnsembleClassifier(4, fusion="product", random_state=seed)
+            SubsetEnsembleClassifier(4, fuser="product", random_state=seed)
             .fit(X, y)
             .score(X_test, y_test)
         )
@@ -64,10 +64,10 @@ def test_fused_probabilities_are_the_formula(pool, features):
 
 def test_members_keep_their_subsets_and_names():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    plain = SubsetEnsembleClassifier(
-        5, flip_probability=0.2, fusion="product", random_state=0
-    ).fit(X, y)
-    model = SubsetEnsembleClassifier(5, flip_probability=0.2, fusion=Gate(), random_state=0)
+    plain = SubsetEnsembleClassifier(5, flip_probability=0.2, fuser="product", random_state=0).fit(
+        X, y
+    )
+    model = SubsetEnsembleClassifier(5, flip_probability=0.2, fuser=Gate(), random_state=0)
     model.fit(X, y)
     assert_array_equal(model.support_, plain.support_)
     assert not model.coef_.transpose(1, 0, 2)[:, ~model.support_].any()
@@ -216,7 +216,7 @@ def test_out_of_fold_gate_over_any_regressors():
     X, y = load_diabetes(return_X_y=True)
     fused = FusionRegressor([Ridge(0.1), KNeighborsRegressor(20)], Gate(features="quadratic"))
     assert fused.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.4
-    flock = SubsetEnsembleRegressor(3, fusion=Gate(), random_state=0).fit(X[::2], y[::2])
+    flock = SubsetEnsembleRegressor(3, fuser=Gate(), random_state=0).fit(X[::2], y[::2])
     assert_allclose(
         flock.predict(X), (flock.explain_fusion(X) * flock.member_predictions(X)).sum(axis=1)
     )
@@ -268,7 +268,7 @@ def test_bad_input_gets_one_sentence():
 def test_a_gate_reads_dense_and_sparse_rows_alike(fitted_on):
     X, y = load_wine(return_X_y=True)
     flock = SubsetEnsembleClassifier(
-        3, fusion=Gate(features="quadratic", max_iter=30), random_state=0
+        3, fuser=Gate(features="quadratic", max_iter=30), random_state=0
     ).fit(fitted_on(X), y)
     np.testing.assert_allclose(
         flock.predict_proba(X), flock.predict_proba(sparse.csr_array(X)), atol=1e-9

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import covey
 from covey import GreedySelection, LinearStacking, Predictions
-from covey._core.selection import greedy_selection
+from covey._core.search.selection import greedy_selection
 from covey.utils.estimator_checks import FUSER_CHECKS
 
 EVERY = [

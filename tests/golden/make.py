@@ -26,11 +26,11 @@ HERE = Path(__file__).parent
 def models():
     """Small models, by name. Their scikit-learn parts are such as hardly ever change."""
     flock = covey.SubsetEnsembleClassifier
-    members = [("nb", GaussianNB()), ("flock", flock(3, fusion="product", random_state=0))]
+    members = [("nb", GaussianNB()), ("flock", flock(3, fuser="product", random_state=0))]
     return {
         "search": flock(2, random_state=0),
-        "product": flock(3, fusion="product", max_iter=30, random_state=0),
-        "gate": flock(3, fusion=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
+        "product": flock(3, fuser="product", max_iter=30, random_state=0),
+        "gate": flock(3, fuser=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
         "pipeline": make_pipeline(StandardScaler(), flock(2, effort="fast", random_state=0)),
         "fusion": covey.FusionClassifier(members, fuser="median"),
     }

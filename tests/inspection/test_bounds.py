@@ -9,7 +9,7 @@ from scipy import stats
 
 import covey
 from covey import Predictions
-from covey._core.bounds import binary_divergence
+from covey._core.inspection.bounds import binary_divergence
 from covey.inspection import (
     c_bound,
     first_order_bound,

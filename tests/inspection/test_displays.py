@@ -185,14 +185,14 @@ def test_size_curves_are_staged_scores(printed, square):
     assert drawn_on(display, ax)
     shown = lines(ax)
     assert_array_equal(shown["fused: product"], printed.staged_score(*square))
-    assert_array_equal(shown["oracle"], printed.staged_score(*square, fusion="oracle"))
+    assert_array_equal(shown["oracle"], printed.staged_score(*square, fuser="oracle"))
     assert shown["single model"][0] == printed.estimators_[0].score(*square)
     assert "fused as fitted" not in shown
     weight = np.arange(1.0, 121.0)
     other = SizeDisplay.from_estimator(
-        printed, *square, fusion="median", baseline=0.5, sample_weight=weight
+        printed, *square, fuser="median", baseline=0.5, sample_weight=weight
     )
-    assert_array_equal(other.fused, printed.staged_score(*square, weight, fusion="median"))
+    assert_array_equal(other.fused, printed.staged_score(*square, weight, fuser="median"))
     assert other.baseline == 0.5
 
 
@@ -413,7 +413,7 @@ def test_bad_input_is_answered_with_a_sentence(selectors, printed, square, waves
 
 def test_the_oracle_has_no_regions_and_results_of_two_losses_no_common_bars(square, waves):
     X, y = square
-    oracle = SubsetEnsembleClassifier.paper(n_estimators=2, fusion="oracle", random_state=0)
+    oracle = SubsetEnsembleClassifier.paper(n_estimators=2, fuser="oracle", random_state=0)
     oracle.fit(X, y)
     assert SizeDisplay.from_estimator(oracle, X, y).fitted_score is None
     for call in (DecisionRegionsDisplay.from_estimator, ImportanceDisplay.from_estimator):
@@ -434,7 +434,7 @@ def test_without_matplotlib_its_name_is_said(monkeypatch, selectors):
 
 def test_a_regressors_members_are_drawn_like_a_classifiers():
     X, y = load_diabetes(return_X_y=True)
-    flock = SubsetEnsembleRegressor(3, fusion="mean", random_state=0).fit(X, y)
+    flock = SubsetEnsembleRegressor(3, fuser="mean", random_state=0).fit(X, y)
     display = ImportanceDisplay.from_estimator(flock, X)
     assert display.predictions is None
     assert display.importance.shape == (len(y), 3)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey import Predictions
 from covey.inspection import Diversity, _diversity, diversity
-from tests._core import test_diversity as loops
+from tests._core.inspection import test_diversity as loops
 
 PAIRS = {
     "q_statistic": loops.literal_q,

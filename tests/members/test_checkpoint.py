@@ -42,12 +42,12 @@ class KilledError(Exception):
     [
         {"n_estimators": 2, "cv": 2, "alpha": 0.01},
         {"effort": "fast"},
-        {"n_estimators": 4, "fusion": "product", "flip_probability": 0.1},
-        {"n_estimators": 3, "fusion": "product", "loss": "focal", "reweighting": "adaboost"},
-        {"n_estimators": 3, "fusion": Gate(max_iter=30)},
+        {"n_estimators": 4, "fuser": "product", "flip_probability": 0.1},
+        {"n_estimators": 3, "fuser": "product", "loss": "focal", "reweighting": "adaboost"},
+        {"n_estimators": 3, "fuser": Gate(max_iter=30)},
         {
             "n_estimators": 3,
-            "fusion": "product",
+            "fuser": "product",
             "learning_rate": "newton",
             "flip_probability": 0.1,
             "max_iter": 15,
@@ -111,7 +111,7 @@ def test_twenty_kills_at_random_moments(tmp_path):
 
 def test_without_a_seed_the_resumed_fit_has_that_of_the_first(tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
-    parameters = {"n_estimators": 2, "fusion": "product", "random_state": None}
+    parameters = {"n_estimators": 2, "fuser": "product", "random_state": None}
     first = flock(**parameters, checkpoint=path).fit(*WINE)
     assert_same(flock(**parameters, checkpoint=path).fit(*WINE), first)
 
@@ -126,7 +126,7 @@ def test_a_splitter_that_draws_anew_is_asked_once(tmp_path):
 def test_a_checkpoint_of_other_data_or_parameters_is_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
     X, y = WINE
-    parameters = {"n_estimators": 2, "fusion": "product", "checkpoint": path}
+    parameters = {"n_estimators": 2, "fuser": "product", "checkpoint": path}
     flock(**parameters).fit(X, y)
     changed = X.copy()
     changed[3, 2] += 1e-9
@@ -146,5 +146,5 @@ def test_a_checkpoint_of_other_data_or_parameters_is_refused(tmp_path):
 
 
 def test_a_fitted_flock_holds_no_journal(tmp_path):
-    fitted = flock(n_estimators=2, fusion="product", checkpoint=tmp_path / "x").fit(*WINE)
+    fitted = flock(n_estimators=2, fuser="product", checkpoint=tmp_path / "x").fit(*WINE)
     assert not any(isinstance(value, Journal) for value in vars(fitted).values())

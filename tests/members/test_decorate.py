@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import DecorateClassifier
-from covey._core.artificial import SMALL_PROBABILITY, ColumnModel, inverted, opposed_labels
 from covey._core.random import Purpose, UniformRows, normals
+from covey._core.rivals.artificial import SMALL_PROBABILITY, ColumnModel, inverted, opposed_labels
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 X, y = load_iris(return_X_y=True)
@@ -29,7 +29,7 @@ DRAWS_ROWS = (
 @parametrize_with_checks(
     [
         DecorateClassifier(n_estimators=3, max_iter=4),
-        DecorateClassifier(RidgeClassifier(), 2, max_iter=3, fusion="majority"),
+        DecorateClassifier(RidgeClassifier(), 2, max_iter=3, fuser="majority"),
     ],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": DRAWS_ROWS,
@@ -40,9 +40,9 @@ def test_scikit_learn_check_passes(estimator, check):
 
 
 @pytest.mark.parametrize("check", FUSED_CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("fusion", ["mean", "linear_stacking", "borda"])
-def test_our_own_contract_is_kept(check, fusion):
-    check(DecorateClassifier(STUMP, 3, fusion=fusion, random_state=0))
+@pytest.mark.parametrize("fuser", ["mean", "linear_stacking", "borda"])
+def test_our_own_contract_is_kept(check, fuser):
+    check(DecorateClassifier(STUMP, 3, fuser=fuser, random_state=0))
 
 
 # -- the algorithm ---------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_select_size_keeps_the_first_members():
 
 
 def test_voters_are_fused_by_votes():
-    flock = DecorateClassifier(RidgeClassifier(), 3, fusion="majority", random_state=0).fit(X, y)
+    flock = DecorateClassifier(RidgeClassifier(), 3, fuser="majority", random_state=0).fit(X, y)
     assert flock.kind_ == "label"
     votes = np.stack([member.predict(X) for member in flock.estimators_], axis=1)
     np.testing.assert_array_equal(flock.member_probabilities(X).argmax(axis=2), votes)
@@ -314,7 +314,7 @@ def test_with_few_rows_it_is_at_least_as_good_as_bagging():
         ({"estimator": GaussianNB}, TypeError, "estimator must be a classifier"),
         ({"estimator": "tree"}, TypeError, "estimator must be a classifier"),
         (
-            {"estimator": RidgeClassifier(), "fusion": "product"},
+            {"estimator": RidgeClassifier(), "fuser": "product"},
             ValueError,
             "'RidgeClassifier' has no predict_proba",
         ),

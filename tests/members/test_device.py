@@ -140,19 +140,19 @@ def test_fits_elsewhere_leave_nothing_behind(wine):
 
 def test_too_little_memory_is_noticed_before_the_fit_starts(wine, monkeypatch):
     X, y = wine
-    monkeypatch.setattr("covey._places._host_bytes", lambda: 30_000)
+    monkeypatch.setattr("covey._devices._host_bytes", lambda: 30_000)
     with pytest.raises(MemoryError, match=r"178 x 13 with 3 classes needs about .* GB are free;"):
         paper().fit(X, y)
-    monkeypatch.setattr("covey._places._host_bytes", lambda: None)
+    monkeypatch.setattr("covey._devices._host_bytes", lambda: None)
     paper().fit(X, y)
 
 
 def test_newton_is_for_a_moderate_number_of_features(wine):
     y = wine[1]
     X = np.random.default_rng(0).standard_normal((len(y), 2001))
-    for fusion in ("product", "gate"):
+    for fuser in ("product", "gate"):
         with pytest.raises(ValueError, match="X has 2001 of them, more than 2000; use 'auto'"):
-            SubsetEnsembleClassifier(learning_rate="newton", fusion=fusion).fit(X, y)
-    selector = SubsetSelector(SubsetEnsembleClassifier(learning_rate="newton", fusion="product"))
+            SubsetEnsembleClassifier(learning_rate="newton", fuser=fuser).fit(X, y)
+    selector = SubsetSelector(SubsetEnsembleClassifier(learning_rate="newton", fuser="product"))
     with pytest.raises(ValueError, match="X has 2002 of them, more than 2000; use 'auto'"):
         selector.fit(X[:, :1001], y)

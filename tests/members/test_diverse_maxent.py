@@ -118,7 +118,7 @@ def test_sparse_equals_dense(measure, scale_features):
 
 
 def test_the_same_fit_gives_the_same_result_and_a_weight_of_zero_is_no_row():
-    flock = DiverseMaxEntClassifier(3, fusion="linear_stacking", random_state=5)
+    flock = DiverseMaxEntClassifier(3, fuser="linear_stacking", random_state=5)
     first = flock.fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(flock.fit(X, y).predict_proba(X), first)
     weight = (np.arange(len(y)) % 3 > 0).astype(float)
@@ -172,7 +172,7 @@ def test_select_size_keeps_the_first_members():
         ({"n_estimators": 0}, "n_estimators == 0, must be >= 1"),
         ({"max_iter": 0}, "max_iter == 0, must be >= 1"),
         ({"tol": 0.0}, "tol == 0.0, must be > 0"),
-        ({"fusion": "nonsense"}, "nonsense"),
+        ({"fuser": "nonsense"}, "nonsense"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, message):

@@ -89,7 +89,7 @@ def test_prefit_members_are_used_as_they_are(wine):
 
 def test_flock_members_can_be_fused(wine):
     X_train, X_test, y_train, y_test = wine
-    flock = SubsetEnsembleClassifier(n_estimators=3, fusion="product", random_state=0).fit(
+    flock = SubsetEnsembleClassifier(n_estimators=3, fuser="product", random_state=0).fit(
         X_train, y_train
     )
     fused = FusionClassifier(flock.estimators_, "product", prefit=True).fit(X_test, y_test)
@@ -408,17 +408,17 @@ def test_bad_input_gets_one_sentence(wine):
 def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
     X, _, y, _ = wine
     with pytest.raises(ValueError, match="select_size='train' compares flocks .* learns"):
-        SubsetEnsembleClassifier(fusion="knora_e", select_size="train").fit(X, y)
-    flock = SubsetEnsembleClassifier(3, fusion=covey.Product([1, 0, 3]), random_state=0).fit(X, y)
+        SubsetEnsembleClassifier(fuser="knora_e", select_size="train").fit(X, y)
+    flock = SubsetEnsembleClassifier(3, fuser=covey.Product([1, 0, 3]), random_state=0).fit(X, y)
     assert_allclose(
         flock.collapse().predict_proba(X),
         flock.fuser_.fuse(flock.member_probabilities(X)),
         atol=1e-9,
     )
     with pytest.raises(ValueError, match="KOfN has k for all members"):
-        flock.staged_score(X, y, fusion=covey.KOfN(2))
+        flock.staged_score(X, y, fuser=covey.KOfN(2))
     with pytest.raises(ValueError, match="Product has weights for all members"):
         flock.staged_score(X, y)
-    dynamic = SubsetEnsembleClassifier(3, fusion="ola", random_state=0).fit(X, y)
+    dynamic = SubsetEnsembleClassifier(3, fuser="ola", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="OLA has learnt to fuse all members"):
         dynamic.staged_score(X, y)

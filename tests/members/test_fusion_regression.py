@@ -303,7 +303,7 @@ def test_staged_scores_end_with_the_score(diabetes):
     stages = fused.staged_score(X, y)
     assert_allclose(stages[0], r2_score(y, fused.member_predictions(X)[:, 0]))
     assert_allclose(stages[-1], fused.score(X, y))
-    assert len(fused.staged_score(X, y, fusion="mean")) == 3
+    assert len(fused.staged_score(X, y, fuser="mean")) == 3
     with pytest.raises(ValueError, match="cannot fuse the first few"):
         FusionRegressor(members(), Mean([1, 2, 3])).fit(X, y).staged_score(X, y)
 

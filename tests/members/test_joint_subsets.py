@@ -42,7 +42,7 @@ def flock(**parameters):
         **{
             "n_estimators": 4,
             "flip_probability": 0.1,
-            "fusion": "product",
+            "fuser": "product",
             "random_state": 0,
             **parameters,
         }
@@ -64,7 +64,7 @@ def test_one_long_trained_member_without_flips_is_logistic_regression(n_classes)
         200, 5, n_informative=4, n_redundant=0, n_classes=n_classes, flip_y=0.3, random_state=1
     )
     model = SubsetEnsembleClassifier(
-        1, flip_probability=0, tol=-np.inf, max_iter=20_000, fusion="product", random_state=0
+        1, flip_probability=0, tol=-np.inf, max_iter=20_000, fuser="product", random_state=0
     ).fit(X, y)
     Z = StandardScaler().fit_transform(X)
     reference = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(Z, y)
@@ -110,7 +110,7 @@ def test_oracle_is_never_below_any_member(seed, n_classes, n_members, p_lambda, 
     oracle = model.oracle_score(fresh, labels)
     for member in model.estimators_:
         assert oracle >= member.score(fresh, labels)
-    assert (np.diff(model.staged_score(fresh, labels, fusion="oracle")) >= 0).all()
+    assert (np.diff(model.staged_score(fresh, labels, fuser="oracle")) >= 0).all()
 
 
 # -- the same result, whatever the way -------------------------------------------------------
@@ -132,7 +132,7 @@ def test_blas_threads_change_no_subset(tmp_path):
         "from sklearn.datasets import make_classification\n"
         "from covey import SubsetEnsembleClassifier\n"
         "X, y = make_classification(3000, 60, n_informative=20, n_classes=4, random_state=0)\n"
-        "m = SubsetEnsembleClassifier(3, fusion='product', random_state=0).fit(X, y)\n"
+        "m = SubsetEnsembleClassifier(3, fuser='product', random_state=0).fit(X, y)\n"
         "np.savez(sys.argv[1], support=m.support_, coef=m.coef_)\n"
     )
     results = []
@@ -174,7 +174,7 @@ def test_sparse_is_never_densified():
     rows, columns = rng.integers(0, 200, 2000), rng.integers(0, 1_000_000, 2000)
     X = sparse.csr_array((rng.random(2000), (rows, columns)), shape=(200, 1_000_000))
     y = np.arange(200) % 2
-    model = SubsetEnsembleClassifier(2, max_iter=3, fusion="product", random_state=0)
+    model = SubsetEnsembleClassifier(2, max_iter=3, fuser="product", random_state=0)
     tracemalloc.start()
     model.fit(X, y).predict(X)
     peak = tracemalloc.get_traced_memory()[1]
@@ -385,14 +385,14 @@ def test_collapse_has_the_products_probabilities(load):
 
 def test_collapse_says_why_it_cannot(wine):
     X, y = wine
-    with pytest.raises(ValueError, match="fusion='oracle' cannot collapse"):
-        flock(fusion="oracle").fit(X, y).collapse()
+    with pytest.raises(ValueError, match="fuser='oracle' cannot collapse"):
+        flock(fuser="oracle").fit(X, y).collapse()
 
 
 def test_oracle_scores_but_cannot_predict(noisy):
     X, y = noisy
-    model = flock(fusion="oracle").fit(X, y)
-    reference = flock(fusion=Oracle()).fit(X, y)
+    model = flock(fuser="oracle").fit(X, y)
+    reference = flock(fuser=Oracle()).fit(X, y)
     assert model.score(X, y) == reference.oracle_score(X, y) > flock().fit(X, y).score(X, y)
     with pytest.raises(ValueError, match="needs the true labels"):
         model.predict(X)
@@ -477,7 +477,7 @@ def test_paper_is_what_its_docstring_states():
         "max_iter": 200,
         "init_scale": 0.5,
         "select_size": "train",
-        "fusion": "product",
+        "fuser": "product",
     }
     assert {name: getattr(model, name) for name in stated} == stated
     for number in ("-0.002", "200", "0.5", "1.5 C", "up to 20"):
@@ -574,7 +574,7 @@ BAD_PARAMETERS = [
     ({"loss": "hinge"}, ValueError, "loss must be one of 'log', 'exponential'"),
     ({"loss": "focal", "focal_gamma": -1}, ValueError, "focal_gamma"),
     ({"reweighting": "boost"}, ValueError, "reweighting must be one of 'mean_probability'"),
-    ({"loss": "focal", "fusion": "gate"}, ValueError, "refine them by their likelihood"),
+    ({"loss": "focal", "fuser": "gate"}, ValueError, "refine them by their likelihood"),
     ({"n_estimators": 0}, ValueError, "n_estimators == 0, must be >= 1"),
     ({"n_estimators": 2.5}, TypeError, "n_estimators must be an instance of int"),
     ({"flip_probability": 1.2}, ValueError, "flip_probability == 1.2, must be <= 1"),
@@ -587,7 +587,7 @@ BAD_PARAMETERS = [
     ({"init_scale": -1}, ValueError, "init_scale == -1"),
     ({"acceptance": "always"}, ValueError, "acceptance must be one of 'greedy', 'metropolis'"),
     ({"temperature": 0}, ValueError, "temperature == 0"),
-    ({"fusion": "median-ish"}, ValueError, "fusion must be one of .*'product'"),
+    ({"fuser": "median-ish"}, ValueError, "fuser must be one of .*'product'"),
     ({"select_size": "test"}, ValueError, "select_size must be one of 'train', 'validation'"),
     ({"validation_fraction": 1}, ValueError, "validation_fraction == 1, must be < 1"),
     ({"class_weight": "even"}, ValueError, "class_weight must be 'balanced', a dict or None"),

@@ -28,7 +28,7 @@ from covey.members._linear_regression import LinearRegressionMember
         SubsetEnsembleRegressor(1, cv=2, alpha=0.03),
         SubsetEnsembleRegressor(2, effort="fast", max_iter=5),
         SubsetEnsembleRegressor(
-            2, fusion="median", loss="quantile", acceptance="metropolis", max_iter=20
+            2, fuser="median", loss="quantile", acceptance="metropolis", max_iter=20
         ),
     ]
 )
@@ -65,7 +65,7 @@ def standardised_ridge(X, y, alpha):
 # -- what it must come to --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fusion": "mean"}], ids=str)
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fuser": "mean"}], ids=str)
 def test_one_member_without_flips_is_ridge(diabetes, options):
     X, y = diabetes
     flock = SubsetEnsembleRegressor(
@@ -93,20 +93,20 @@ def test_a_gate_bends_where_a_mean_cannot(effort):
     gated = SubsetEnsembleRegressor(4, effort=effort, alpha=0.003, cv=3, random_state=0).fit(
         X[:200], y[:200]
     )
-    mean = SubsetEnsembleRegressor(4, fusion="mean", random_state=0).fit(X[:200], y[:200])
+    mean = SubsetEnsembleRegressor(4, fuser="mean", random_state=0).fit(X[:200], y[:200])
     assert mean.score(X[200:], y[200:]) < 0.2
     assert gated.score(X[200:], y[200:]) > 0.6
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.8])
-@pytest.mark.parametrize("fusion", ["gate", "mean"])
-def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fusion):
+@pytest.mark.parametrize("fuser", ["gate", "mean"])
+def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fuser):
     X, y = diabetes
     flock = SubsetEnsembleRegressor(
-        1, loss="quantile", quantile=q, effort="fast", fusion=fusion, alpha=1e-3, random_state=0
+        1, loss="quantile", quantile=q, effort="fast", fuser=fuser, alpha=1e-3, random_state=0
     ).fit(X, y)
     assert abs(np.mean(y <= flock.predict(X)) - q) < 0.04
-    if fusion == "gate":
+    if fuser == "gate":
         Z = StandardScaler().fit_transform(X)
         exact = QuantileRegressor(quantile=q, alpha=0).fit(Z, y)
 
@@ -118,7 +118,7 @@ def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fusion):
 
 @pytest.mark.parametrize(
     "options",
-    [{"n_estimators": 3, "cv": 3}, {"effort": "fast"}, {"n_estimators": 3, "fusion": "mean"}],
+    [{"n_estimators": 3, "cv": 3}, {"effort": "fast"}, {"n_estimators": 3, "fuser": "mean"}],
     ids=str,
 )
 @pytest.mark.parametrize("q", [0.1, 0.9])
@@ -134,7 +134,7 @@ def test_a_quantile_is_one_however_little_noise_there_is(q, options):
 
 @pytest.mark.parametrize("loss", ["huber", "quantile"])
 @pytest.mark.parametrize(
-    "options", [{"n_estimators": 3, "cv": 3}, {"fusion": "mean"}], ids=["search", "mean"]
+    "options", [{"n_estimators": 3, "cv": 3}, {"fuser": "mean"}], ids=["search", "mean"]
 )
 def test_it_does_not_matter_how_far_one_outlier_lies(loss, options):
     rng = np.random.default_rng(0)
@@ -149,15 +149,15 @@ def test_it_does_not_matter_how_far_one_outlier_lies(loss, options):
         assert np.abs(left).max() < 1.0
 
 
-@pytest.mark.parametrize("fusion", ["gate", "mean"])
-def test_huber_resists_outliers(fusion):
+@pytest.mark.parametrize("fuser", ["gate", "mean"])
+def test_huber_resists_outliers(fuser):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     truth = X @ [3.0, -2.0, 1.0] + 7
     y = truth + 0.1 * rng.normal(size=200)
     # Large, and on one side: where the first column is large.
     y[np.argsort(-X[:, 0])[:20]] -= 200.0
-    options = {"n_estimators": 1, "effort": "fast", "alpha": 1e-4, "fusion": fusion}
+    options = {"n_estimators": 1, "effort": "fast", "alpha": 1e-4, "fuser": fuser}
     robust = SubsetEnsembleRegressor(loss="huber", random_state=0, **options).fit(X, y)
     plain = SubsetEnsembleRegressor(loss="squared", random_state=0, **options).fit(X, y)
     assert rmse(robust, X, truth) < 0.5
@@ -195,7 +195,7 @@ def test_with_as_many_columns_as_rows_fast_does_not_believe_them():
     assert_allclose(flock.cv_results_["alpha"], 0.1)
 
 
-@pytest.mark.parametrize("options", [{"cv": 3}, {"effort": "fast"}, {"fusion": "mean"}], ids=str)
+@pytest.mark.parametrize("options", [{"cv": 3}, {"effort": "fast"}, {"fuser": "mean"}], ids=str)
 def test_only_the_ratios_of_weights_matter(options):
     X, y = bent(700)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
@@ -227,9 +227,9 @@ def test_products_that_vary_by_rounding_alone_are_not_used():
 def test_members_that_fail_to_converge_are_told_of(diabetes):
     X, y = diabetes
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 members never got below .* overshoots"):
-        SubsetEnsembleRegressor(2, fusion="mean", learning_rate=3.0, random_state=0).fit(X, y)
+        SubsetEnsembleRegressor(2, fuser="mean", learning_rate=3.0, random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 members did not converge in max_iter=3"):
-        SubsetEnsembleRegressor(2, fusion="mean", max_iter=3, random_state=0).fit(X, y)
+        SubsetEnsembleRegressor(2, fuser="mean", max_iter=3, random_state=0).fit(X, y)
 
 
 def test_members_converge_on_columns_that_differ_little():
@@ -238,7 +238,7 @@ def test_members_converge_on_columns_that_differ_little():
     y = (X - X.mean(axis=1)[:, None]) @ rng.normal(size=8) + 0.005 * rng.normal(size=200)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        flock = SubsetEnsembleRegressor(3, fusion="mean", flip_probability=0, random_state=0)
+        flock = SubsetEnsembleRegressor(3, fuser="mean", flip_probability=0, random_state=0)
         flock.fit(X, y)
     assert flock.score(X, y) > LinearRegression().fit(X, y).score(X, y) - 0.001
 
@@ -305,7 +305,7 @@ def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
 def test_coefficients_are_zero_outside_the_subset(diabetes):
     X, y = diabetes
     flock = SubsetEnsembleRegressor(
-        5, fusion="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
+        5, fuser="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
     ).fit(X, y)
     assert not flock.support_.all()
     assert_array_equal(flock.coef_ != 0, flock.support_)
@@ -319,7 +319,7 @@ def test_groups_of_columns_flip_together_and_some_are_kept(diabetes):
     X, y = diabetes
     flock = SubsetEnsembleRegressor(
         8,
-        fusion="mean",
+        fuser="mean",
         flip_probability=0.2,
         subset_penalty=0.01,
         feature_groups={"serum": ["s1", "s2", "s3"]},
@@ -335,7 +335,7 @@ def test_groups_of_columns_flip_together_and_some_are_kept(diabetes):
 
 def test_fixed_fusions_are_what_they_are_called(diabetes):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(3, fusion="median", random_state=0).fit(X, y)
+    flock = SubsetEnsembleRegressor(3, fuser="median", random_state=0).fit(X, y)
     assert_allclose(flock.predict(X), np.median(flock.member_predictions(X), axis=1))
     assert isinstance(flock.fuser_, Median)
     stages = flock.staged_score(X, y)
@@ -343,22 +343,22 @@ def test_fixed_fusions_are_what_they_are_called(diabetes):
     assert len(stages) == 3
 
 
-@pytest.mark.parametrize("fusion", ["linear_stacking", Mean("inverse_error")])
-def test_weights_are_learnt_from_rows_that_members_have_not_seen(diabetes, fusion):
+@pytest.mark.parametrize("fuser", ["linear_stacking", Mean("inverse_error")])
+def test_weights_are_learnt_from_rows_that_members_have_not_seen(diabetes, fuser):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(3, fusion=fusion, random_state=0).fit(X, y)
+    flock = SubsetEnsembleRegressor(3, fuser=fuser, random_state=0).fit(X, y)
     assert_allclose(flock.fuser_.weights_.sum(), 1)
     assert flock.score(X, y) > 0.45
     # All rows weigh the same, so what the members have not seen shows in their mean: it is not
     # that of all rows.
-    everything = SubsetEnsembleRegressor(3, fusion="mean", random_state=0).fit(X, y)
+    everything = SubsetEnsembleRegressor(3, fuser="mean", random_state=0).fit(X, y)
     assert not np.allclose(flock.coef_, everything.coef_)
 
 
 def test_sparse_rows_give_what_dense_ones_do(diabetes):
     X, y = diabetes
     X = np.where(np.abs(X) < 0.03, 0.0, X)
-    for options in ({"fusion": "mean"}, {"effort": "fast"}, {"effort": "fast", "loss": "huber"}):
+    for options in ({"fuser": "mean"}, {"effort": "fast"}, {"effort": "fast", "loss": "huber"}):
         made = SubsetEnsembleRegressor(2, random_state=0, **options)
         dense = clone(made).fit(X, y)
         thin = clone(made).fit(sparse.csr_array(X), y)
@@ -370,8 +370,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(searched, diabet
     again = SubsetEnsembleRegressor(4, cv=3, random_state=0).fit(X, y)
     assert_array_equal(again.predict(X), searched.predict(X))
     assert_array_equal(pickle.loads(pickle.dumps(searched)).predict(X), searched.predict(X))
-    other = SubsetEnsembleRegressor(4, fusion="mean", random_state=1).fit(X, y)
-    first = SubsetEnsembleRegressor(4, fusion="mean", random_state=0).fit(X, y)
+    other = SubsetEnsembleRegressor(4, fuser="mean", random_state=1).fit(X, y)
+    first = SubsetEnsembleRegressor(4, fuser="mean", random_state=0).fit(X, y)
     assert not np.array_equal(other.coef_, first.coef_)
 
 
@@ -410,7 +410,7 @@ def test_a_constant_may_be_of_any_size(loss):
 
 def test_verbose_says_what_is_done(diabetes, capsys):
     X, y = diabetes
-    SubsetEnsembleRegressor(2, fusion="mean", verbose=1, random_state=0).fit(X, y)
+    SubsetEnsembleRegressor(2, fuser="mean", verbose=1, random_state=0).fit(X, y)
     said = capsys.readouterr().out
     assert said.count("[SubsetEnsembleRegressor]") == 2
     assert "member 2/2" in said
@@ -457,11 +457,11 @@ def test_a_member_reads_as_a_formula():
         ({"acceptance": "always"}, "acceptance"),
         ({"temperature": 0.0}, "temperature"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"fusion": "majority"}, "fusion='majority' fuses what classifiers say"),
-        ({"fusion": Mean([1.0, 2.0])}, "one number for each of the 3 members"),
+        ({"fuser": "majority"}, "fuser='majority' fuses what classifiers say"),
+        ({"fuser": Mean([1.0, 2.0])}, "one number for each of the 3 members"),
         ({"always_keep": ["height"]}, "always_keep names the column 'height'"),
         (
-            {"fusion": "mean", "learning_rate": 1e300},
+            {"fuser": "mean", "learning_rate": 1e300},
             "lets the descent of member 1 diverge; use learning_rate='auto'",
         ),
     ],
@@ -501,5 +501,5 @@ def test_one_row_of_weight_and_folds_without_any_get_one_sentence(diabetes):
 
 def test_groups_without_a_search_are_refused(diabetes):
     X, y = diabetes
-    with pytest.raises(ValueError, match="use fusion='gate', or leave groups out"):
-        SubsetEnsembleRegressor(fusion="mean").fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="use fuser='gate', or leave groups out"):
+        SubsetEnsembleRegressor(fuser="mean").fit(X, y, groups=np.zeros(len(y)))

@@ -521,8 +521,8 @@ def test_a_splitter_is_shown_rows_and_labels_as_they_are(frame):
         ),
         ({"estimator": LinearRegression()}, "estimator must be classifiers, but for the view"),
         ({"estimator": GaussianNB}, "estimator must be classifiers"),
-        ({"estimator": RidgeClassifier(), "fusion": "product"}, "'sepal' has no predict_proba"),
-        ({"fusion": "modal"}, "fusion must be one of"),
+        ({"estimator": RidgeClassifier(), "fuser": "product"}, "'sepal' has no predict_proba"),
+        ({"fuser": "modal"}, "fuser must be one of"),
         ({"method": "self"}, "method must be one of"),
         ({"n_per_round": 0.0}, "n_per_round"),
         ({"pool_size": 0}, "pool_size"),
@@ -589,7 +589,7 @@ def test_bad_labels_get_one_sentence(iris):
         taught.fit(gone, y)
     some = np.where(np.arange(len(y)) % 50 == 0, y, -1)
     with pytest.raises(ValueError, match="no class has two labelled rows"):
-        clone(taught).set_params(fusion="single_best").fit(X, some)
+        clone(taught).set_params(fuser="single_best").fit(X, some)
 
 
 @pytest.mark.parametrize("scale", [1e300, 1e-300])

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 import covey.members._joint_subsets as estimator
 from covey import SubsetEnsembleClassifier
-from covey._core.search_rows import SearchBlock, SearchInMemory
+from covey._core.search.rows import SearchBlock, SearchInMemory
 from covey.members._folds import deal_folds
 from covey.members._search import FlockSearch, RowsSearch
 from tests._core.several import Several

@@ -343,9 +343,9 @@ def test_bad_input_gets_one_sentence(iris):
         r"groups leaves fold \d of 3 without class \S+ to train on", X, y, groups=np.array(y), cv=3
     )
     refused(r"cv leaves fold 1 of 3 without class \S*0\S* to train on", X, y, cv=KFold(3))
-    refused("there is none with fusion='product'", X, y, groups=np.array(y), fusion="product")
+    refused("there is none with fuser='product'", X, y, groups=np.array(y), fuser="product")
     refused("warm_start adds members", X, y, warm_start=True)
-    refused("warm_start adds members", X, y, warm_start=True, fusion=Gate())
+    refused("warm_start adds members", X, y, warm_start=True, fuser=Gate())
     refused("select_size='train' compares flocks", X, y, select_size="train")
 
 
@@ -380,7 +380,7 @@ def test_notebooks_show_the_flock(fitted, iris):
     table = html[html.index("<caption>") :]
     assert table in fitted._repr_mimebundle_()["text/html"]
     assert "the heaviest" not in flock()._repr_html_()
-    assert "3 members" in flock(fusion="product").fit(*iris)._repr_html_()
+    assert "3 members" in flock(fuser="product").fit(*iris)._repr_html_()
     renamed = iris[0].set_axis(["<b>", "b", "c", "d"], axis=1)
     shown = flock(effort="fast").fit(renamed, iris[1])._repr_html_()
     assert "<b>" not in shown[shown.index("<caption>") :]
@@ -444,14 +444,14 @@ def test_only_ratios_of_weights_decide(size):
 
 def test_nothing_of_an_earlier_search_is_left():
     X, y = make_quarter_circle(40, random_state=0)
-    model = flock().fit(X, y).set_params(fusion="product", n_estimators=9).fit(X, y)
+    model = flock().fit(X, y).set_params(fuser="product", n_estimators=9).fit(X, y)
     assert not {"group_of_", "group_weights_", "cv_results_"} & set(vars(model))
     assert "9 members" in model._repr_html_()
 
 
 def test_a_gate_reports_whom_it_asks():
     X, y = make_quarter_circle(60, random_state=0)
-    model = flock(fusion=Gate()).fit(X, y)
+    model = flock(fuser=Gate()).fit(X, y)
     assert_allclose(model._member_shares, model.explain_fusion(X).mean(axis=0), rtol=1e-10)
 
 

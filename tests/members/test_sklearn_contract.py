@@ -18,11 +18,11 @@ MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 
 def expected_failures(estimator):
     splits = getattr(estimator, "select_size", None) == "validation"
-    fusion = getattr(estimator, "fusion", None) or getattr(estimator, "fuser", None)
+    fuser = getattr(estimator, "fuser", None) or getattr(estimator, "fuser", None)
     refined = isinstance(estimator, SubsetEnsembleClassifier) and (
-        isinstance(fusion, Gate) or estimator.effort == "fast"
+        isinstance(fuser, Gate) or estimator.effort == "fast"
     )
-    if splits or (make_fuser(fusion).learns and not refined):
+    if splits or (make_fuser(fuser).learns and not refined):
         return {
             "check_sample_weight_equivalence_on_dense_data": _SPLITS_ROWS,
             "check_sample_weight_equivalence_on_sparse_data": _SPLITS_ROWS,
@@ -34,24 +34,24 @@ def expected_failures(estimator):
     [
         SubsetEnsembleClassifier(),
         SubsetEnsembleClassifier(effort="fast"),
-        SubsetEnsembleClassifier(fusion="product"),
+        SubsetEnsembleClassifier(fuser="product"),
         SubsetEnsembleClassifier(
             n_estimators=4,
             flip_probability=0.2,
             acceptance="metropolis",
-            fusion="product",
+            fuser="product",
             select_size="train",
         ),
-        SubsetEnsembleClassifier(n_estimators=4, fusion="product", select_size="validation"),
+        SubsetEnsembleClassifier(n_estimators=4, fuser="product", select_size="validation"),
         SubsetEnsembleClassifier.paper(n_estimators=4, select_size=None),
         SubsetEnsembleClassifier.paper(n_estimators=4),
         SubsetEnsembleClassifier(
-            n_estimators=3, loss="exponential", reweighting="adaboost", fusion="mean"
+            n_estimators=3, loss="exponential", reweighting="adaboost", fuser="mean"
         ),
-        SubsetEnsembleClassifier(n_estimators=4, fusion="majority"),
-        SubsetEnsembleClassifier(n_estimators=4, fusion="knora_e"),
+        SubsetEnsembleClassifier(n_estimators=4, fuser="majority"),
+        SubsetEnsembleClassifier(n_estimators=4, fuser="knora_e"),
         # Few iterations: hundreds of them let rounding grow from 1e-16 to 1e-7.
-        SubsetEnsembleClassifier(n_estimators=4, fusion=Gate(max_iter=20)),
+        SubsetEnsembleClassifier(n_estimators=4, fuser=Gate(max_iter=20)),
         FusionClassifier(MEMBERS),
         FusionClassifier(MEMBERS, "gate", cv=3),
         FusionClassifier(MEMBERS, "meta_des", cv=3),

@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey._core.random import Purpose, UniformRows
-from covey._core.subset_search import random_subsets
+from covey._core.rivals.subset_search import random_subsets
 from covey.fusers import Mean
 from covey.members._folds import make_folds
 from covey.members._neighbors import NeighborsMember
@@ -55,7 +55,7 @@ def table():
 
 
 @parametrize_with_checks(
-    [climbing(), genetic(estimator=GaussianNB(), fusion="majority")],
+    [climbing(), genetic(estimator=GaussianNB(), fuser="majority")],
     expected_failed_checks=lambda _: dict.fromkeys(
         [
             "check_sample_weight_equivalence_on_dense_data",
@@ -272,7 +272,7 @@ def test_groups_are_never_split(table):
         if len(part):
             assert (np.bincount(part)[np.unique(part)] == 9).all()
     assert sum(map(len, held_out)) > 100
-    learnt = climbing(fusion="linear_stacking", cv=3).fit(X, y, groups=groups)
+    learnt = climbing(fuser="linear_stacking", cv=3).fit(X, y, groups=groups)
     assert learnt.score(X, y) > 0.5
 
 
@@ -320,7 +320,7 @@ def test_rows_are_held_out_by_whole_groups_as_the_literal_rule_does(seed):
     )
 
 
-@pytest.mark.parametrize("how", [{"select_size": "validation"}, {"fusion": "linear_stacking"}])
+@pytest.mark.parametrize("how", [{"select_size": "validation"}, {"fuser": "linear_stacking"}])
 def test_no_group_is_both_grown_on_and_held_out(table, how):
     X, y = table
     groups = np.repeat(np.arange(15), 6)
@@ -426,12 +426,12 @@ def test_one_validation_part_costs_one_fit_a_subset(table):
     assert np.isclose(flock.history_[0]["accuracy"] * 27 % 1, 0, atol=1e-9).all()
 
 
-@pytest.mark.parametrize("fusion", ["mean", "majority", "product", "knora_e", "linear_stacking"])
-def test_any_fuser_fuses(table, fusion):
+@pytest.mark.parametrize("fuser", ["mean", "majority", "product", "knora_e", "linear_stacking"])
+def test_any_fuser_fuses(table, fuser):
     X, y = table
-    flock = climbing(fusion=fusion).fit(X, y)
+    flock = climbing(fuser=fuser).fit(X, y)
     assert flock.score(X, y) > 0.5
-    assert flock.staged_score(X, y, fusion="majority").shape == (2,)
+    assert flock.staged_score(X, y, fuser="majority").shape == (2,)
 
 
 def test_size_is_selected(table):
@@ -444,7 +444,7 @@ def test_size_is_selected(table):
 
 def test_members_without_probabilities_vote(table):
     X, y = table
-    flock = climbing(estimator=RidgeClassifier(), fusion="majority").fit(X, y)
+    flock = climbing(estimator=RidgeClassifier(), fuser="majority").fit(X, y)
     assert flock.score(X, y) > 0.5
     assert set(np.unique(flock.member_probabilities(X))) == {0.0, 1.0}
 
@@ -467,7 +467,7 @@ def test_one_feature_makes_members_of_one_subset(table):
         ({"estimator": LinearRegression()}, ValueError, "estimator must be a classifier"),
         ({"estimator": GaussianNB}, ValueError, "an object, not a class"),
         (
-            {"estimator": RidgeClassifier(), "fusion": "product"},
+            {"estimator": RidgeClassifier(), "fuser": "product"},
             ValueError,
             "'RidgeClassifier' has no predict_proba",
         ),
@@ -482,7 +482,7 @@ def test_one_feature_makes_members_of_one_subset(table):
         ({"max_fits": 0}, ValueError, "max_fits"),
         ({"max_fits": 5}, ValueError, "max_fits=5 does not even pay for the start"),
         ({"cv": 1}, ValueError, "cv"),
-        ({"fusion": "loudest"}, ValueError, "fusion must be one of"),
+        ({"fuser": "loudest"}, ValueError, "fuser must be one of"),
         (
             {"search": "genetic", "population_size": 4, "n_estimators": 5},
             ValueError,

@@ -37,7 +37,7 @@ def wine():
 def product(wine):
     X, _, y, _ = wine
     return SubsetEnsembleClassifier(
-        5, fusion="product", flip_probability=0.2, max_iter=40, random_state=0
+        5, fuser="product", flip_probability=0.2, max_iter=40, random_state=0
     ).fit(X, y)
 
 

@@ -87,7 +87,7 @@ def test_every_section_is_there_in_order(outlines):
 
 def test_sections_that_a_model_has_nothing_to_say_about_are_left_out(wine):
     X, X_new, y, y_new = wine
-    single = SubsetEnsembleClassifier(1, fusion="product", random_state=0).fit(X, y)
+    single = SubsetEnsembleClassifier(1, fuser="product", random_state=0).fit(X, y)
     left = set(ALL_SECTIONS) - set(Outline(build_report(single, X_new, y_new).html).sections)
     assert left == {"size", "decides", "diversity"}
 
@@ -149,7 +149,7 @@ def test_what_users_wrote_is_text_and_nothing_else(reports, outlines):
 def test_signs_that_no_page_may_hold_are_replaced(wine):
     X, X_new, y, y_new = wine
     odd = {"alcohol": "al\x00co\ud800hol", "hue": "$style", "proline": "x" * 400}
-    flock = SubsetEnsembleClassifier(2, fusion="product", random_state=0)
+    flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0)
     flock.fit(X.rename(columns=odd), y)
     html = build_report(flock, X_new.rename(columns=odd), y_new, title="$script").html
     html.encode()
@@ -278,7 +278,7 @@ def test_a_row_that_is_wrong_is_explained(wine, fused, reports):
 
 def test_bounds_of_votes_are_for_votes(wine, reports):
     X, X_new, y, y_new = wine
-    vote = SubsetEnsembleClassifier(3, fusion="majority", max_iter=20, random_state=0).fit(X, y)
+    vote = SubsetEnsembleClassifier(3, fuser="majority", max_iter=20, random_state=0).fit(X, y)
     assert "Vote, tandem" in build_report(vote, X_new, y_new).html
     assert "Vote, tandem" not in reports["product"].html
 
@@ -308,7 +308,7 @@ def test_health_is_found_in_the_rows_where_none_is_given(wine, product):
     odd["twin"] = np.where(np.arange(len(odd)) % 2, "a", "b")
     model = make_pipeline(
         make_column_transformer(("passthrough", list(X.columns))),
-        SubsetEnsembleClassifier(2, fusion="product", random_state=0),
+        SubsetEnsembleClassifier(2, fuser="product", random_state=0),
     ).fit(X, y)
     html = build_report(model, odd, y_new).html
     section = html[html.index('id="health"') : html.index('id="accuracy"')]
@@ -338,7 +338,7 @@ def test_a_pipeline_is_told_in_the_columns_that_readers_know(wine):
         make_column_transformer(
             (OneHotEncoder(sparse_output=False), ["colour"]), remainder=StandardScaler()
         ),
-        SubsetEnsembleClassifier(3, fusion=Gate(), feature_groups=[[0, 1]], random_state=0),
+        SubsetEnsembleClassifier(3, fuser=Gate(), feature_groups=[[0, 1]], random_state=0),
     ).fit(X, y)
     html = build_report(model, X_new, y_new).html
     assert "colour_dark &lt;red&gt;" in html
@@ -371,7 +371,7 @@ def test_sparse_rows(wine):
     from scipy import sparse
 
     X, X_new, y, y_new = wine
-    flock = SubsetEnsembleClassifier(2, fusion="product", random_state=0)
+    flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0)
     flock.fit(sparse.csr_matrix(X.to_numpy()), y)
     dense = build_report(flock, X_new.to_numpy(), y_new)
     thin = build_report(flock, sparse.csr_matrix(X_new.to_numpy()), y_new)
@@ -385,7 +385,7 @@ def test_many_rows_features_classes_and_members_stay_small():
     y = np.tile(np.arange(25), MOST_ROWS // 25 + 4)
     X = rng.normal(size=(len(y), 220)) + (np.arange(220) % 25 == y[:, None])
     flock = SubsetEnsembleClassifier(
-        26, fusion="product", flip_probability=0.3, max_iter=1, random_state=0
+        26, fuser="product", flip_probability=0.3, max_iter=1, random_state=0
     )
     flock.fit(X[:50], y[:50])
     html = build_report(flock, X, y).html
@@ -459,7 +459,7 @@ def test_a_model_of_another_make_is_refused(wine):
 
 def test_the_oracle_is_refused(wine):
     X, _, y, _ = wine
-    model = SubsetEnsembleClassifier(2, fusion="oracle", max_iter=5, random_state=0).fit(X, y)
+    model = SubsetEnsembleClassifier(2, fuser="oracle", max_iter=5, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="The oracle reads the true labels and predicts nothing"):
         build_report(model, X, y)
 

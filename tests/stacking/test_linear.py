@@ -35,7 +35,7 @@ from covey import (
     LinearStackingClassifier,
     LinearStackingRegressor,
 )
-from covey._core.stacking_weights import squared_weights
+from covey._core.fusion.stacking_weights import squared_weights
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 

@@ -40,9 +40,9 @@ def test_fuser_keeps_the_contract(fuser, check):
     "classifier",
     [
         SubsetEnsembleClassifier(n_estimators=2, random_state=0),
-        SubsetEnsembleClassifier(n_estimators=4, fusion="product", random_state=0),
+        SubsetEnsembleClassifier(n_estimators=4, fuser="product", random_state=0),
         *(
-            SubsetEnsembleClassifier(n_estimators=4, fusion=rule, random_state=0)
+            SubsetEnsembleClassifier(n_estimators=4, fuser=rule, random_state=0)
             for rule in FUSERS
             if rule != "oracle"
         ),

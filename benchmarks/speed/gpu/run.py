@@ -12,11 +12,11 @@ import time
 import numpy as np
 import torch
 
-from covey._core.ascent import Ascent
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
-from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks
-from covey._core.trainer import StackTrainer
 
 ROWS, FEATURES, CLASSES = 5498, 200, 4
 
@@ -236,8 +236,8 @@ def single_precision(n_splits, n_steps):
 
 def kernels():
     """The kernels against the lines that all libraries share."""
-    from covey._core import cuda_kernels
     from covey._core.arrays import Workspace
+    from covey._core.device import cuda_kernels
     from covey._core.softmax_linear import highest_and_right, objective_and_residual, weight_of
 
     torch.manual_seed(0)
@@ -294,7 +294,7 @@ def estimators():
         (
             "exponential loss, all steps",
             SubsetEnsembleClassifier,
-            {"loss": "exponential", "fusion": "product", "tol": -np.inf, "max_iter": 100},
+            {"loss": "exponential", "fuser": "product", "tol": -np.inf, "max_iter": 100},
         ),
         ("the default, with its search", SubsetEnsembleClassifier, {}),
     ):
@@ -316,14 +316,15 @@ def estimators():
 
 def trials():
     """What was tried: each step told to the device or replayed, with kernels or without."""
-    from covey._core import march, rows
+    from covey._core.algorithm1 import rows
     from covey._core.arrays import cuda_kernels
-    from covey._core.replay import Replay
+    from covey._core.device import device_loop as march
+    from covey._core.device.cuda_graph import CudaGraph
 
     columns, counts = problem()
     weight = splits(ROWS, 100)
 
-    class Told(Replay):
+    class Told(CudaGraph):
         """Never recorded."""
 
         def __init__(self, beside):
@@ -331,7 +332,7 @@ def trials():
             self._records = False
 
     for replay, kernels in ((False, False), (True, False), (False, True), (True, True)):
-        march.Replay = Replay if replay else Told
+        march.CudaGraph = CudaGraph if replay else Told
         rows.cuda_kernels = cuda_kernels if kernels else (lambda _: None)
 
         def some(n_steps):
@@ -345,7 +346,7 @@ def trials():
             f"{'two kernels' if kernels else 'the shared lines'}: {(many - few) * 10:.3f} ms",
             flush=True,
         )
-    march.Replay, rows.cuda_kernels = Replay, cuda_kernels
+    march.CudaGraph, rows.cuda_kernels = CudaGraph, cuda_kernels
     for n_runs, n_rows in ((1, ROWS), (300, ROWS), (1, 1_000_000)):
         row_wise(n_runs, n_rows)
 

@@ -79,11 +79,11 @@ class Positions:
 
 
 def cuda_kernels(array: Array) -> Any:
-    """The module `covey._core.cuda_kernels`, if it can work on this array; else None."""
+    """The module `covey._core.device.cuda_kernels`, if it can work on this array; else None."""
     if not (is_torch_array(array) and array.is_cuda):
         return None
     try:
-        from covey._core import cuda_kernels
+        from covey._core.device import cuda_kernels
     except ImportError:  # a PyTorch without Triton: the lines that all libraries share will do
         return None
     return cuda_kernels

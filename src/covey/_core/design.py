@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.algorithm1.curvature import gram_of
 from covey._core.arrays import Array, cuda_kernels, is_on_host, like, namespace_of
-from covey._core.curvature import gram_of
 
 IntArray = npt.NDArray[np.int64]
 

@@ -128,7 +128,7 @@ def contestants(question, seed):
     return {
         **ours,
         "covey, as the paper": SubsetEnsembleClassifier.paper(random_state=seed),
-        "covey fusion of three": fused,
+        "covey fuser of three": fused,
         name: tuned.estimator,
         "random forest": forest,
         "extra trees": ensemble.ExtraTreesClassifier(300, random_state=seed),

@@ -39,7 +39,7 @@ def fit_and_save(
     model,
     report,
     effort,
-    fusion,
+    fuser,
     checkpoint,
     group,
     time,
@@ -56,7 +56,7 @@ def fit_and_save(
     Parameters
     ----------
     console : Console
-    path, target, model, report, effort, fusion, checkpoint, group, time, drop, keep, task, \
+    path, target, model, report, effort, fuser, checkpoint, group, time, drop, keep, task, \
 seed, scheduler
         As the command's.
     """
@@ -74,8 +74,8 @@ seed, scheduler
     from covey.cli._dask_reading import read_frame
 
     question = Question(None, np.empty(0), target, False, note=console.note)
-    learner = flock(question, effort=effort, fusion=fusion, seed=seed)
-    _check_fusion(fusion)
+    learner = flock(question, effort=effort, fuser=fuser, seed=seed)
+    _check_fuser(fuser)
     frame, text = read_frame(path)
     names = _columns(frame, target, drop or [], keep or [], text)
     started = clock.perf_counter()
@@ -136,12 +136,12 @@ def _refuse(*, group, time, report, task):
         )
 
 
-def _check_fusion(fusion):
+def _check_fuser(fuser):
     from covey.fusers import make_fuser
 
-    if fusion != "gate" and make_fuser(fusion).learns:
+    if fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(
-            f"--fusion: {fusion} learns from all rows in one place, but with --engine dask they "
+            f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
             "lie in blocks; use gate, or a fixed rule such as product or mean."
         )
 
@@ -490,7 +490,7 @@ def _evaluated(table, learner, seed, checkpoint, step):
     from covey.members import SubsetEnsembleClassifier
 
     # One member that never flips a feature: a plain softmax-linear model.
-    line = SubsetEnsembleClassifier(1, fusion="product", flip_probability=0.0, random_state=seed)
+    line = SubsetEnsembleClassifier(1, fuser="product", flip_probability=0.0, random_state=seed)
     fitted = []
     try:
         for name, one, file in (("flock", learner, checkpoint), ("linear model", line, None)):

@@ -36,7 +36,7 @@ def fit(
     effort: Annotated[
         str, typer.Option(metavar="fast|balanced|best", help="How long to search.")
     ] = "balanced",
-    fusion: Annotated[
+    fuser: Annotated[
         str,
         typer.Option(help="How members are fused: gate, product, mean, majority, median, ..."),
     ] = "gate",
@@ -86,7 +86,7 @@ def fit(
         model=model,
         report=report,
         effort=effort,
-        fusion=fusion,
+        fuser=fuser,
         checkpoint=checkpoint,
         group=group,
         time=time,
@@ -121,7 +121,7 @@ def _fit_and_save(
     model,
     report,
     effort,
-    fusion,
+    fuser,
     checkpoint,
     group,
     time,
@@ -135,7 +135,7 @@ def _fit_and_save(
     Parameters
     ----------
     console : Console
-    path, target, model, report, effort, fusion, checkpoint, group, time, drop, keep, task, seed
+    path, target, model, report, effort, fuser, checkpoint, group, time, drop, keep, task, seed
         As the command's.
     """
     import time as clock
@@ -162,7 +162,7 @@ def _fit_and_save(
         report = None
     if checkpoint and question.numbers:
         raise CommandError("--checkpoint: there is none for quantities; leave it out.")
-    learner = table_model(question, flock(question, effort=effort, fusion=fusion, seed=seed), seed)
+    learner = table_model(question, flock(question, effort=effort, fuser=fuser, seed=seed), seed)
     splits, how = evaluate.make_splits(question, seed)
     files = None
     if checkpoint:

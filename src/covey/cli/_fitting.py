@@ -13,7 +13,7 @@ EFFORTS = ("fast", "balanced", "best")
 _MOST_GROUPS_TO_STRATIFY = 4_000
 
 
-def flock(question, *, effort="balanced", fusion="gate", seed=0):
+def flock(question, *, effort="balanced", fuser="gate", seed=0):
     """An unfitted flock for a question."""
     check_choice(effort, "--effort", EFFORTS)
     if question.numbers:
@@ -23,13 +23,13 @@ def flock(question, *, effort="balanced", fusion="gate", seed=0):
         from covey.fusers import make_fuser as check
         from covey.members import SubsetEnsembleClassifier as Flock
     try:
-        if fusion != "gate":  # which every flock has
-            check(fusion, "--fusion")
+        if fuser != "gate":  # which every flock has
+            check(fuser, "--fuser")
     except ValueError as error:
         raise CommandError(str(error).replace(" or a Fuser", "")) from None
-    if fusion == "oracle":
-        raise CommandError("--fusion: the oracle reads the truth and cannot predict.")
-    return Flock(effort=effort, fusion=fusion, random_state=seed)
+    if fuser == "oracle":
+        raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
+    return Flock(effort=effort, fuser=fuser, random_state=seed)
 
 
 def table_model(question, estimator, seed=0):
@@ -73,7 +73,7 @@ def fit_rows(model, question, rows, checkpoint=None):
 def _folds_of(estimator):
     """The parameters by which an estimator is told its folds, if it tunes anything."""
     if hasattr(estimator, "effort"):
-        return ["cv"] if estimator.fusion == "gate" and estimator.effort != "fast" else []
+        return ["cv"] if estimator.fuser == "gate" and estimator.effort != "fast" else []
     return [name for name in estimator.get_params() if name.rpartition("__")[2] == "cv"]
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.design import Design
 from covey._core.random import Purpose, UniformRows
-from covey._core.rows import RowBlock
 from covey._core.softmax_linear import class_blocks, log_softmax
 from covey.dask._scratch import SCRATCH
 from covey.dask._search import TableBlock

@@ -4,11 +4,11 @@ import copy
 
 import numpy as np
 
-from covey._core.trainer import StackTrainer
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._validation import check_sample_weight
+from covey.dask._backends import backend_of
 from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS
 from covey.dask._lazy import by_block, check_columns, importance_frames, score
-from covey.dask._places import place_of
 from covey.dask._search import SearchedRows, moments, refine, rows_to_grow_on
 from covey.dask._table import Table, TableRows, delayed_blocks, is_dask, is_frame
 from covey.fusers import FUSERS, Predictions, make_fuser
@@ -23,12 +23,12 @@ class SubsetEnsembleClassifier(LocalClassifier):
     ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and
     is asked for sums: small arrays of as many entries as there are coefficients. The flock is
     the one that the local class finds on the same rows with the same ``random_state``, up to
-    rounding, however the rows are cut into blocks; with ``fusion="gate"``, up to that of single
+    rounding, however the rows are cut into blocks; with ``fuser="gate"``, up to that of single
     precision, in which the local class may compare candidates: here it is always double.
     Without a cluster, blocks are worked on here, one after another, and lie on disk if there
     are more of them than fit into memory.
 
-    *What works.* ``fusion="gate"``, the search, with every ``effort`` and ``alpha`` and with a
+    *What works.* ``fuser="gate"``, the search, with every ``effort`` and ``alpha`` and with a
     number of folds for ``cv``; a `Gate` object; all fixed rules ("product", "mean", "majority",
     ...), ``select_size`` included. Dense and sparse blocks, frames, weights. Plain arrays and
     frames are fitted here, as by the local class, with any fusion.
@@ -56,7 +56,7 @@ class SubsetEnsembleClassifier(LocalClassifier):
     ----------
     n_estimators, effort, alpha, cv, flip_probability, learning_rate, tol, n_iter_no_change, \
 max_iter, init_scale, acceptance, temperature, subset_penalty, loss, focal_gamma, reweighting, \
-feature_groups, always_keep, fit_intercept, scale_features, fusion, select_size, \
+feature_groups, always_keep, fit_intercept, scale_features, fuser, select_size, \
 validation_fraction, class_weight, warm_start, n_jobs, random_state, checkpoint, device, \
 verbose
         As for `covey.SubsetEnsembleClassifier`.
@@ -108,7 +108,7 @@ feature_importances_, estimators_, fuser_
         always_keep=None,
         fit_intercept=True,
         scale_features=True,
-        fusion="gate",
+        fuser="gate",
         select_size=None,
         validation_fraction=0.1,
         class_weight=None,
@@ -141,7 +141,7 @@ feature_importances_, estimators_, fuser_
             always_keep=always_keep,
             fit_intercept=fit_intercept,
             scale_features=scale_features,
-            fusion=fusion,
+            fuser=fuser,
             select_size=select_size,
             validation_fraction=validation_fraction,
             class_weight=class_weight,
@@ -212,7 +212,7 @@ feature_importances_, estimators_, fuser_
             raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
         check_columns(self, X, reset=not continued)
         self._check_columns_are_numbers(X)
-        place = place_of(self.client)
+        place = backend_of(self.client)
         try:
             with place.computing():
                 parts = delayed_blocks(X, y, sample_weight)
@@ -238,13 +238,13 @@ feature_importances_, estimators_, fuser_
                     "number of folds, or fit covey.SubsetEnsembleClassifier on a sample."
                 )
             return
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         if self._refines(fuser):
             fuser._check_parameters()
         elif fuser.learns:
             fixed = ", ".join(repr(name) for name in FUSERS if not make_fuser(name).learns)
             raise ValueError(
-                f"fusion={self.fusion!r} needs all rows in one place, and these lie in blocks; "
+                f"fuser={self.fuser!r} needs all rows in one place, and these lie in blocks; "
                 "fit covey.SubsetEnsembleClassifier on a sample, or use 'gate', a Gate or one of "
                 f"{fixed}."
             )
@@ -570,7 +570,7 @@ feature_importances_, estimators_, fuser_
         return self._lazily("explain_fusion", X, lambda: ((self.n_estimators_,), np.float64))
 
     def score(self, X, y, sample_weight=None):
-        """Accuracy of the fused decision; with ``fusion="oracle"``, of the oracle's.
+        """Accuracy of the fused decision; with ``fuser="oracle"``, of the oracle's.
 
         Parameters
         ----------
@@ -587,7 +587,7 @@ feature_importances_, estimators_, fuser_
         local = self.to_local()
         if isinstance(self.client, str) or self.client is None:
             return score(local, X, y, sample_weight)
-        with place_of(self.client).computing():
+        with backend_of(self.client).computing():
             return score(local, X, y, sample_weight)
 
     def _lazily(self, method, X, of_a_row):

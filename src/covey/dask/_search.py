@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.basis import Basis
-from covey._core.gate import GatedRows, softmax_first
-from covey._core.rows import RowBlock
-from covey._core.search_rows import GrowingRows, Kind, Recipe, SearchBlock
+from covey._core.calls import name_of
+from covey._core.gating.gate import GatedRows, softmax_first
+from covey._core.search.rows import GrowingRows, Kind, ReplayLog, SearchBlock
 from covey.dask._scratch import SCRATCH
-from covey.dask._shelf import size_of
+from covey.dask._spill import size_of
 from covey.fusers._gate import GateFeatures
 from covey.members._search import moments_by_sums
 
@@ -47,7 +48,7 @@ class TableBlock(SearchBlock):
         """What is said of the columns, of their squares; see `GateFeatures.squares`."""
         X, self._X = self._X, sees.squares(self._X.tocsc())
         try:
-            return getattr(self, question)(*args)
+            return getattr(self, name_of(question))(*args)
         finally:
             self._X = X
 
@@ -63,7 +64,7 @@ class TableBlock(SearchBlock):
         return GatedRows(self.designs[kind.basis], self._looked, self.blocks, share, kind.pool)
 
 
-class TableRecipe(Recipe):
+class TableRecipe(ReplayLog):
     """What a `TableBlock` must be told again if it is made anew."""
 
     def note(self, question, args):
@@ -82,7 +83,7 @@ def changes(question, args):
 
 
 class SearchedRows:
-    """The rows of a table, as a search asks them: `covey._core.search_rows.SearchRows`.
+    """The rows of a table, as a search asks them: `covey._core.search.rows.SearchRows`.
 
     Parameters
     ----------
@@ -103,19 +104,19 @@ class SearchedRows:
 
     def tell(self, question, *args):
         """Call a method of every `TableBlock`."""
-        self._table.tell("searched", question, *args)
+        self._table.tell("searched", name_of(question), *args)
 
     def sums(self, question, *args):
         """Call it, and add up what the blocks answer, entry by entry."""
-        return self._table.sums("searched", question, *args)
+        return self._table.sums("searched", name_of(question), *args)
 
     def maxima(self, question, *args):
         """Call it, and keep the larger one of what the blocks answer."""
-        return self._table.maxima("searched", question, *args)
+        return self._table.maxima("searched", name_of(question), *args)
 
     def gathered(self, question, *args):
         """Call it; what each block answers."""
-        return self._table.ask("searched", question, *args)
+        return self._table.ask("searched", name_of(question), *args)
 
 
 class _Squares:
@@ -137,7 +138,7 @@ def moments(rows):
 
 
 def rows_to_grow_on(rows, mean, scale, usable, ascent):
-    """Get the rows ready for members to be grown on all of them: `covey._core.rows.Rows`."""
+    """Get the rows ready for members to be grown on all of them."""
     rows.tell("standardise", "features", Basis.plain(rows.n_features), mean, scale, usable)
     rows.tell("split", [], 1)
     rows.tell("begin", "features", ascent)

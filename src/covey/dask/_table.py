@@ -6,6 +6,7 @@ import dask
 import dask.array as da
 import numpy as np
 
+from covey._core.calls import name_of
 from covey.dask._search import TableRecipe
 from covey.dask._worker import Message
 
@@ -94,7 +95,7 @@ class Table:
 
     def tell(self, question, *args):
         """Call a method of every block; it travels with the next question."""
-        self._queue.append((question, args))
+        self._queue.append((name_of(question), args))
 
     def ask(self, question, *args):
         """Call a method of every block.
@@ -184,7 +185,7 @@ class Table:
 
 
 class TableRows:
-    """The rows of a table, as a `StackTrainer` asks them: `covey._core.rows.Rows`.
+    """The rows of a table, as a `StackTrainer` asks them: `covey._core.algorithm1.rows.Rows`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from covey._validation import check_all_finite
 from covey.dask._blocks import Block, Raw
 from covey.dask._scratch import SCRATCH
 from covey.dask._search import changes
-from covey.dask._shelf import Shelf
+from covey.dask._spill import SpillBuffer
 
 # The address of blocks that no worker has, but whoever asks.
 HERE = "here"
@@ -63,7 +63,7 @@ class _Entry:
 
 
 _ENTRIES: dict[tuple[str, str, int], _Entry] = {}
-_SHELVES: dict[str, Shelf] = {}
+_SHELVES: dict[str, SpillBuffer] = {}
 _FORGOTTEN: deque[str] = deque(maxlen=1000)  # fits that are over
 _POOLS: dict[str, ThreadPoolExecutor] = {}
 _LOCK = threading.Lock()
@@ -78,7 +78,7 @@ def _shelf(address):
                 limit = worker.memory_manager.memory_limit or MEMORY_LIMIT
                 folder = worker.local_directory
             left = max(0, limit - psutil.Process().memory_info().rss)
-            _SHELVES[address] = Shelf(_SHARE_OF_MEMORY * left, folder)
+            _SHELVES[address] = SpillBuffer(_SHARE_OF_MEMORY * left, folder)
         return _SHELVES[address]
 
 

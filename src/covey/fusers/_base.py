@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.rules import normalised, settled, share_among, uniform, weighted_mean
+from covey._core.fusion.rules import normalised, settled, share_among, uniform, weighted_mean
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import as_predictions
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey._core.competence import (
+from covey._core.fusion.competence import (
     double_faults,
     keep_highest,
     local_accuracy,
@@ -21,7 +21,7 @@ from covey._core.competence import (
     local_hits,
     oracle_reach,
 )
-from covey._core.rules import normalised, uniform, vote_shares, weighted_mean
+from covey._core.fusion.rules import normalised, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, spoken_weight
 from covey.fusers._levels import Levels

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax
 
-from covey._core.rules import (
+from covey._core.fusion.rules import (
     borda_counts,
     masked,
     normalised,

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gate import GatedLikelihood, GatedObjective, pooled, softmax_first
-from covey._core.gated_values import GatedValues
+from covey._core.gating.gate import GatedLikelihood, GatedObjective, pooled, softmax_first
+from covey._core.gating.gated_values import GatedValues
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
@@ -136,8 +136,8 @@ class Gate(Fuser):
     --------
     >>> import covey
     >>> X, y = covey.make_quarter_circle(200, random_state=0)
-    >>> equal = covey.SubsetEnsembleClassifier(4, fusion="product", random_state=0).fit(X, y)
-    >>> gated = covey.SubsetEnsembleClassifier(4, fusion=covey.Gate(), random_state=0).fit(X, y)
+    >>> equal = covey.SubsetEnsembleClassifier(4, fuser="product", random_state=0).fit(X, y)
+    >>> gated = covey.SubsetEnsembleClassifier(4, fuser=covey.Gate(), random_state=0).fit(X, y)
     >>> bool(gated.score(X, y) > equal.score(X, y) + 0.02)
     True
     """
@@ -278,7 +278,7 @@ class Gate(Fuser):
         ----------
         sees : GateFeatures
         ask : callable
-            ``ask(parts, runs)`` gives `covey._core.gate.GatedRows.sums` over all rows.
+            ``ask(parts, runs)`` gives `covey._core.gating.gate.GatedRows.sums` over all rows.
         theta, intercept, support, classes, journal
             As for `refine`.
         fit_intercept : bool

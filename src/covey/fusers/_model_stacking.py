@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array
 
-from covey._core.rules import normalised, uniform
+from covey._core.fusion.rules import normalised, uniform
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, spoken_weight
 from covey.fusers._predictions import align_classes, encode_labels

@@ -58,7 +58,7 @@ FUSERS = {
 }
 
 
-def make_fuser(rule, parameter="fusion", **parameters):
+def make_fuser(rule, parameter="fuser", **parameters):
     """An unfitted fuser from its name, or a copy of the one given.
 
     Parameters

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from covey._core.rules import normalised, uniform, weighted_mean
-from covey._core.selection import greedy_selection
-from covey._core.stacking_weights import log_weights, squared_weights
+from covey._core.fusion.rules import normalised, uniform, weighted_mean
+from covey._core.fusion.stacking_weights import log_weights, squared_weights
+from covey._core.search.selection import greedy_selection
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, others_for_silent, spoken_weight
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from covey._core.rules import k_of_n, vote_shares
+from covey._core.fusion.rules import k_of_n, vote_shares
 from covey._validation import check_number
 from covey.fusers._base import agreeing_importance, spoken_weight
 from covey.fusers._predictions import encode_labels

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from covey._core.rules import normalised, uniform
+from covey._core.fusion.rules import normalised, uniform
 from covey.fusers._base import Fuser, heard_weight, spoken_weight
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")

@@ -12,7 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import column_or_1d
 
-from covey._core.bias_variance import domingos_terms, kohavi_wolpert_terms, squared_terms
+from covey._core.inspection.bias_variance import (
+    domingos_terms,
+    kohavi_wolpert_terms,
+    squared_terms,
+)
 from covey._validation import check_choice, check_number
 from covey.inspection._truth import Truth, targets
 from covey.members._fitting import take_rows

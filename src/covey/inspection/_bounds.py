@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey._core import bounds as core
+from covey._core.inspection import bounds as core
 from covey._validation import check_number
 from covey.inspection._diversity import complete_predictions
 

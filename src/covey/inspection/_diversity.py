@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from covey._core import diversity as core
+from covey._core.inspection import diversity as core
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import as_predictions
 

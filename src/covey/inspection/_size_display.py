@@ -49,7 +49,7 @@ class SizeDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, fusion=None, baseline=None, sample_weight=None, ax=None
+        cls, estimator, X, y, *, fuser=None, baseline=None, sample_weight=None, ax=None
     ):
         """Draw how a fitted ensemble gains from its members.
 
@@ -59,7 +59,7 @@ class SizeDisplay(Display):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to score, best those that were not trained on.
         y : array-like of shape (n_samples,)
-        fusion : str or Fuser, optional
+        fuser : str or Fuser, optional
             A fixed rule, such as "product". By default the ensemble's own if it is one, else
             "product", or "majority" for members without probabilities.
         baseline : float, optional
@@ -77,16 +77,16 @@ class SizeDisplay(Display):
             check_number(baseline, "baseline", low=0, high=1)
         own = estimator.fuser_
         fixed = _is_fixed(own)
-        if fusion is None:
+        if fuser is None:
             plain = "product" if _speaks_in_probabilities(estimator) else "majority"
-            fusion = own if fixed else plain
-        fused = estimator.staged_score(X, y, sample_weight, fusion=fusion)
+            fuser = own if fixed else plain
+        fused = estimator.staged_score(X, y, sample_weight, fuser=fuser)
         show_fitted = not fixed and not own.needs_y
         return cls(
             fused=fused,
-            oracle=estimator.staged_score(X, y, sample_weight, fusion="oracle"),
+            oracle=estimator.staged_score(X, y, sample_weight, fuser="oracle"),
             baseline=float(fused[0] if baseline is None else baseline),
-            rule=fusion if isinstance(fusion, str) else type(fusion).__name__.lower(),
+            rule=fuser if isinstance(fuser, str) else type(fuser).__name__.lower(),
             fitted_score=estimator.score(X, y, sample_weight) if show_fitted else None,
         ).plot(ax)
 

@@ -87,11 +87,11 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             Fitted.
         """
         self._check_parameters()
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         if fuser.learns and self.select_size is not None:
             raise ValueError(
                 f"select_size={self.select_size!r} compares flocks of different sizes under a "
-                f"fixed rule, but fusion={self.fusion!r} learns; use select_size=None."
+                f"fixed rule, but fuser={self.fuser!r} learns; use select_size=None."
             )
         continued = self.warm_start and hasattr(self, "fuser_")
         X, y, sample_weight = self._received(X, y, sample_weight)

@@ -5,8 +5,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from covey._core.artificial import ColumnModel, opposed_labels
 from covey._core.random import Purpose, UniformRows
+from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._validation import check_number
 from covey.fusers import make_fuser
 from covey.members._base import GrownClassifier
@@ -44,7 +44,7 @@ class DecorateClassifier(GrownClassifier):
     categorical_features : sequence of columns, optional
         The nominal columns, by name or number. Their values must be numbers (codes); what
         occurs in a column is what is drawn for it. All others are numeric.
-    fusion : str or Fuser, default="mean"
+    fuser : str or Fuser, default="mean"
         How members are fused: "mean", as in the paper, or any other name or object of
         `covey.fusers`. One that learns does so from rows that are held out from the members
         (``validation_fraction``).
@@ -132,7 +132,7 @@ class DecorateClassifier(GrownClassifier):
         max_iter=50,
         artificial_size=1.0,
         categorical_features=None,
-        fusion="mean",
+        fuser="mean",
         select_size=None,
         validation_fraction=0.1,
         warm_start=False,
@@ -144,7 +144,7 @@ class DecorateClassifier(GrownClassifier):
         self.max_iter = max_iter
         self.artificial_size = artificial_size
         self.categorical_features = categorical_features
-        self.fusion = fusion
+        self.fuser = fuser
         self.select_size = select_size
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
@@ -169,7 +169,7 @@ class DecorateClassifier(GrownClassifier):
         self._check_size_parameters()
         # Says which rules would do, should members have no probabilities.
         template = self._template()
-        self.kind_ = common_kind([template], [type(template).__name__], make_fuser(self.fusion))
+        self.kind_ = common_kind([template], [type(template).__name__], make_fuser(self.fuser))
 
     def _check_training_data(self, X, y, sample_weight, continued):
         _refuse_sparse(X)
@@ -307,7 +307,7 @@ class DecorateClassifier(GrownClassifier):
 
     def _so_far(self):
         """What callbacks make a fitted ensemble of; none where the fusion is yet to be learnt."""
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         if fuser.learns:
             return None
         return {

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.diverse_maxent import DiverseMaxEnt
+from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
 from covey.fusers import Predictions, make_fuser
@@ -65,7 +65,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         A member is trained when no entry of its gradient exceeds this. Where rounding, or
         ``max_iter``, ends the climb before, up to 100 times this is close enough; beyond that
         a ``ConvergenceWarning`` tells.
-    fusion : str or Fuser, default="mean"
+    fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the members (``validation_fraction``).
     select_size : {"train", "validation"} or None, default=None
@@ -154,7 +154,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         scale_features=True,
         max_iter=1000,
         tol=1e-8,
-        fusion="mean",
+        fuser="mean",
         select_size=None,
         validation_fraction=0.1,
         class_weight=None,
@@ -170,7 +170,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         self.scale_features = scale_features
         self.max_iter = max_iter
         self.tol = tol
-        self.fusion = fusion
+        self.fuser = fuser
         self.select_size = select_size
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
@@ -311,7 +311,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
 
     def _so_far(self):
         """What callbacks make a fitted flock of; none where the fusion is yet to be learnt."""
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         if fuser.learns:
             return None
         return {

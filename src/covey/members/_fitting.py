@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from covey._places import to_numpy
+from covey._devices import to_numpy
 from covey._validation import check_all_finite
 
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from covey._core.dealing import deal, drawn, ranked_classes
+from covey._core.search.folds import deal, drawn, ranked_classes
 from covey._validation import check_number
 
 
@@ -144,7 +144,7 @@ def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
 
     Returns
     -------
-    deal : Deal
+    deal : FoldAssignment
     """
     cv = 5 if cv is None else cv
     if not isinstance(cv, int | np.integer):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from covey._places import returned, to_numpy
+from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
 from covey.fusers import Oracle, make_fuser
 from covey.members._outputs import importance_frame
@@ -155,7 +155,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
 
     def score(self, X, y, sample_weight=None):
-        """Accuracy of the fused decision; with ``fusion="oracle"``, of the oracle's.
+        """Accuracy of the fused decision; with ``fuser="oracle"``, of the oracle's.
 
         Parameters
         ----------
@@ -188,9 +188,9 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         -------
         accuracy : float
         """
-        return float(self.staged_score(X, y, sample_weight, fusion="oracle")[-1])
+        return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
-    def staged_score(self, X, y, sample_weight=None, *, fusion=None):
+    def staged_score(self, X, y, sample_weight=None, *, fuser=None):
         """Accuracy of the first member, the first two, ... and all of them.
 
         Parameters
@@ -198,7 +198,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        fusion : str or Fuser, optional
+        fuser : str or Fuser, optional
             A fixed rule to fuse with instead of the fitted fuser, or "oracle".
 
         Returns
@@ -206,7 +206,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         accuracies : ndarray of shape (n_members,)
         """
         X = self._check_rows(X)
-        fuser = self.fuser_ if fusion is None else make_fuser(fusion)
+        fuser = self.fuser_ if fuser is None else make_fuser(fuser)
         if fuser.learns:
             raise ValueError(
                 f"{type(fuser).__name__} has learnt to fuse all members and cannot fuse the "

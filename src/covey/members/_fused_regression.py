@@ -126,7 +126,7 @@ class FusedRegressor(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return importance_frame(importance, X, self._names()) if as_frame else importance
 
-    def staged_score(self, X, y, sample_weight=None, *, fusion=None):
+    def staged_score(self, X, y, sample_weight=None, *, fuser=None):
         """R^2 of the first member, the first two, ... and all of them.
 
         Parameters
@@ -134,7 +134,7 @@ class FusedRegressor(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        fusion : str or Fuser, optional
+        fuser : str or Fuser, optional
             A fixed rule to fuse with instead of the fitted fuser.
 
         Returns
@@ -142,7 +142,7 @@ class FusedRegressor(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         scores : ndarray of shape (n_members,)
         """
         X = self._check_rows(X)
-        fuser = self.fuser_ if fusion is None else value_fuser(fusion, "fusion")
+        fuser = self.fuser_ if fuser is None else value_fuser(fuser, "fuser")
         if fuser.learns or getattr(fuser, "weights", None) is not None:
             raise ValueError(
                 f"{type(fuser).__name__} fuses all members and cannot fuse the first few; give "

@@ -10,15 +10,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.ascent import Ascent, DivergedError, History
+from covey._core.algorithm1.ascent import Ascent, DivergedError, History
+from covey._core.algorithm1.reweighting import REWEIGHTINGS
+from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design, dense_moments, sorted_columns, sparse_moments
 from covey._core.losses import LOSSES, Loss
-from covey._core.reweighting import REWEIGHTINGS
-from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
-from covey._core.trainer import StackTrainer
-from covey._places import Here, check_memory, place_of, returned, to_numpy
+from covey._devices import HostDevice, check_memory, device_of, returned, to_numpy
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
 from covey.members._base import GrownClassifier
@@ -58,7 +58,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     of diverse classifiers on feature subsets". ``SubsetEnsembleClassifier.paper()`` is the
     algorithm as printed.
 
-    By default that is where a search begins (``fusion="gate"``). Equal weights keep a flock of
+    By default that is where a search begins (``fuser="gate"``). Equal weights keep a flock of
     linear members linear, so groups of members are refined together with a gate, which says
     for each sample whom to ask. Candidates differ in size, penalty, pool and in what members
     and gate see: the features, ramps of them (which bend), products of two. Each is fitted on
@@ -72,7 +72,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     n_estimators : int, default=6
         K, the number of members; in a search, of each gated group.
     effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search, with ``fusion="gate"``. "fast": one gated group, no search. "best":
+        How much to search, with ``fuser="gate"``. "fast": one gated group, no search. "best":
         more and larger candidates, folds drawn twice, every candidate kept grown twice.
     alpha : float or None, default=None
         The L2 penalty of a search, against the mean log-likelihood of a row, for standardised
@@ -140,7 +140,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     scale_features : bool, default=True
         Whether to standardise the features inside. ``coef_`` is in the units of X all the
         same. Sparse X is centred implicitly and never densified.
-    fusion : str or Fuser, default="gate"
+    fuser : str or Fuser, default="gate"
         How members are fused. "gate": a search for gated groups, see above. A `Gate` object:
         that gate alone, refined together with the members of Algorithm 1. "product": eq. (10)
         with equal importances. Or any other name or object of `covey.fusers`, or "oracle",
@@ -258,7 +258,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         always_keep=None,
         fit_intercept=True,
         scale_features=True,
-        fusion="gate",
+        fuser="gate",
         select_size=None,
         validation_fraction=0.1,
         class_weight=None,
@@ -289,7 +289,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         self.always_keep = always_keep
         self.fit_intercept = fit_intercept
         self.scale_features = scale_features
-        self.fusion = fusion
+        self.fuser = fuser
         self.select_size = select_size
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
@@ -351,7 +351,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             "acceptance": "greedy",
             "fit_intercept": True,
             "scale_features": True,
-            "fusion": "product",
+            "fuser": "product",
             "select_size": "train",
         }
         return cls(**{**printed, **overrides})
@@ -400,11 +400,11 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             )
 
     def _is_gated(self):
-        return isinstance(self.fusion, Gate) or self._searches()
+        return isinstance(self.fuser, Gate) or self._searches()
 
     def _searches(self):
         """Whether gated groups are searched for; a `Gate` that is given is used as it is."""
-        return isinstance(self.fusion, str) and self.fusion == "gate"
+        return isinstance(self.fuser, str) and self.fuser == "gate"
 
     def _ascent(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
@@ -519,17 +519,17 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             )
         self._keep_first(len(self._grown))
 
-    _place = Here()  # where members are grown; a fit may set another one
+    _place = HostDevice()  # where members are grown; a fit may set another one
 
     def _received(self, X, y, sample_weight):
-        place = place_of(self.device, X, y, sample_weight)
-        if not isinstance(place, Here):
+        place = device_of(self.device, X, y, sample_weight)
+        if not isinstance(place, HostDevice):
             for refused, what in (
                 (hasattr(X, "tocsr"), "sparse X"),
                 (self.learning_rate == "newton", "learning_rate='newton'"),
             ):
                 if refused and place.device.type == "cpu":
-                    place = Here()
+                    place = HostDevice()
                     break
                 if refused:
                     raise ValueError(
@@ -558,7 +558,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             n_matrices=4 if self.learning_rate == "newton" else 0,
         )
         design = self._standardised_design(X, order, weight)
-        if not isinstance(place, Here):
+        if not isinstance(place, HostDevice):
             design = design.sent(place.send)
         ascent = self._ascent()
         blocks = class_blocks(np.bincount(codes, minlength=len(self.classes_)))
@@ -602,7 +602,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
 
     def _so_far(self):
         """What callbacks make a fitted flock of; none where the fusion is yet to be learnt."""
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         if fuser.learns:
             return None
         return {
@@ -697,7 +697,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
             if groups is not None:
                 raise ValueError(
                     "groups keeps rows together in the folds of a search, but there is none with "
-                    f"fusion={self.fusion!r}; use fusion='gate', or leave groups out."
+                    f"fuser={self.fuser!r}; use fuser='gate', or leave groups out."
                 )
             return None
         search = self._begun_search(X, codes, weight)
@@ -766,7 +766,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         place = self._place
         self._check_newton(X.shape[1])
         check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
-        elsewhere = {} if isinstance(place, Here) else {"beside": place.send(np.zeros(0))}
+        elsewhere = {} if isinstance(place, HostDevice) else {"beside": place.send(np.zeros(0))}
         return FlockSearch(X, codes, weight, self.classes_, **elsewhere, **self._search_settings())
 
     def _search_folds(self, X, codes, weight, groups, n_repeats):
@@ -867,7 +867,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     def decision_function(self, X):
         """Scores whose softmax are the fused probabilities; for two classes the log-odds.
 
-        Of a flock with ``fusion="product"``, which is one linear model, they are its logits: one
+        Of a flock with ``fuser="product"``, which is one linear model, they are its logits: one
         product with X. Of others they are logarithms of probabilities.
 
         Parameters
@@ -906,7 +906,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         if not isinstance(self.fuser_, Product):
             raise ValueError(
                 f"Only the product of linear members is itself linear; "
-                f"fusion={self.fusion!r} cannot collapse into one linear model."
+                f"fuser={self.fuser!r} cannot collapse into one linear model."
             )
         weights = self.fuser_.member_weights(self.n_estimators_)
         return self._member(*self._as_one(), self.support_[weights > 0].any(axis=0))
@@ -914,7 +914,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
     def to_sklearn(self):
         """The whole ensemble as a plain ``LogisticRegression``, which needs no covey.
 
-        Only a flock with ``fusion="product"`` is one linear model.
+        Only a flock with ``fuser="product"`` is one linear model.
 
         Returns
         -------

@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._core.ascent import DivergedError
+from covey._core.algorithm1.ascent import DivergedError
+from covey._core.algorithm1.descent import Descent, ValueTrainer
 from covey._core.basis import Basis
-from covey._core.descent import Descent, ValueTrainer
 from covey._core.design import Design, dense_moments, sparse_moments
-from covey._core.gated_values import GatedValues
+from covey._core.gating.gated_values import GatedValues
 from covey._core.lbfgs import minimise
 from covey._core.random import Purpose, UniformRows
 from covey._core.softmax_linear import linear_logits
@@ -91,7 +91,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
     alone). Given its subset, a member is linear and its loss convex: L-BFGS takes it to the
     minimum. These choices are ours, as is everything below; the paper is about classes only.
 
-    By default that is where a search begins (``fusion="gate"``). The mean of linear members is
+    By default that is where a search begins (``fuser="gate"``). The mean of linear members is
     linear again, so groups of members are refined together with a gate, which says for each
     row whom to ask: :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear
     function, by L-BFGS on the mean loss and an L2 penalty. Candidates differ in size, penalty
@@ -117,7 +117,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         The share of rows below the prediction, for ``loss="quantile"``. The corner of that
         loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
     effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search, with ``fusion="gate"``. "fast": one gated group, no search. "best":
+        How much to search, with ``fuser="gate"``. "fast": one gated group, no search. "best":
         more and larger candidates, folds drawn twice, every candidate kept grown twice.
     alpha : float or None, default=None
         The L2 penalty, against the mean loss of a row, for standardised features and y. (For n
@@ -161,7 +161,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         With groups a search makes no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
-    fusion : str or Fuser, default="gate"
+    fuser : str or Fuser, default="gate"
         How members are fused. "gate": a search for gated groups, see above. "mean", "median",
         "trimmed_mean", or any fuser of numbers. One that learns, such as "linear_stacking" or
         ``Mean(weights="inverse_error")``, does so from rows that are held out from the members
@@ -251,7 +251,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         subset_penalty=0.0,
         feature_groups=None,
         always_keep=None,
-        fusion="gate",
+        fuser="gate",
         validation_fraction=0.1,
         n_jobs=None,
         random_state=None,
@@ -275,7 +275,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         self.subset_penalty = subset_penalty
         self.feature_groups = feature_groups
         self.always_keep = always_keep
-        self.fusion = fusion
+        self.fuser = fuser
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -310,7 +310,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         )
 
     def _searches(self):
-        return isinstance(self.fusion, str) and self.fusion == "gate"
+        return isinstance(self.fuser, str) and self.fuser == "gate"
 
     def _descent(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
@@ -372,11 +372,11 @@ class SubsetEnsembleRegressor(FusedRegressor):
         self : SubsetEnsembleRegressor
         """
         self._check_parameters()
-        fuser = None if self._searches() else value_fuser(self.fusion, "fusion")
+        fuser = None if self._searches() else value_fuser(self.fuser, "fuser")
         if fuser is not None and groups is not None:
             raise ValueError(
                 "groups keeps rows together in the folds of a search, but there is none with "
-                f"fusion={self.fusion!r}; use fusion='gate', or leave groups out."
+                f"fuser={self.fuser!r}; use fuser='gate', or leave groups out."
             )
         X, y, weight = self._check_training_data(X, y, sample_weight)
         for name in ("fuser_", "group_of_", "group_weights_", "cv_results_"):

@@ -18,8 +18,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from covey._core.fusion.views import class_quotas, co_em, co_train, present_views
 from covey._core.random import Purpose, UniformRows
-from covey._core.views import class_quotas, co_em, co_train, present_views
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Mean, Predictions, make_fuser
 from covey.fusers._predictions import concatenated
@@ -68,7 +68,7 @@ class MultiviewClassifier(FusedClassifier):
         None is a logistic regression of imputed (the mean) and standardised columns (sparse
         ones are divided by their largest entry): it is fast, and its probabilities are fit to
         be fused and to teach by.
-    fusion : str or Fuser, default="mean"
+    fuser : str or Fuser, default="mean"
         How to fuse: a name or an object of `covey.fusers`. With "k_of_n", k votes are needed
         however many members have spoken. For fusers that look at X (gates and dynamic
         selection) a missing value is the mean of its column.
@@ -200,7 +200,7 @@ class MultiviewClassifier(FusedClassifier):
         self,
         views=2,
         estimator=None,
-        fusion="mean",
+        fuser="mean",
         *,
         partition="random",
         disjoint=False,
@@ -218,7 +218,7 @@ class MultiviewClassifier(FusedClassifier):
     ):
         self.views = views
         self.estimator = estimator
-        self.fusion = fusion
+        self.fuser = fuser
         self.partition = partition
         self.disjoint = disjoint
         self.unlabeled_label = unlabeled_label
@@ -253,7 +253,7 @@ class MultiviewClassifier(FusedClassifier):
         self : MultiviewClassifier
         """
         self._check_parameters()
-        fuser = make_fuser(self.fusion)
+        fuser = make_fuser(self.fuser)
         X = self._check_table(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -544,7 +544,7 @@ class MultiviewClassifier(FusedClassifier):
         if isinstance(self.cv, int | np.integer):
             if np.bincount(codes).max() < 2:
                 raise ValueError(
-                    f"fusion={self.fusion!r} learns from rows that are held out, but no class has "
+                    f"fuser={self.fuser!r} learns from rows that are held out, but no class has "
                     "two labelled rows; use a fixed rule such as 'mean'."
                 )
             folds = make_folds(

@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 
 
 def as_logistic_regression(flock):
-    """A flock whose fusion is a product, as a fitted LogisticRegression with equal probabilities.
+    """A flock whose fuser is a product, as a fitted LogisticRegression with equal probabilities.
 
     The logits of a product of softmax-linear members are the (weighted) mean of theirs, which
     is what a multinomial logistic regression has. Of two classes scikit-learn keeps one row: the
@@ -28,7 +28,7 @@ def as_logistic_regression(flock):
     >>> from covey import SubsetEnsembleClassifier
     >>> from covey.members._plain import as_logistic_regression
     >>> X, y = load_iris(return_X_y=True)
-    >>> flock = SubsetEnsembleClassifier(3, fusion="product", random_state=0).fit(X, y)
+    >>> flock = SubsetEnsembleClassifier(3, fuser="product", random_state=0).fit(X, y)
     >>> plain = as_logistic_regression(flock)
     >>> plain
     LogisticRegression()

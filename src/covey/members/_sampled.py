@@ -5,7 +5,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._core.out_of_bag import mean_in_order
+from covey._core.fusion.out_of_bag import mean_in_order
 from covey.fusers import FUSERS, Mean, make_fuser
 from covey.fusers._predictions import encode_labels
 from covey.members._fitting import as_table, in_blocks

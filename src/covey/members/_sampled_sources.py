@@ -7,7 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import validate_data
 
-from covey._core.out_of_bag import (
+from covey._core.fusion.out_of_bag import (
     mean_in_order,
     median_of_spoken,
     outside_bags,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from covey._core.out_of_bag import (
+from covey._core.fusion.out_of_bag import (
     held_out_rows,
 )
 from covey._core.random import Purpose, UniformRows

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
-from covey._core.dealing import Deal
-from covey._core.knots import knots_by_sums
-from covey._core.search import CrossFit, Family
-from covey._core.search_rows import GrowingRows, SearchBlock, SearchInMemory
-from covey._core.trainer import StackTrainer
+from covey._core.search.cross_fit import CrossFit, Family
+from covey._core.search.folds import FoldAssignment
+from covey._core.search.knots import knots_by_sums
+from covey._core.search.rows import GrowingRows, SearchBlock, SearchInMemory
 from covey.fusers._gate import GatedGroups
 
 EFFORTS = ("fast", "balanced", "best")
@@ -267,7 +267,7 @@ class RowsSearch:
         Parameters
         ----------
         families : list of Family
-        folds : Deal, or list of (ndarray, ndarray)
+        folds : FoldAssignment, or list of (ndarray, ndarray)
             Pairs are row numbers in the order of the table. Without any there must be one
             candidate.
         n_restarts : int
@@ -279,7 +279,7 @@ class RowsSearch:
         -------
         flock : Flock
         """
-        dealt = isinstance(folds, Deal)
+        dealt = isinstance(folds, FoldAssignment)
         self._n_parts = folds.n_parts if dealt else len(folds)
         self._n_restarts = n_restarts
         self._rows.tell("deal" if dealt else "split", folds, n_restarts)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from covey._core.algorithm1.descent import ValueTrainer
 from covey._core.basis import Basis
-from covey._core.descent import ValueTrainer
-from covey._core.gated_values import ValueSearchBlock
-from covey._core.search import Family
-from covey._core.search_rows import SearchInMemory
+from covey._core.gating.gated_values import ValueSearchBlock
+from covey._core.search.cross_fit import Family
+from covey._core.search.rows import SearchInMemory
 from covey.fusers._gate import GatedMeans
 from covey.members._search import RowsSearch
 

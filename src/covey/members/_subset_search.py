@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from covey._core.random import Purpose, UniformRows
-from covey._core.subset_search import Judged, choose, evolve, hill_climb, random_subsets
+from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb, random_subsets
 from covey._validation import check_choice, check_number
 from covey.fusers import make_fuser
 from covey.members._base import GrownClassifier
@@ -65,7 +65,7 @@ class SubsetSearchClassifier(GrownClassifier):
     max_fits : int or None, default=None
         The most models to fit, those of the folds and the members included. A search that
         would need more ends where it stands; see ``search_complete_``.
-    fusion : str or Fuser, default="mean"
+    fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the whole search (``validation_fraction``).
     select_size : {"train", "validation"} or None, default=None
@@ -165,7 +165,7 @@ class SubsetSearchClassifier(GrownClassifier):
         population_size=50,
         n_generations=20,
         max_fits=None,
-        fusion="mean",
+        fuser="mean",
         select_size=None,
         validation_fraction=0.1,
         class_weight=None,
@@ -182,7 +182,7 @@ class SubsetSearchClassifier(GrownClassifier):
         self.population_size = population_size
         self.n_generations = n_generations
         self.max_fits = max_fits
-        self.fusion = fusion
+        self.fuser = fuser
         self.select_size = select_size
         self.validation_fraction = validation_fraction
         self.class_weight = class_weight
@@ -215,7 +215,7 @@ class SubsetSearchClassifier(GrownClassifier):
                 f"subsets, got {learner!r}."
             )
         # Whether the fuser can use what members say is known before any is fitted.
-        common_kind([learner], [type(learner).__name__], make_fuser(self.fusion))
+        common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
 
     def _check_training_data(self, X, y, sample_weight, continued):
         X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
@@ -240,7 +240,7 @@ class SubsetSearchClassifier(GrownClassifier):
         """Searches nothing: it only keeps the groups of the rows that members will be grown on."""
         self._groups = None
         if groups is not None:
-            held_out = self._held_out(codes, weight, make_fuser(self.fusion), groups)
+            held_out = self._held_out(codes, weight, make_fuser(self.fuser), groups)
             self._groups = check_groups(groups, len(codes))[~held_out]
 
     def _grow(self, X, codes, sample_weight, context):
@@ -374,7 +374,7 @@ class SubsetSearchClassifier(GrownClassifier):
     def _predictions(self, X, kind=None):
         names = self._names()
         if kind is None:
-            fuser = getattr(self, "fuser_", None) or make_fuser(self.fusion)
+            fuser = getattr(self, "fuser_", None) or make_fuser(self.fuser)
             kind = common_kind(self.estimators_, names, fuser)
         said = {}
         for mask, member, name in zip(self.support_, self.estimators_, names, strict=True):

@@ -6,8 +6,8 @@ from numbers import Integral
 
 import numpy as np
 
+from covey._core.fusion.views import correlation_partition, correlations, random_partition
 from covey._core.random import Purpose, UniformRows
-from covey._core.views import correlation_partition, correlations, random_partition
 from covey._validation import check_choice
 
 PARTITIONS = ("random", "correlation")

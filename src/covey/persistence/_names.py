@@ -69,9 +69,9 @@ def _names(module, names):
 
 # Classes without a base class of their own that models keep objects of.
 _STATE = {
-    "covey._core.ascent.History",
+    "covey._core.algorithm1.ascent.History",
     "covey._core.basis.Basis",
-    "covey._core.diverse_maxent.MaxEntMember",
+    "covey._core.rivals.diverse_maxent.MaxEntMember",
     "covey.fusers._gate.GateFeatures",
     "covey.members._diverse_maxent._Layout",
     "covey.members._joint_subsets._Grown",

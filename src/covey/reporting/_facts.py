@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from covey._core.bounds import binomial_limits
+from covey._core.inspection.bounds import binomial_limits
 from covey.members import SubsetEnsembleClassifier
 from covey.members._fitting import take_rows
-from covey.reporting._inputs import Asked
+from covey.reporting._inputs import ReportInputs
 
 CONFIDENCE = 0.95
 
@@ -47,7 +47,7 @@ class Facts:
 
     Attributes
     ----------
-    asked : Asked
+    asked : ReportInputs
     probabilities : ndarray of shape (n_rows, n_classes)
     predicted : ndarray of shape (n_rows,)
         As positions of classes.
@@ -58,7 +58,7 @@ class Facts:
     importance : ndarray of shape (n_sample, n_members)
     """
 
-    def __init__(self, asked: Asked):
+    def __init__(self, asked: ReportInputs):
         self.asked, self.flock = asked, asked.flock
         self.classes = [str(label) for label in asked.classes]
         self.features, self.codes = asked.features, asked.codes

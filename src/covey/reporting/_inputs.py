@@ -13,7 +13,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ReportInputs:
     """A flock, and rows to report on.
 
     Attributes
@@ -60,7 +60,7 @@ def check_asked(model, X, y):
     seen = X
     for _, step in before:
         seen = step.transform(seen)
-    return Asked(
+    return ReportInputs(
         model,
         flock,
         X,

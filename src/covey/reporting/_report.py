@@ -156,7 +156,7 @@ def build_report(
     >>> from covey.reporting import build_report
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    >>> flock = SubsetEnsembleClassifier(4, fusion="product", random_state=0).fit(X_train, y_train)
+    >>> flock = SubsetEnsembleClassifier(4, fuser="product", random_state=0).fit(X_train, y_train)
     >>> report = build_report(flock, X_test, y_test, title="Which iris is it?")
     >>> "Which iris is it?" in report.html
     True

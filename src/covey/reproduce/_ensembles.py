@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey._core.ascent import Ascent
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, dense_moments
-from covey._core.rows import in_memory
 from covey._core.softmax_linear import class_blocks, linear_logits
-from covey._core.trainer import StackTrainer
 
 N_MEMBERS = 20
 FLIP_PROBABILITIES = (0.0, 0.01)

@@ -18,9 +18,14 @@ import covey
 
 # The code that the numbers of every part depend on, beside the module that makes them.
 _SOURCES = (
-    *("_core/arrays.py", "_core/trainer.py", "_core/ascent.py", "_core/design.py"),
-    *("_core/journal.py", "_core/losses.py", "_core/random.py", "_core/reweighting.py"),
-    *("_core/softmax_linear.py", "_core/subsets.py", "_validation.py"),
+    *(
+        "_core/arrays.py",
+        "_core/algorithm1/trainer.py",
+        "_core/algorithm1/ascent.py",
+        "_core/design.py",
+    ),
+    *("_core/journal.py", "_core/losses.py", "_core/random.py", "_core/algorithm1/reweighting.py"),
+    *("_core/softmax_linear.py", "_core/algorithm1/subsets.py", "_validation.py"),
     *("datasets/_synthetic.py", "reproduce/_ensembles.py", "reproduce/_splits.py"),
 )
 # Modules of this package that another one calls for its numbers.

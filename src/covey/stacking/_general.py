@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._core.rules import normalised, uniform
+from covey._core.fusion.rules import normalised, uniform
 from covey._validation import check_number, check_sample_weight
 from covey.fusers import Predictions, Stacking
 from covey.fusers._model_stacking import (

@@ -1,0 +1,168 @@
+"""How a member is drawn to what its predecessors get wrong: eq. (8) of the paper, and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, get_args
+
+from covey._core.arrays import Array, namespace_of
+from covey._core.softmax_linear import Blocks, highest_and_right, true_class
+
+ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
+REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
+
+# What AdaBoost's member of no error at all counts as.
+_SMALLEST_ERROR = 1e-3
+
+
+class Reweighting:
+    """The sample weights of the next member, for a stack of runs and a block of rows.
+
+    Parameters
+    ----------
+    base_weight : array of shape (R, n)
+        The user's weights; rows of weight 0 have no say in what is left to learn.
+    name : {"mean_probability", "divergence", "adaboost"} or None
+        With p the mean probability that earlier members gave a row's true class:
+
+        - "mean_probability": ``1 - p``, eq. (8).
+        - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
+          earlier members' mean. It is drawn harder to what all of them get wrong.
+        - "adaboost": a row that a member gets wrong weighs ``(1 - e) / e (C - 1)`` times as
+          much afterwards, e being the member's weighted error (SAMME, Zhu et al. 2009). A
+          member no better than chance changes nothing.
+        - None: all rows weigh the same.
+
+        Weights of "divergence" and "adaboost" have a mean of one (over the user's weights):
+        only their proportions have a meaning.
+    """
+
+    def __init__(
+        self, base_weight: Array, name: ReweightingName | None = "mean_probability"
+    ) -> None:
+        self._xp = namespace_of(base_weight)
+        self._base_weight = base_weight
+        self._name = name
+        self._true_probability_sum: Array | None = None
+        self._wrong: Array | None = None
+        self._log_weight: Array | None = None
+        self._n_classes = 0
+        self._n_seen = 0
+        self.weight = base_weight  # of the member that is grown, the user's weight included
+
+    def see(self, logits: Array, blocks: Blocks) -> None:
+        """Take note of a member by its logits (C, R, n), rows sorted by class; they are lost."""
+        xp = self._xp
+        self._n_seen += 1
+        if self._name is None:
+            return
+        if self._name == "adaboost":
+            self._n_classes = len(blocks)
+            self._wrong = 1.0 - xp.astype(highest_and_right(logits, blocks)[1], logits.dtype)
+            if self._log_weight is None:
+                self._log_weight = xp.zeros_like(self._base_weight)
+            return
+        logits -= xp.max(logits, axis=0)
+        xp.exp(logits, out=logits)
+        p_true = true_class(logits, blocks, xp.empty_like(self._base_weight))
+        p_true /= xp.sum(logits, axis=0)
+        if self._true_probability_sum is None:
+            self._true_probability_sum = p_true
+        else:
+            self._true_probability_sum += p_true
+
+    # What follows is asked of every block of rows in turn; what is known of all of them
+    # together, a peak or a sum, is told to each.
+
+    def peak(self) -> Array:
+        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            return xp.ones_like(self._base_weight[:, 0])
+        lowest = -xp.inf if self._name == "adaboost" else 0.0
+        nothing = xp.full_like(self._base_weight, lowest)
+        return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
+
+    def errors(self, peak: Array) -> tuple[Array, Array]:
+        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
+        xp = self._xp
+        weight = self._base_weight * self._below(peak)
+        return (
+            xp.sum(weight * self._wrong, axis=1, dtype=xp.float64),
+            xp.sum(weight, axis=1, dtype=xp.float64),
+        )
+
+    def boost(self, error: Array) -> None:
+        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
+        xp, n_classes = self._xp, self._n_classes
+        error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
+        say = xp.log((1.0 - error) * (n_classes - 1) / error)
+        assert self._wrong is not None
+        assert self._log_weight is not None
+        self._log_weight += xp.astype(say, self._wrong.dtype)[:, None] * self._wrong
+
+    def weigh(self, peak: Array) -> tuple[Array, Array]:
+        """Set the weights of the next member; their sum (R,), and that of the user's.
+
+        A run whose earlier members are certain of every row has nothing left to learn from;
+        its weights are ones again, since zeros would leave the next member at its random
+        start.
+        """
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            self.weight = self._base_weight
+        elif self._name == "adaboost":
+            self.weight = self._base_weight * self._below(peak)
+        else:
+            weight = self._unscaled()
+            weight = xp.where(peak[:, None] > 0, weight, xp.ones_like(weight))
+            self.weight = self._base_weight * weight
+        return (
+            xp.sum(self.weight, axis=1, dtype=xp.float64),
+            xp.sum(self._base_weight, axis=1, dtype=xp.float64),
+        )
+
+    def rescale(self, factor: Array) -> None:
+        """Multiply the weights of each run by a number."""
+        self.weight = self.weight * self._xp.astype(factor, self.weight.dtype)[:, None]
+
+    def _unscaled(self) -> Array:
+        xp = self._xp
+        if self._name == "adaboost":
+            return self._log_weight
+        assert self._true_probability_sum is not None
+        p = self._true_probability_sum / self._n_seen
+        if self._name == "mean_probability":
+            return xp.clip(1.0 - p, 0.0, 1.0)
+        return -xp.log(xp.clip(p, 1e-15, 1.0))
+
+    def _below(self, peak: Array) -> Array:
+        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+        assert self._log_weight is not None
+        return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
+
+
+class Reducer(Protocol):
+    """Whoever passes questions to the blocks of rows: `covey._core.algorithm1.rows.Rows`."""
+
+    def tell(self, question: str | Callable[..., Any], *args: Any) -> None: ...
+    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]: ...
+    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array: ...
+
+
+def see(rows: Reducer, name: ReweightingName | None, *member: Array) -> None:
+    """Let all rows take note of a member."""
+    rows.tell("see", *member)
+    if name == "adaboost":
+        wrong, whole = rows.sums("errors", rows.maxima("peak"))
+        rows.tell("boost", wrong / whole)
+
+
+def reweigh(rows: Reducer, name: ReweightingName | None) -> tuple[Array, Array]:
+    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
+    weight_sum, total = rows.sums("weigh", rows.maxima("peak"))
+    if name in ("divergence", "adaboost"):
+        # Only their proportions have a meaning.
+        rows.tell("rescale", total / weight_sum)
+        weight_sum = total
+    return weight_sum, total

@@ -1,0 +1,1 @@
+"""What makes the same lines fast on a CUDA device: kernels and graphs."""

@@ -1,0 +1,1 @@
+"""How predictions of members become one decision."""

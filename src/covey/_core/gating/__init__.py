@@ -1,0 +1,1 @@
+"""Learned importances i_k(x): pools of members, fitted together with them."""

@@ -1,0 +1,1 @@
+"""The search for a flock: candidates, folds, cross-fit, selection."""

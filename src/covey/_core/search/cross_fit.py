@@ -1,0 +1,335 @@
+"""The search for a flock: families of gated candidates, cross-fitted as stacks of runs.
+
+A candidate is a group of members on one basis with a gate over them. Candidates that differ in
+their penalty only are a family; its penalties and folds are the runs of one stack, since they
+share every matrix. What a candidate says of the rows that it was not fitted on decides, by
+`greedy_weights`, how much it weighs; those that weigh something are fitted again on all rows.
+Rows are asked for sums only (`covey._core.search.rows`), and may lie elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.gating.gate import GatedObjective, Parts, Pool
+from covey._core.journal import Journal
+from covey._core.lbfgs import minimise
+from covey._core.search.rows import Kind, SearchRows
+from covey._core.search.selection import greedy_weights
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Numbers (members x classes x runs x rows) that are worked on at once: runs beyond that wait.
+# Larger stacks do not fit the cache and are slower for it.
+_STACK_SIZE = 1 << 19
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that differ in their penalty only.
+
+    Attributes
+    ----------
+    basis : str
+        What the members see: the name of a basis.
+    n_members : int
+        With one there is no gate, and no subset: regularised softmax regression.
+    alphas : tuple of float
+    pool : {"linear", "log"}
+    gate : str
+        What the gate sees, also a basis.
+    """
+
+    basis: str
+    n_members: int
+    alphas: tuple[float, ...]
+    pool: Pool = "linear"
+    gate: str = "features"
+
+
+@dataclass
+class Group:
+    """A candidate fitted on all rows.
+
+    Attributes
+    ----------
+    family : Family
+    alpha : float
+    theta : ndarray of shape (K, C, P), zero outside a member's subset
+    intercept : ndarray of shape (K, C)
+    support : ndarray of shape (K, P), bool
+    gate : ndarray of shape (K, G)
+        Coefficients of what the gate sees.
+    gate_intercept : ndarray of shape (K,)
+    n_iter : int
+        Iterations of the optimiser.
+    grown : list of (int, object)
+        How each member was grown: its steps and its history. Empty for a member alone.
+    """
+
+    family: Family
+    alpha: float
+    theta: FloatArray
+    intercept: FloatArray
+    support: BoolArray
+    gate: FloatArray
+    gate_intercept: FloatArray
+    n_iter: int
+    grown: list[tuple[int, Any]]
+
+
+class Grown(Protocol):
+    """One member of every run, as a trainer gives it."""
+
+    theta: Array  # (C, R, D)
+    intercept: Array  # (C, R)
+    support: BoolArray  # (R, D)
+    n_iter: IntArray  # (R,)
+    history: list[Any]  # one a run
+
+
+class Trainer(Protocol):
+    """What grows the members that the optimiser starts from, such as a `StackTrainer`."""
+
+    def grow(self) -> Grown:
+        """The next member of every run."""
+
+
+class _Starts:
+    """Members that Algorithm 1 grew on one basis, for all runs at once; more on demand.
+
+    The runs are the folds and then the restarts on all rows. A larger group starts from the
+    members of a smaller one and some more, so that each member is grown once.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._theta: list[FloatArray] = []
+        self._intercept: list[FloatArray] = []
+        self._support: list[BoolArray] = []
+        self._grown: list[list[tuple[int, Any]]] = []
+
+    def of(self, n_members: int, runs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
+        while len(self._theta) < n_members:
+            grown = self._trainer.grow()
+            self._theta.append(to_host(grown.theta))
+            self._intercept.append(to_host(grown.intercept))
+            self._support.append(grown.support)
+            self._grown.append(
+                [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
+            )
+        theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
+        intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
+        support = np.stack([part[runs] for part in self._support[:n_members]], axis=1)
+        return (
+            theta.transpose(2, 0, 1, 3),
+            intercept.transpose(2, 0, 1),
+            support.astype(np.float64),
+        )
+
+    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
+        """How the members of one run were grown."""
+        return [grown[run] for grown in self._grown[:n_members]]
+
+
+@dataclass
+class _Fit:
+    """Where some runs of a family ended."""
+
+    kind: Kind
+    chunk: IntArray  # their places among all runs
+    parts: Parts
+    support: BoolArray  # (r, K, P)
+    n_iter: IntArray
+
+
+class CrossFit:
+    """Fits families of candidates, on folds and on all rows.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        The table, split into folds, its bases standardised.
+    n_columns : dict of int
+        How many columns the bases have, by name.
+    n_parts : int
+        How many folds there are.
+    n_restarts : int
+        How often a candidate is fitted on all rows, each time from a start of its own.
+    trainer : callable
+        ``trainer(basis)`` gives a `Trainer` for runs on the folds, and then on all rows.
+    max_iter : int
+        The most iterations of the optimiser.
+    fit_intercept : bool
+    journal : Journal, optional
+        Where iterations are kept, to go on from after an interruption.
+    single : bool
+        Whether folds are fitted in single precision, where the data allows it.
+    """
+
+    def __init__(
+        self,
+        rows: SearchRows,
+        n_columns: dict[str, int],
+        *,
+        n_parts: int,
+        n_restarts: int,
+        trainer: Callable[[str], Trainer],
+        max_iter: int,
+        fit_intercept: bool,
+        journal: Journal | None = None,
+        single: bool = True,
+    ) -> None:
+        self._rows = rows
+        self._single = single
+        self._n_columns = n_columns
+        self._n_parts = n_parts
+        self._n_restarts = n_restarts
+        self._trainer = trainer
+        self._starts: dict[str, _Starts] = {}
+        self._max_iter = max_iter
+        self._fit_intercept = fit_intercept
+        self._journal = journal
+        # The more rows a block has, the fewer runs it can work on at once.
+        self._n_rows = max(1, int(rows.maxima("size")[0]))
+        self._digits: dict[str, int] = {}
+        self._shared: set[tuple[bool, bool]] = set()
+        self.n_candidates = 0
+
+    def hold_out(self, family: Family) -> None:
+        """Fit each penalty's candidate to every fold.
+
+        What they say of the rows that they were not fitted on stays where the rows are, until
+        it is asked who is ``selected``.
+        """
+        n_alphas, n_parts = len(family.alphas), self._n_parts
+        runs = np.tile(np.arange(n_parts), n_alphas)
+        alpha = np.repeat(np.array(family.alphas), n_parts)
+        single = self._single and self._is_rough(family.basis)
+        for fit in self._fits(family, runs, alpha, folds=True, single=single):
+            candidates = self.n_candidates + fit.chunk // n_parts
+            self._rows.tell("say", fit.kind, candidates, runs[fit.chunk], fit.parts)
+        self.n_candidates += n_alphas
+
+    def _is_rough(self, basis: str) -> bool:
+        """Whether single precision is enough, which all rows must agree on."""
+        if basis not in self._digits:
+            self._digits[basis] = int(self._rows.maxima("digits", basis)[0])
+        return self._digits[basis] == 32
+
+    def selected(self) -> tuple[FloatArray, FloatArray]:
+        """How much each candidate weighs, by `greedy_weights`, and its loss; both (M,).
+
+        The loss is the mean over rows held out.
+        """
+        losses, weight = self._rows.sums("candidate_losses")
+        total = float(weight[0])
+        shares = greedy_weights(
+            lambda picked, allowed: self._rows.sums("pick_losses", picked, allowed, total)[0],
+            self.n_candidates,
+        )
+        return shares, losses / total
+
+    def fitted(self, family: Family, alpha: float) -> list[Group]:
+        """A candidate on all rows, once for each restart."""
+        alphas = np.full(self._n_restarts, float(alpha))
+        groups = []
+        for fit in self._fits(
+            family, np.arange(self._n_restarts), alphas, folds=False, single=False
+        ):
+            theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
+            for place, run in enumerate(self._n_parts + fit.chunk):
+                grown = []
+                if family.n_members > 1:
+                    grown = self._starts[family.basis].history(family.n_members, int(run))
+                groups.append(
+                    Group(
+                        family,
+                        alpha,
+                        theta[place],
+                        intercept[place],
+                        fit.support[place],
+                        gate[place],
+                        gate_intercept[place],
+                        int(fit.n_iter[place]),
+                        grown,
+                    )
+                )
+        return groups
+
+    def _fits(
+        self, family: Family, runs: IntArray, alpha: FloatArray, *, folds: bool, single: bool
+    ) -> Iterator[_Fit]:
+        """The family's optimum for each run and penalty, a part of the stack at a time."""
+        n_classes, n_columns = self._rows.n_classes, self._n_columns[family.basis]
+        n_gate_columns = self._n_columns[family.gate]
+        kind = Kind(family.basis, family.gate, family.pool, folds, single)
+        xp = namespace_of(self._rows.like)
+        dtype = xp.float32 if single else xp.float64
+        self._share(folds, single)
+        at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
+        for first in range(0, len(runs), at_once):
+            chunk = np.arange(first, min(first + at_once, len(runs)))
+            lanes = runs[chunk]
+            theta, intercept, support = self._start(
+                family, lanes + (0 if folds else self._n_parts)
+            )
+            objective = GatedObjective(
+                partial(_asked, self._rows, kind, lanes),
+                like(self._rows.like, alpha[chunk], dtype),
+                family.n_members,
+                n_classes,
+                n_columns,
+                n_gate_columns,
+                support=None if support is None else like(self._rows.like, support, dtype),
+                fit_intercept=self._fit_intercept,
+            )
+            gate = np.zeros((len(chunk), family.n_members, n_gate_columns))
+            parts = (theta, intercept, gate, gate[:, :, 0])
+            start = np.concatenate([part.reshape(len(chunk), -1) for part in parts], axis=1)
+            found = minimise(
+                objective,
+                like(self._rows.like, start, dtype),
+                max_iter=self._max_iter,
+                tol=1e-4,
+                memory=6,
+                journal=self._journal,
+            )
+            if support is None:
+                support = np.ones((len(chunk), family.n_members, n_columns))
+            everyone = np.arange(len(chunk))
+            yield _Fit(kind, chunk, objective.within(found.x, everyone), support > 0, found.n_iter)
+
+    def _share(self, folds: bool, single: bool) -> None:
+        """Let the rows know what all of them weigh in each run."""
+        if (folds, single) not in self._shared:
+            (total,) = self._rows.sums("run_totals", folds, single)
+            self._rows.tell("share", folds, single, total)
+            self._shared.add((folds, single))
+
+    def _start(
+        self, family: Family, runs: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        if family.n_members == 1:
+            shape = (len(runs), 1, self._rows.n_classes)
+            return np.zeros((*shape, self._n_columns[family.basis])), np.zeros(shape), None
+        if family.basis not in self._starts:
+            self._starts[family.basis] = _Starts(self._trainer(family.basis))
+        return self._starts[family.basis].of(family.n_members, runs)
+
+
+def _asked(
+    rows: SearchRows, kind: Kind, lanes: IntArray, parts: Parts, runs: IntArray
+) -> tuple[Array, ...]:
+    """What rows say of some of the runs of a chunk."""
+    return rows.sums("gated", kind, lanes[runs], parts)

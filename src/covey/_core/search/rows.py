@@ -1,0 +1,644 @@
+"""What a search asks of the rows: sums, maxima, and for a few things what a block knows.
+
+A table is one or more blocks of rows, as for Algorithm 1 (`covey._core.algorithm1.rows`). A
+`SearchBlock` holds its part of the matrix, what bases make of it, its folds, the rows on which
+members are grown, and what candidates say of those held out. Whatever passes between it and
+the search is small: parameters, and sums over rows. One block in memory is the whole table
+(`SearchInMemory`); blocks that lie elsewhere, and that may be lost, are made again from what they
+were made of and from a `ReplayLog`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import RowBlock
+from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.basis import Basis
+from covey._core.calls import name_of
+from covey._core.design import Design
+from covey._core.gating.gate import GatedRows, Parts, Pool, softmax_first
+from covey._core.search.folds import Drawn, FoldAssignment, drawn
+from covey._core.search.selection import Library, RowLoss, log_losses, possible
+from covey._core.softmax_linear import class_blocks, linear_logits
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Folds = Sequence[tuple[IntArray, IntArray]]
+
+# Columns that are scaled or looked at together: bounds the memory that this needs.
+_COLUMNS_AT_ONCE = 64
+
+# What is the largest of a block's rows, and of none in an empty one.
+_OF_ROWS = ("peak", "heaviest")
+
+
+class SearchRows(Protocol):
+    """The rows of a table that is searched, wherever they are."""
+
+    n_features: int
+    n_classes: int
+    is_sparse: bool
+    like: Array  # of the namespace and device that parameters must have
+
+    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+        """Call a method of every `SearchBlock`."""
+
+    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
+        """Call it, and add up what the blocks answer, entry by entry."""
+
+    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
+        """Call it, and keep the larger one of what the blocks answer."""
+
+    def gathered(self, question: str | Callable[..., Any], *args: Any) -> list[Any]:
+        """Call it; what each block answers."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which likelihood is asked for.
+
+    Attributes
+    ----------
+    basis, gate : str
+        What members and gate see.
+    pool : {"linear", "log"}
+    folds : bool
+        Whether runs are the folds, or the restarts on all rows.
+    single : bool
+        Whether single precision is enough.
+    """
+
+    basis: str
+    gate: str
+    pool: Pool
+    folds: bool
+    single: bool
+
+
+class SearchBlock:
+    """Some rows of a table, and what a search knows of each.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, D)
+    codes : ndarray of shape (n,)
+        The classes as numbers.
+    weight : ndarray of shape (n,)
+    start : int
+        The number of the first row in the whole table.
+    n_classes : int
+    beside : array, optional
+        Where what is climbed shall live, if not here.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        codes: IntArray,
+        weight: FloatArray,
+        start: int,
+        n_classes: int,
+        beside: Array | None = None,
+    ) -> None:
+        self._order = np.argsort(codes, kind="stable")
+        self._start = start
+        self._X = X[self._order]
+        self._codes = codes[self._order]
+        self._raw_weight = self.weight = weight[self._order]
+        self.blocks = class_blocks(np.bincount(codes, minlength=n_classes))
+        self.is_sparse = hasattr(X, "tocsr")
+        self.beside = beside
+        self.designs: dict[str, Design] = {}
+        self._rough: dict[str, Design] = {}
+        self._open: tuple[str, FloatArray] | None = None
+        self._sorted: tuple[slice, list[FloatArray], list[FloatArray]] | None = None
+        self._parts: Folds = []
+        self.run_weight: FloatArray = np.zeros((0, len(codes)))
+        self._share: dict[tuple[bool, bool], Array] = {}
+        self._growing: dict[str, RowBlock] = {}
+        self._said: dict[int, FloatArray] = {}
+        self._library: Library | None = None
+
+    @property
+    def n_features(self) -> int:
+        """How many columns X has."""
+        return int(self._X.shape[1])
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.blocks)
+
+    # -- the table -------------------------------------------------------------------------
+
+    def counted(self) -> tuple[IntArray, FloatArray]:
+        """How many rows of each class have a weight, (C,), and what all weigh, (1,)."""
+        counts = np.bincount(self._codes[self.weight > 0], minlength=self.n_classes)
+        return counts, np.array([self._raw_weight.sum()])
+
+    def size(self) -> IntArray:
+        """How many rows there are, (1,)."""
+        return np.array([len(self.weight)])
+
+    def largest_weight(self) -> FloatArray:
+        """The weight of the heaviest row, (1,)."""
+        return np.array([self._raw_weight.max(initial=0.0)])
+
+    def weigh(self, unit: FloatArray) -> None:
+        """Count weights in units of the largest one."""
+        # Only their ratios matter; single precision has a smaller range.
+        self.weight = self._raw_weight / unit[0]
+
+    def weight_sum(self) -> tuple[FloatArray]:
+        """What all rows weigh in these units, (1,)."""
+        return (np.array([self.weight.sum()]),)
+
+    def extremes(self, used: bool) -> FloatArray:
+        """The greatest value of each feature, and of its negative, (2, D).
+
+        With ``used``, over rows that have a weight.
+        """
+        rows = self._X[self.weight > 0] if used else self._X
+        highest = np.max(rows, axis=0, initial=-np.inf)
+        return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
+
+    def between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
+        """How many rows have a value of each feature that is neither, (D,)."""
+        return (np.sum((low != self._X) & (high != self._X), axis=0),)
+
+    def distinct(self, which: slice, most: int) -> FloatArray:
+        """The lowest values of some features, as many as there are up to ``most``, then NaN."""
+        found = np.full((which.stop - which.start, most), np.nan)
+        for column, values in zip(found, self._in_order(which)[0], strict=True):
+            first = np.append(True, values[1:] != values[:-1])[: len(values)]
+            lowest = values[np.flatnonzero(first)[:most]]
+            column[: len(lowest)] = lowest
+        return found
+
+    def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
+        """What rows weigh whose values of some features (d,) are at most ``values`` (d, m)."""
+        columns, weights = self._in_order(which)
+        return (
+            np.stack(
+                [
+                    weight[np.searchsorted(column, wanted, side="right")]
+                    for column, weight, wanted in zip(columns, weights, values, strict=True)
+                ]
+            ),
+        )
+
+    def _in_order(self, which: slice) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Columns (n,) in rising order, and what the rows before each weigh, (n + 1,).
+
+        The last ones are kept, for they are asked about again and again.
+        """
+        if self._sorted is not None and self._sorted[0] == which:
+            return self._sorted[1:]
+        used = self.weight > 0
+        weight = self.weight[used]
+        even = bool((weight == 1.0).all())
+        columns, weights = [], []
+        counts = np.arange(len(weight) + 1.0)
+        for column in self._X[used, which].T:
+            if even:
+                columns.append(np.sort(column))
+                weights.append(counts)
+                continue
+            order = np.argsort(column)
+            columns.append(column[order])
+            weights.append(np.append(0.0, np.cumsum(weight[order])))
+        self._sorted = which, columns, weights
+        return columns, weights
+
+    # -- bases -----------------------------------------------------------------------------
+
+    def extent(self, name: str, basis: Basis) -> FloatArray:
+        """The greatest size, value and negative value of each column, (3, P).
+
+        Of rows that have a weight. This and the two that follow are the steps of
+        `covey._core.design.dense_moments`, and of its sparse counterpart, whose basis is plain.
+        """
+        if self.is_sparse:
+            return self._sparse_extent()
+        found = []
+        for _, columns in self._used(name, basis):
+            found.append(
+                np.stack(
+                    [
+                        np.abs(columns).max(axis=1, initial=0.0),
+                        columns.max(axis=1, initial=-np.inf),
+                        -columns.min(axis=1, initial=np.inf),
+                    ]
+                )
+            )
+        return np.concatenate(found, axis=1)
+
+    def centre(
+        self, name: str, basis: Basis, size: FloatArray, total: FloatArray
+    ) -> tuple[FloatArray]:
+        """The mean of each column in units of its size, (P,)."""
+        if self.is_sparse:
+            column, share, scaled = self._entries(size, total)
+            means = np.bincount(column, share * scaled, minlength=len(size))
+            return (means.astype(np.float64),)
+        share = self.weight[self.weight > 0] / total
+        found = [
+            (columns / size[which, None]) @ share for which, columns in self._used(name, basis)
+        ]
+        return (np.concatenate(found),)
+
+    def squares(
+        self,
+        name: str,
+        basis: Basis,
+        size: FloatArray,
+        centre: FloatArray,
+        total: FloatArray,
+    ) -> tuple[FloatArray]:
+        """The mean squared distance of each column from its centre, in these units, (P,)."""
+        if self.is_sparse:
+            column, share, scaled = self._entries(size, total)
+            apart = share * (scaled - centre[column]) ** 2
+            stored = np.bincount(column, share, minlength=len(size))
+            implicit = np.maximum(self.weight.sum() / total - stored, 0.0)
+            return (np.bincount(column, apart, minlength=len(size)) + implicit * centre**2,)
+        share = self.weight[self.weight > 0] / total
+        found = [
+            np.square(columns / size[which, None] - centre[which, None]) @ share
+            for which, columns in self._used(name, basis)
+        ]
+        return (np.concatenate(found),)
+
+    def standardise(
+        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
+    ) -> None:
+        """Lay out what members see on a basis; a column that is of no use is zero."""
+        self._sorted = None
+        if self.is_sparse:
+            columns = self._X.tocsc()
+            columns.sum_duplicates()
+            self.designs[name] = Design(columns, mean[None], scale[None])
+            return
+        expanded = self._expanded(name, basis)
+        self._open = None
+        expanded -= mean[:, None]
+        expanded /= scale[:, None]
+        expanded[~usable] = 0.0
+        self.designs[name] = Design(self._placed(expanded))
+
+    def _sparse_extent(self) -> FloatArray:
+        rows = self._X.tocsr()[self.weight > 0]
+        if not rows.shape[0]:
+            nothing = np.full(self.n_features, -np.inf)
+            return np.stack([np.zeros(self.n_features), nothing, nothing])
+        highest, lowest = (end(axis=0).toarray().ravel() for end in (rows.max, rows.min))
+        return np.stack([np.maximum(np.abs(highest), np.abs(lowest)), highest, -lowest])
+
+    def _entries(
+        self, size: FloatArray, total: FloatArray
+    ) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Column, share of all weights and scaled value of stored entries that count."""
+        X = self._X.tocsc()
+        column = np.repeat(np.arange(self.n_features), np.diff(X.indptr))
+        share = self.weight[X.indices] / total
+        counts = share > 0
+        column = column[counts]
+        return column, share[counts], X.data[counts] / size[column]
+
+    def _placed(self, array: npt.NDArray[Any]) -> Array:
+        """An array where what is climbed lives, of the same precision."""
+        if self.beside is None:
+            return array
+        return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
+
+    def _expanded(self, name: str, basis: Basis) -> FloatArray:
+        """The columns (P, n) of a basis; they are kept until they are standardised."""
+        if self._open is None or self._open[0] != name:
+            columns = np.array(self._X.T, dtype=np.float64, order="C")
+            self._open = name, basis.expand(columns)
+        return self._open[1]
+
+    def _used(self, name: str, basis: Basis) -> Any:
+        """The same, some columns at a time, without rows that have no weight."""
+        expanded = self._expanded(name, basis)
+        used = self.weight > 0
+        for first in range(0, len(expanded), _COLUMNS_AT_ONCE):
+            which = slice(first, first + _COLUMNS_AT_ONCE)
+            yield which, expanded[which] if used.all() else expanded[which][:, used]
+
+    # -- folds -----------------------------------------------------------------------------
+
+    def drawn(self, seed: int, n_repeats: int, ranked: IntArray) -> Drawn:
+        """See `covey._core.search.folds`."""
+        codes, used = self._as_given()
+        return drawn(self._start, codes, used, seed, n_repeats, ranked)
+
+    def deal(self, deal: FoldAssignment, n_restarts: int) -> None:
+        """Split the rows into folds that were dealt, and get ready for runs on all of them."""
+        codes, used = self._as_given()
+        parts = [
+            (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
+            for fold in deal.folds(self._start, codes, used)
+            for number in range(deal.n_folds)
+        ]
+        self._split(parts, n_restarts)
+
+    def split(self, folds: Folds, n_restarts: int) -> None:
+        """The same for folds that are given: rows to fit on, and rows that are held out."""
+        stop = self._start + len(self.weight)
+        parts = [
+            [rows[(rows >= self._start) & (rows < stop)] - self._start for rows in part]
+            for part in folds
+        ]
+        self._split([(train, test) for train, test in parts], n_restarts)
+
+    def _split(self, parts: Folds, n_restarts: int) -> None:
+        place = np.empty(len(self._order), dtype=np.int64)
+        place[self._order] = np.arange(len(self._order))
+        self._parts = [(place[train], place[test]) for train, test in parts]
+        self.run_weight = np.zeros((len(parts) + n_restarts, len(self.weight)))
+        for run, (rows, _) in enumerate(self._parts):
+            self.run_weight[run, rows] = self.weight[rows]
+        self.run_weight[len(parts) :] = self.weight
+        self._said, self._library = {}, None
+
+    def _as_given(self) -> tuple[IntArray, BoolArray]:
+        """The classes of rows in the order in which they came, and whether they weigh anything."""
+        codes, used = np.empty_like(self._codes), np.empty(len(self._codes), dtype=bool)
+        codes[self._order], used[self._order] = self._codes, self.weight > 0
+        return codes, used
+
+    def _weight_of(self, folds: bool, single: bool) -> Array:
+        """The weights of the runs, folds or restarts, as likelihoods take them."""
+        n_parts = len(self._parts)
+        weight = self.run_weight[:n_parts] if folds else self.run_weight[n_parts:]
+        return self._placed(weight.astype(np.float32 if single else np.float64))
+
+    def run_totals(self, folds: bool, single: bool) -> tuple[Array]:
+        """What the rows of each run weigh, (R,)."""
+        weight = self._weight_of(folds, single)
+        return (namespace_of(weight).sum(weight, axis=1),)
+
+    def share(self, folds: bool, single: bool, total: Array) -> None:
+        """Take note of what the rows of each run weigh, here and elsewhere."""
+        weight = self._weight_of(folds, single)
+        weight /= total[:, None]
+        self._share[folds, single] = weight
+
+    # -- members ---------------------------------------------------------------------------
+
+    def begin(self, name: str, ascent: Ascent) -> None:
+        """Get ready to grow members on a basis, on every fold and on all rows."""
+        self._growing[name] = RowBlock(
+            self.designs[name], self.blocks, self._placed(self.run_weight), ascent
+        )
+
+    def grown(self, name: str, question: str | Callable[..., Any], *args: Any) -> Any:
+        """What the rows say, on which members are grown: a method of `RowBlock`."""
+        if not len(self.weight) and question in _OF_ROWS:
+            return self._placed(np.full(len(self.run_weight), -np.inf))
+        return getattr(self._growing[name], name_of(question))(*args)
+
+    # -- candidates ------------------------------------------------------------------------
+
+    def digits(self, name: str) -> IntArray:
+        """How many bits the numbers need by which folds are compared: 32 or 64, (1,)."""
+        rough = self._rough_design(name)
+        return np.array([64 if rough is self.designs[name] else 32])
+
+    def _rough_design(self, name: str) -> Design:
+        # Folds are for comparing candidates; single precision is enough, and twice as fast.
+        if name not in self._rough:
+            self._rough[name] = self.designs[name].in_single_precision()
+        return self._rough[name]
+
+    def gated(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
+        """See `covey._core.gating.gate.GatedRows.sums`."""
+        return self._rows(kind).sums(parts, runs)
+
+    def say(self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts) -> None:
+        """Keep what candidates, each fitted to a fold, say of the rows that this held out."""
+        n_held_out = sum(len(rows) for _, rows in self._parts)
+        ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
+        said = self._rows(kind).says(parts, runs)
+        for candidate, run, of_run in zip(candidates.tolist(), runs, said, strict=True):
+            if candidate not in self._said:
+                self._said[candidate] = np.full(n_held_out, np.nan)
+            rows = self._parts[run][1]
+            self._said[candidate][ends[run] : ends[run + 1]] = to_host(of_run)[rows]
+        self._library = None
+
+    def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
+        """The candidates' losses over rows held out, (M,), and what these rows weigh, (1,)."""
+        said, weight = self._held_out()
+        return self._row_loss()(said) @ weight, np.array([weight.sum()])
+
+    def pick_losses(
+        self, picked: Sequence[int], allowed: BoolArray, total: float
+    ) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.Library`."""
+        if self._library is None:
+            said, weight = self._held_out()
+            self._library = Library(said, self._row_loss(), weight)
+        return self._library.pick_losses(picked, allowed, total)
+
+    def importance(
+        self,
+        basis: Basis,
+        coef: FloatArray,
+        intercept: FloatArray,
+        sizes: Sequence[int],
+        weights: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """How much members are asked by the gates of their groups, (K,), and all weights, (1,).
+
+        Parameters
+        ----------
+        basis : Basis
+            What the gates see.
+        coef, intercept : ndarrays of shape (K, P) and (K,)
+            Of the gates.
+        sizes : sequence of int
+            How many members each group has.
+        weights : ndarray
+            What each group weighs.
+        """
+        logits = linear_logits(basis.rows(self._X), coef, intercept)
+        ends = np.cumsum(sizes)
+        asked = [
+            weight * softmax_first(logits[end - size : end])
+            for weight, size, end in zip(weights, sizes, ends, strict=True)
+        ]
+        return self.weight @ np.concatenate(asked).T, np.array([self.weight.sum()])
+
+    def _rows(self, kind: Kind) -> GatedRows:
+        members, gate = (
+            self._rough_design(name) if kind.single else self.designs[name]
+            for name in (kind.basis, kind.gate)
+        )
+        share = self._share[kind.folds, kind.single]
+        return self._gated_rows(members, [gate], self.blocks, share, kind.pool)
+
+    def _gated_rows(self, *args: Any) -> GatedRows:
+        """What is summed up; of numbers it is another thing."""
+        return GatedRows(*args)
+
+    def _held_out(self) -> tuple[FloatArray, FloatArray]:
+        """What candidates say of rows held out, (M, E), and what these rows weigh."""
+        said = np.stack([self._said[candidate] for candidate in sorted(self._said)])
+        return self._comparable(said), self.weight[self._rows_held_out()]
+
+    def _rows_held_out(self) -> IntArray:
+        return np.concatenate([rows for _, rows in self._parts])
+
+    def _comparable(self, said: FloatArray) -> FloatArray:
+        return possible(said)
+
+    def _row_loss(self) -> RowLoss:
+        return log_losses
+
+
+class SearchInMemory:
+    """A table that is searched, all of its rows here: one block.
+
+    Parameters
+    ----------
+    block : SearchBlock
+    """
+
+    def __init__(self, block: SearchBlock) -> None:
+        self.block = block
+        self.n_features = block.n_features
+        self.n_classes = block.n_classes
+        self.is_sparse = block.is_sparse
+        self.like = np.zeros(0) if block.beside is None else block.beside
+
+    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+        """Call a method of the block."""
+        getattr(self.block, name_of(question))(*args)
+
+    def sums(self, question: str | Callable[..., Any], *args: Any) -> Any:
+        """What it answers."""
+        return getattr(self.block, name_of(question))(*args)
+
+    maxima = sums
+
+    def gathered(self, question: str | Callable[..., Any], *args: Any) -> list[Any]:
+        """The same, as the only answer of a list."""
+        return [getattr(self.block, name_of(question))(*args)]
+
+
+class GrowingRows:
+    """The rows on which members are grown on one basis, as `covey._core.algorithm1.rows.Rows`.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        Told to ``begin``.
+    name : str
+        Of the basis.
+    n_columns, n_runs : int
+    """
+
+    def __init__(self, rows: SearchRows, name: str, n_columns: int, n_runs: int) -> None:
+        self._rows = rows
+        self._name = name
+        self.n_features = n_columns
+        self.n_classes = rows.n_classes
+        self.n_runs = n_runs
+        self.like = rows.like
+
+    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+        """Call a method of every `RowBlock`."""
+        self._rows.tell("grown", self._name, name_of(question), *args)
+
+    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
+        """Call it, and add up what the blocks answer, entry by entry."""
+        return self._rows.sums("grown", self._name, name_of(question), *args)
+
+    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
+        """Call it, and keep the larger one of what the blocks answer."""
+        return self._rows.maxima("grown", self._name, name_of(question), *args)
+
+
+# -- what a lost block is made of again ---------------------------------------------------------
+
+# The questions that change a `SearchBlock`, by how many arguments say what of it is changed: a
+# later one that says the same makes an earlier one superfluous. None: all are needed.
+_CHANGES: dict[str, int | None] = {
+    "weigh": 0,
+    "standardise": 1,
+    "split": 0,
+    "deal": 0,
+    "share": 2,
+    "begin": 1,
+    "say": None,
+}
+# The same of a `RowBlock`: which earlier ones each makes superfluous.
+_GROWN_CHANGES: dict[str, tuple[str, ...]] = {
+    "see": (),
+    "boost": (),
+    "weigh": ("weigh", "rescale", "evaluate", "slopes", "objective"),
+    "rescale": (),
+    "evaluate": ("evaluate", "slopes", "objective"),
+    "slopes": ("slopes", "objective"),
+    "objective": ("slopes", "objective"),
+}
+
+
+class ReplayLog:
+    """What a block was told that it must be told again if it is made anew.
+
+    Attributes
+    ----------
+    calls : list of (str, tuple)
+        Questions and their arguments, in order.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+
+    def note(self, question: str | Callable[..., Any], args: tuple[Any, ...]) -> None:
+        """Take note of a question that all blocks were asked."""
+        question = name_of(question)
+        if question == "grown":
+            name, inner = args[:2]
+            if inner not in _GROWN_CHANGES:
+                return
+            over = _GROWN_CHANGES[inner]
+            self._drop(lambda asked, of: asked == "grown" and of[0] == name and of[1] in over)
+        elif question in _CHANGES:
+            n_saying = _CHANGES[question]
+            if n_saying is not None:
+                same = args[:n_saying]
+                self._drop(lambda asked, of: asked == question and of[:n_saying] == same)
+            if question == "begin":
+                self._drop(lambda asked, of: asked == "grown" and of[0] == args[0])
+        else:
+            return
+        self.calls.append((question, _copied(args)))
+
+    def replay(self, block: SearchBlock) -> None:
+        """Bring a block that was just made to where the lost one stood."""
+        for question, args in self.calls:
+            getattr(block, name_of(question))(*args)
+
+    def _drop(self, superfluous: Any) -> None:
+        self.calls = [call for call in self.calls if not superfluous(*call)]
+
+
+def _copied(args: Any) -> Any:
+    """Arguments as they are now: who asked may go on working on an array."""
+    if isinstance(args, np.ndarray):
+        return args.copy()
+    if type(args) is tuple:
+        return tuple(_copied(part) for part in args)
+    return args

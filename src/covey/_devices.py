@@ -1,0 +1,247 @@
+"""Where a fit is computed: here, by NumPy, or where PyTorch keeps its tensors."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_torch_array
+from sklearn import get_config
+
+
+@dataclass(frozen=True)
+class HostDevice:
+    """NumPy, on the host."""
+
+    name: str = "this machine"
+
+    def send(self, array):
+        """The array, where the fit is computed."""
+        return array
+
+    def bring(self, array):
+        """A result, as NumPy's."""
+        return array
+
+    def free_bytes(self):
+        """How much memory there is left; None if nobody says."""
+        return _host_bytes()
+
+    def itemsize(self):
+        """Bytes of a number."""
+        return 8
+
+    smaller = "use fewer rows, or covey.dask, which keeps a part of them in memory at a time"
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """PyTorch, on one of its devices.
+
+    Attributes
+    ----------
+    device : torch.device
+    dtype : torch.dtype
+    """
+
+    device: Any
+    dtype: Any
+
+    @property
+    def name(self):
+        """As PyTorch calls it."""
+        return str(self.device)
+
+    def send(self, array):
+        """The array, where the fit is computed."""
+        import torch
+
+        return torch.asarray(np.ascontiguousarray(array), dtype=self.dtype, device=self.device)
+
+    def bring(self, array):
+        """A result, as NumPy's."""
+        return array.cpu().numpy().astype(np.float64) if is_torch_array(array) else array
+
+    def free_bytes(self):
+        """How much memory there is left; None if nobody says."""
+        import torch
+
+        if self.device.type != "cuda":
+            return _host_bytes()
+        torch.cuda.empty_cache()
+        return torch.cuda.mem_get_info(self.device)[0]
+
+    def itemsize(self):
+        """Bytes of a number."""
+        return self.dtype.itemsize
+
+    @property
+    def smaller(self):
+        """What to do where memory does not suffice."""
+        return "give X as float32, use fewer rows, or device=None"
+
+
+def device_of(device, X, y=None, sample_weight=None):
+    """Where a fit of these data is to be computed.
+
+    Parameters
+    ----------
+    device : str, torch.device or None
+        None: where X lies.
+    X, y, sample_weight : array-like or tensors
+    """
+    tensors = {
+        name: array
+        for name, array in (("X", X), ("y", y), ("sample_weight", sample_weight))
+        if is_torch_array(array)
+    }
+    for name, tensor in tensors.items():
+        _check_tensor(name, tensor)
+        first, other = next(iter(tensors.items()))
+        if tensor.device != other.device:
+            raise ValueError(
+                f"{first} lies on {other.device} and {name} on {tensor.device}; move them to one "
+                f"device: {name}.to({first}.device)."
+            )
+    if device is None or (isinstance(device, str) and device == "cpu" and "X" not in tensors):
+        if "X" not in tensors:
+            return HostDevice()
+        return OnDevice(X.device, _precision(X))
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs PyTorch: pip install 'covey[gpu]', or device=None."
+        ) from error
+    try:
+        wanted = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(
+            f"device must be the name of a device of PyTorch such as 'cuda' or 'cuda:1', "
+            f"got {device!r}."
+        ) from None
+    _check_there(torch, wanted, device)
+    if wanted.type == "cuda" and wanted.index is None:
+        wanted = torch.device("cuda", torch.cuda.current_device())
+    if "X" in tensors and (X.device.type, X.device.index or 0) != (
+        wanted.type,
+        wanted.index or 0,
+    ):
+        raise ValueError(
+            f"X lies on {X.device}, but device={device!r}; leave device out, or move X there."
+        )
+    return OnDevice(wanted, _precision(X))
+
+
+def _check_there(torch, wanted, device):
+    if wanted.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
+    if wanted.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if count == 0:
+            raise ValueError(
+                f"device={device!r} is not there: PyTorch {torch.__version__} sees no CUDA "
+                "device; use device=None, or install a build of PyTorch for CUDA."
+            )
+        if wanted.index is not None and wanted.index >= count:
+            raise ValueError(
+                f"device={device!r} is not there: PyTorch sees {count} CUDA device(s), counted "
+                "from 0."
+            )
+
+
+def _precision(X):
+    """Single precision for single precision; double for all else."""
+    import torch
+
+    dtype = str(getattr(X, "dtype", "float64")).removeprefix("torch.")
+    return torch.float32 if dtype == "float32" else torch.float64
+
+
+def _check_tensor(name, tensor):
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype in ("float16", "bfloat16", "complex64", "complex128"):
+        raise ValueError(
+            f"{name} has dtype {dtype}, which cannot be used; give float32 or float64."
+        )
+    if str(tensor.layout) != "torch.strided":
+        raise ValueError(
+            f"{name} is a sparse tensor; give a matrix of scipy.sparse, or {name}.to_dense()."
+        )
+
+
+def to_numpy(array, name="X"):
+    """A tensor as NumPy's array; anything else as it is."""
+    if not is_torch_array(array):
+        return array
+    _check_tensor(name, array)
+    if array.device.type not in ("cpu", "cuda"):
+        raise ValueError(
+            f"{name} lies on {array.device}, where nothing can be computed; move it to 'cpu' or "
+            "'cuda'."
+        )
+    return array.detach().cpu().numpy()
+
+
+def returned(values, X):
+    """Results for rows X: tensors beside them, where scikit-learn is told to dispatch."""
+    if not is_torch_array(X) or not get_config()["array_api_dispatch"]:
+        return values
+    if values.dtype.kind not in "fiub":
+        return values  # labels that are words
+    import torch
+
+    return torch.asarray(values, device=X.device)
+
+
+def check_memory(place, X, n_classes, flips, *, n_matrices=0):
+    """Refuse a fit that cannot fit into memory, before it starts.
+
+    What it needs is X once more, sorted and standardised, of every row the logits of the
+    candidates of a step and a few weights, and as many matrices of pairs of features.
+    """
+    n_rows, n_features = X.shape
+    if hasattr(X, "tocsr"):
+        table = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    else:
+        table = n_rows * n_features * place.itemsize()
+    # Slopes are there for a part of a long table only.
+    step = n_rows * place.itemsize() * (n_classes * (2 if flips else 1) + 8)
+    step += n_matrices * 8 * (n_features + 1) ** 2
+    free = place.free_bytes()
+    if free is not None and table + step > free:
+        raise MemoryError(
+            f"A fit on {n_rows} x {n_features} with {n_classes} classes needs about "
+            f"{_gigabytes(table + step)} on {place.name} ({_gigabytes(table)} for X, "
+            f"{_gigabytes(step)} for a step), but {_gigabytes(free)} are free; {place.smaller}."
+        )
+
+
+def _gigabytes(n_bytes):
+    return f"{n_bytes / 1e9:.3g} GB"
+
+
+def _host_bytes():
+    """What the system and the control group leave."""
+    free = []
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                free.append(int(line.split()[1]) * 1024)
+        group = Path("/sys/fs/cgroup")
+        limit = (group / "memory.max").read_text().strip()
+        if limit != "max":
+            taken = int((group / "memory.current").read_text())
+            for line in (group / "memory.stat").read_text().splitlines():
+                if line.startswith("inactive_file "):
+                    taken -= int(line.split()[1])  # files that were read; given up when needed
+            free.append(max(0, int(limit) - taken))
+    except (OSError, ValueError):
+        pass
+    if free:
+        return min(free)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None

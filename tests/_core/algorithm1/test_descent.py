@@ -1,0 +1,227 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from covey._core.algorithm1.ascent import DivergedError
+from covey._core.algorithm1.descent import Descent, ValueTrainer
+from covey._core.design import Design, dense_moments
+from covey._core.random import Purpose, UniformRows, normals
+from covey._core.value_losses import ValueLoss, doubt_weights
+from tests._core import literal_regression as literal
+
+PLAIN = Descent(
+    learning_rate=0.15,
+    tol=1e-3,
+    patience=4,
+    max_iter=40,
+    init_scale=0.5,
+    acceptance="greedy",
+    temperature=0.05,
+)
+LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]
+SEED = 3
+
+
+def replaced(descent, **changes):
+    return Descent(**{**vars(descent), **changes})
+
+
+def problem(n_rows=50, n_features=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features))
+    y = X[:, 0] - 0.5 * X[:, 1] + 0.3 * np.abs(X[:, 2]) + 0.3 * rng.standard_normal(n_rows)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, (y - y.mean()) / y.std()
+
+
+def trainer(X, y, loss, descent, *, weight=None, runs=(0,), p=0.1, design=None):
+    n_features = X.shape[1]
+    weight = np.ones((len(runs), len(y))) if weight is None else np.atleast_2d(weight)
+    return ValueTrainer(
+        Design(np.ascontiguousarray(X.T)) if design is None else design,
+        y,
+        weight,
+        loss,
+        descent,
+        seed=SEED,
+        runs=runs,
+        flip_probability=np.full(len(runs), p),
+        unit_of_feature=np.arange(n_features),
+        usable=np.ones(n_features, dtype=bool),
+    )
+
+
+def literal_members(X, y, weight, loss, descent, p, n_members, run=0):
+    n_features = X.shape[1]
+
+    def starts(k):
+        draw = descent.init_scale * normals(SEED, Purpose.START, run, k, (n_features + 1,))
+        return draw[:-1], draw[-1]
+
+    def uniform(purpose, width):
+        return lambda k, t: UniformRows(SEED, purpose, run, k, width).read(t, 1)[0]
+
+    return literal.members(
+        X,
+        y,
+        weight,
+        n_members,
+        kind={"name": loss.name, "threshold": loss.threshold, "q": loss.quantile},
+        eta=descent.learning_rate,
+        p=p,
+        starts=starts,
+        flips=uniform(Purpose.FLIP, n_features),
+        accepts=lambda k, t: uniform(Purpose.ACCEPT, 1)(k, t)[0],
+        alpha=descent.alpha,
+        cost=descent.subset_penalty,
+        max_iter=descent.max_iter,
+        tol=descent.tol,
+        patience=descent.patience,
+        temperature=descent.temperature if descent.acceptance == "metropolis" else None,
+    )
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"acceptance": "metropolis"}, {"alpha": 0.1, "subset_penalty": 0.01}],
+    ids=["greedy", "metropolis", "penalised"],
+)
+def test_members_follow_the_literal_ones_step_by_step(loss, changes):
+    X, y = problem()
+    descent = replaced(PLAIN, **changes)
+    if loss.name == "quantile":
+        descent = replaced(descent, learning_rate=0.03, max_iter=25)
+    weight = np.random.default_rng(1).uniform(0, 2, len(y))
+    grown = trainer(X, y, loss, descent, weight=weight)
+    flips = 0
+    for expected in literal_members(X, y, weight, loss, descent, 0.1, 3):
+        theta, b, lam, losses, values, taken = expected
+        member = grown.grow()
+        past = member.history[0]
+        assert_allclose(past.weighted_loss, losses)
+        assert_allclose(past.objective, values)
+        assert_array_equal(past.accepted_flip, taken)
+        assert_array_equal(member.support[0], lam == 1)
+        assert_allclose(member.theta[0, 0], theta, atol=1e-12)
+        assert_allclose(member.intercept[0, 0], b, atol=1e-12)
+        assert member.n_iter[0] == len(losses) - 1
+        flips += sum(taken)
+    assert flips
+
+
+def test_runs_of_a_stack_are_those_alone():
+    X, y = problem()
+    descent = replaced(PLAIN, learning_rate="auto", acceptance="metropolis")
+    weight = np.ones((3, len(y)))
+    weight[1, ::3] = 0
+    weight[2, 10:] = 0.5
+    stack = trainer(X, y, LOSSES[1], descent, weight=weight, runs=(4, 7, 9))
+    alone = [
+        trainer(X, y, LOSSES[1], descent, weight=weight[place], runs=(run,))
+        for place, run in enumerate((4, 7, 9))
+    ]
+    for _ in range(3):
+        together = stack.grow()
+        for place, single in enumerate(alone):
+            member = single.grow()
+            assert_array_equal(together.support[place], member.support[0])
+            assert together.n_iter[place] == member.n_iter[0]
+            assert_allclose(together.theta[:, place], member.theta[:, 0], atol=1e-12)
+
+
+def test_sparse_columns_are_centred_without_being_dense():
+    X, y = problem()
+    X = np.where(np.abs(X) < 0.8, 0.0, X)
+    mean, scale = dense_moments(X.T, np.ones(len(y)))
+    dense = trainer((X - mean) / scale, y, LOSSES[0], PLAIN)
+    thin = trainer(
+        X, y, LOSSES[0], PLAIN, design=Design(sparse.csc_array(X), mean[None], scale[None])
+    )
+    for _ in range(2):
+        one, other = dense.grow(), thin.grow()
+        assert_array_equal(one.support, other.support)
+        assert_allclose(one.theta, other.theta, atol=1e-10)
+
+
+def test_a_row_of_weight_two_is_the_row_twice():
+    X, y = problem()
+    counts = np.random.default_rng(2).integers(0, 3, len(y))
+    weighted = trainer(X, y, LOSSES[1], PLAIN, weight=counts.astype(float))
+    repeated = trainer(np.repeat(X, counts, axis=0), np.repeat(y, counts), LOSSES[1], PLAIN)
+    for _ in range(3):
+        one, other = weighted.grow(), repeated.grow()
+        assert_array_equal(one.support, other.support)
+        assert_allclose(one.theta, other.theta, atol=1e-9)
+
+
+def test_without_flips_descent_ends_at_ridge_and_never_rises():
+    X, y = problem()
+    descent = replaced(
+        PLAIN, learning_rate="auto", tol=0.0, patience=50, max_iter=3000, alpha=0.05
+    )
+    member = trainer(X, y, LOSSES[0], descent, p=0.0).grow()
+    gram = X.T @ X / len(y) + 0.05 * np.eye(X.shape[1])
+    assert_allclose(member.theta[0, 0], np.linalg.solve(gram, X.T @ y / len(y)), atol=1e-6)
+    assert np.diff(member.history[0].objective).max() < 1e-14
+
+
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
+def test_a_finished_member_is_at_the_minimum_on_its_subset(loss):
+    X, y = problem()
+    X[:, 3] = X[:, 2] + 0.05 * X[:, 3]  # steps would take thousands
+    weight = np.random.default_rng(1).uniform(0, 2, (2, len(y)))
+    descent = replaced(PLAIN, learning_rate="auto", alpha=1e-3, finish=300)
+    grown = trainer(X, y, loss, descent, weight=weight, runs=(0, 1))
+    for number in range(2):
+        share = weight * doubt_weights(grown._trust_sum, number, weight)
+        member = grown.grow()
+        assert member.converged.all()
+        for run, w in enumerate(share / share.sum(axis=1)[:, None]):
+            theta, b = member.theta[0, run], member.intercept[0, run]
+            pull = w * loss.slope(y - X @ theta - b)
+            assert_allclose((X.T @ pull + 1e-3 * theta)[member.support[run]], 0, atol=2e-5)
+            assert_allclose(pull.sum(), 0, atol=2e-5)
+            assert_array_equal(theta != 0, member.support[run])
+    short = trainer(X, y, loss, replaced(descent, finish=2), weight=weight, runs=(0, 1))
+    assert not short.grow().converged.any()
+
+
+def test_steps_are_no_shorter_for_a_narrow_band_but_the_end_is_as_sharp():
+    X, y = problem()
+    ends = []
+    for band in (0.05, 1e-3):
+        loss = ValueLoss("quantile", quantile=0.3, band=band)
+        descent = replaced(PLAIN, learning_rate="auto", finish=500)
+        member = trainer(X, y, loss, descent, p=0.0).grow()
+        error = y - X @ member.theta[0, 0] - member.intercept[0, 0]
+        sharp = ValueLoss("quantile", quantile=0.3, band=1e-9)
+        ends.append((member.history[0].objective, sharp.value(error).mean()))
+    assert_array_equal(ends[0][0], ends[1][0])
+    assert ends[1][1] < ends[0][1]
+
+
+def test_the_automatic_rate_is_the_inverse_of_the_largest_curvature():
+    X, y = problem()
+    share = np.full((1, len(y)), 1.0 / len(y))
+    for loss in LOSSES:
+        rate = trainer(X, y, loss, replaced(PLAIN, learning_rate="auto"))._learning_rates(share)
+        wide = np.column_stack([X, np.ones(len(y))])
+        largest = loss.curvature * np.linalg.eigvalsh(wide.T @ wide / len(y))[-1]
+        assert 1 <= rate[0] * largest < 1.5
+
+
+def test_a_rate_that_is_too_long_is_told():
+    X, y = problem()
+    with np.errstate(all="ignore"), pytest.raises(DivergedError):
+        trainer(X, y, LOSSES[0], replaced(PLAIN, learning_rate=1e200)).grow()
+
+
+def test_later_members_are_drawn_to_rows_that_earlier_ones_miss():
+    X, y = problem()
+    grown = trainer(X, y, LOSSES[0], replaced(PLAIN, learning_rate="auto"))
+    first = grown.grow()
+    error = y - X @ first.theta[0, 0] - first.intercept[0, 0]
+    expected = np.exp(-(error**2) / (error**2).mean())
+    assert_allclose(grown._trust_sum[0], expected)

@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from covey._core.algorithm1.reweighting import Reweighting, reweigh, see
+from covey._core.softmax_linear import class_blocks
+
+
+def logits_of(probability):
+    """Two classes, all rows of class 0: the logits that give it these probabilities."""
+    p = np.asarray(probability, dtype=float)
+    with np.errstate(divide="ignore"):
+        return np.stack([np.log(p), np.log1p(-p)])
+
+
+class Alone:
+    """One block of rows is all there is."""
+
+    def __init__(self, block):
+        self.block = block
+
+    def ask(self, question, *args):
+        return getattr(self.block, question)(*args)
+
+    tell = sums = maxima = ask
+
+
+def weights_after(members, base=None, name="mean_probability"):
+    """The weights after members that gave the true class these probabilities, each (R, n)."""
+    members = [np.atleast_2d(member) for member in members]
+    base = np.ones_like(members[0]) if base is None else np.atleast_2d(np.asarray(base, float))
+    reweighting = Reweighting(base, name)
+    for member in members:
+        see(Alone(reweighting), name, logits_of(member), class_blocks([member.shape[1], 0]))
+    reweigh(Alone(reweighting), name)
+    return reweighting.weight
+
+
+@pytest.mark.parametrize("name", ["mean_probability", "divergence", "adaboost", None])
+def test_first_member_weighs_all_rows_alike(name):
+    np.testing.assert_array_equal(weights_after([], np.ones((2, 3)), name), np.ones((2, 3)))
+
+
+def test_later_weights_are_one_minus_the_mean_true_probability():
+    np.testing.assert_allclose(weights_after([[0.9, 0.1], [0.6, 0.1]]), [[0.25, 0.9]])
+
+
+def test_a_run_with_nothing_left_to_learn_starts_over():
+    certain = [[1.0, 1.0], [1.0, 0.5]]
+    np.testing.assert_allclose(weights_after([certain, certain]), [[1.0, 1.0], [0.0, 0.5]])
+    weight = weights_after([certain, certain], name="divergence")
+    np.testing.assert_allclose(weight, [[1.0, 1.0], [0.0, 2.0]])
+
+
+def test_rows_without_weight_have_no_say_in_what_is_left_to_learn():
+    np.testing.assert_allclose(weights_after([[1.0, 0.2]], base=[1.0, 0.0]), [[1.0, 0.0]])
+
+
+def test_divergence_is_minus_the_logarithm_of_the_mean_probability():
+    base = np.array([1.0, 2.0, 1.0])
+    weight = weights_after([[0.9, 0.3, 0.5], [0.5, 0.1, 0.5]], base, "divergence")[0] / base
+    expected = -np.log([0.7, 0.2, 0.5])
+    np.testing.assert_allclose(weight / weight[0], expected / expected[0])
+    assert weight @ base == pytest.approx(base.sum())
+
+
+def literal_samme(wrong, n_classes):
+    """Algorithm 2 of Zhu et al. (2009), line by line."""
+    w = np.full(wrong.shape[1], 1 / wrong.shape[1])
+    for member in wrong:
+        err = (w * member).sum() / w.sum()
+        alpha = np.log((1 - err) / err) + np.log(n_classes - 1)
+        w = w * np.exp(alpha * member)
+        w = w / w.sum()
+    return w
+
+
+def test_adaboost_is_samme():
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.integers(0, 4, 60))
+    blocks = class_blocks(np.bincount(y, minlength=4))
+    reweighting = Reweighting(np.ones((1, 60)), "adaboost")
+    wrong = []
+    for _ in range(5):
+        logits = rng.standard_normal((4, 1, 60)) + 1.5 * np.eye(4)[y].T[:, None]
+        see(Alone(reweighting), "adaboost", logits, blocks)
+        wrong.append(logits[:, 0].argmax(axis=0) != y)
+    reweigh(Alone(reweighting), "adaboost")
+    np.testing.assert_allclose(
+        reweighting.weight[0] / 60, literal_samme(np.array(wrong), 4), rtol=1e-12
+    )
+
+
+def test_adaboost_ignores_a_member_no_better_than_chance_and_survives_a_perfect_one():
+    worse = weights_after([[0.2, 0.2, 0.9]], name="adaboost")
+    np.testing.assert_allclose(worse, [[1.0, 1.0, 1.0]])
+    perfect = weights_after([[0.8, 0.9, 0.9]], name="adaboost")
+    np.testing.assert_allclose(perfect, [[1.0, 1.0, 1.0]])
+
+
+def test_adaboost_bears_a_row_of_weight_zero_that_is_always_wrong():
+    # Each of the others is wrong in turn, so that it leaves them farther behind for ever.
+    members = np.tile(np.column_stack([0.9 - 0.8 * np.eye(5), np.full(5, 0.1)]), (250, 1))
+    weight = weights_after(members, [1.0] * 5 + [0.0], "adaboost")[0]
+    assert np.isfinite(weight).all()
+    expected = weights_after(members[:, :5], name="adaboost")[0]
+    np.testing.assert_allclose(weight[:5], expected)
+
+
+def test_without_reweighting_weights_stay_ones():
+    np.testing.assert_array_equal(weights_after([[0.2, 0.9]], name=None), [[1.0, 1.0]])

@@ -1,0 +1,79 @@
+"""Quantiles by counting, and those of a column that is here."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from covey._core.basis import quantile_knots
+from covey._core.search.knots import in_floats, in_order, knots_by_sums
+from tests._core.several import Several
+
+
+def same_knots(X, weight, sizes, n_ramps=6):
+    codes = np.zeros(len(X), dtype=int)
+    rows = Several(X, codes, weight, sizes, 1)
+    rows.tell("weigh", rows.maxima("largest_weight"))
+    found = knots_by_sums(rows, X.shape[1], n_ramps)
+    unit = weight / weight.max()
+    for column, knots in zip(X.T, found, strict=True):
+        assert_array_equal(knots, quantile_knots(column, unit, n_ramps))
+
+
+@pytest.mark.parametrize("sizes", [[200], [100, 100], [29] * 6 + [26], [3, 180, 17], [0, 200]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_knots_are_those_of_a_column_that_is_here(sizes, weighted):
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.normal(size=200),
+            rng.integers(0, 20, 200),  # values that many rows share
+            rng.integers(-3, 4, 200),  # as many values as knots
+            rng.integers(0, 2, 200),
+            np.zeros(200),
+            np.where(rng.random(200) < 0.9, 0.0, rng.normal(size=200)),
+            rng.uniform(-1, 1, size=200) * 1e308,
+            rng.normal(size=200) * 1e-310,  # below the least normal float
+            np.arange(200) + 1e15,
+            *rng.normal(size=(12, 200)),  # more than are kept sorted at once
+        ]
+    )
+    weight = rng.uniform(0.1, 3, 200) if weighted else np.ones(200)
+    weight[::7] = 0.0
+    same_knots(X, weight, sizes)
+
+
+@pytest.mark.parametrize("n_values", range(8, 40))
+def test_neighbours_among_floats_are_told_apart(n_values):
+    # Most rows are next to the greatest one, where the last step of a bisection ends.
+    steps = np.append(np.arange(n_values), np.repeat(n_values - 1 - np.arange(4), n_values))
+    column = 1.0 + np.finfo(float).eps * steps
+    same_knots(column[:, None], np.ones(len(column)), [len(column)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 5)),
+        min_size=1,
+        max_size=40,
+    ),
+    st.integers(0, 40),
+    st.integers(1, 7),
+)
+def test_knots_of_any_column(rows, cut, n_ramps):
+    values, weight = (np.array(part, dtype=float) for part in zip(*rows, strict=True))
+    weight[0] = 1.0
+    cut = min(cut, len(values))
+    same_knots(values[:, None], weight, [cut, len(values) - cut], n_ramps)
+
+
+@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+def test_floats_have_an_order_without_gaps(a, b):
+    one, other = in_order(np.array([a, b]))
+    assert (one < other) == (a < b)
+    assert (one == other) == (a == b)
+    assert_array_equal(in_floats(np.array([one, other])), [a, b])
+    if a < np.finfo(float).max:
+        assert in_order(np.nextafter([a], np.inf))[0] == one + np.uint64(1)

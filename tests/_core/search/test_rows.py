@@ -1,0 +1,404 @@
+"""A search of rows in several blocks, and of all of them in one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.basis import Basis
+from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.gating.gate import GatedLikelihood, GatedObjective
+from covey._core.search.rows import GrowingRows, Kind, ReplayLog, SearchBlock
+from covey._core.search.selection import greedy_selection
+from covey._core.softmax_linear import class_blocks
+from covey.members._search import moments_by_sums
+from tests._core.several import Several
+
+N = 90
+# All rows in one block, in two, in seven; in unequal ones, and with one that is empty.
+LAYOUTS = [[N], [45, 45], [13] * 6 + [12], [3, 70, 17], [40, 0, 50], [0, 1, 89]]
+ASCENT = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, N)
+    # The last class is in the last rows only.
+    codes[:60] = codes[:60] % 2
+    X = rng.normal(size=(N, 4)) + rng.normal(size=(3, 4))[codes]
+    weight = rng.uniform(0.5, 2, N)
+    weight[::11] = 0.0
+    return X, codes, weight
+
+
+def thirds():
+    fold = np.arange(N) % 3
+    return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
+
+
+def ready(table, sizes, lost=None, n_restarts=2):
+    """Rows with two bases and three folds."""
+    X, codes, weight = table
+    rows = Several(X, codes, weight, sizes, 3, lost)
+    rows.tell("weigh", rows.maxima("largest_weight"))
+    for name, basis in bases(X).items():
+        expanded = basis.expand(np.ascontiguousarray(X.T))
+        mean, deviation = dense_moments(expanded, weight)
+        usable = np.ones(len(mean), dtype=bool)
+        usable[1] = False
+        rows.tell("standardise", name, basis, mean, deviation, usable)
+    rows.tell("split", thirds(), n_restarts)
+    for folds, single in ((True, True), (False, False)):
+        rows.tell("share", folds, single, *rows.sums("run_totals", folds, single))
+    return rows
+
+
+def bases(X):
+    plain = Basis.plain(4)
+    return {"features": plain, "products": Basis.products(X.T.copy(), X.mean(axis=0))}
+
+
+def in_one(table, name):
+    """The standardised columns, rows sorted by class."""
+    X, codes, weight = table
+    expanded = bases(X)[name].expand(np.ascontiguousarray(X.T))
+    mean, deviation = dense_moments(expanded, weight)
+    columns = (expanded - mean[:, None]) / deviation[:, None]
+    columns[1] = 0.0
+    return columns[:, np.argsort(codes, kind="stable")]
+
+
+# -- the table -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_what_is_known_of_a_table_does_not_depend_on_blocks(table, sizes):
+    X, codes, weight = table
+    rows = Several(X, codes, weight, sizes, 3)
+    counts, total = rows.sums("counted")
+    assert_array_equal(counts, np.bincount(codes[weight > 0]))
+    assert_allclose(total, weight.sum())
+    assert rows.maxima("size") == max(sizes)
+    unit = rows.maxima("largest_weight")
+    assert unit == weight.max()
+    rows.tell("weigh", unit)
+    assert_allclose(rows.sums("weight_sum")[0], weight.sum() / weight.max())
+    used = X[weight > 0]
+    assert_array_equal(rows.maxima("extremes", True), [used.max(axis=0), -used.min(axis=0)])
+    assert_array_equal(rows.maxima("extremes", False), [X.max(axis=0), -X.min(axis=0)])
+    low, high = X.min(axis=0), X.max(axis=0)
+    assert_array_equal(rows.sums("between", low, high)[0], [N - 2] * 4)
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+@pytest.mark.parametrize("factor", [1.0, 1e200, 1e-200])
+def test_moments_are_those_of_all_rows(table, sizes, factor):
+    X, codes, weight = table
+    X = X * np.array([factor, 1.0, 1.0, 0.0]) + np.array([0.0, 0, 1e6, 0.1])
+    rows = Several(X, codes, weight, sizes, 3)
+    basis = Basis.plain(4)
+    found_mean, found_deviation, largest = moments_by_sums(rows, "features", basis)
+    assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
+    mean, deviation = dense_moments(X.T, weight)
+    assert_allclose(found_mean, mean, rtol=1e-13)
+    varies = deviation > 0
+    assert_array_equal(varies, [True, True, True, False])
+    assert_array_equal(found_deviation > 0, varies)
+    assert_allclose(found_deviation, deviation, rtol=1e-9)
+    rows.tell("standardise", "features", basis, mean, np.where(varies, deviation, 1.0), varies)
+    found = [block.designs["features"].like for block in rows.blocks]
+    assert_allclose(
+        np.sort(np.concatenate(found, axis=1), axis=1),
+        np.sort(((X - mean) / np.where(varies, deviation, 1.0) * varies).T, axis=1),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
+    X, codes, weight = table
+    X = np.where(np.abs(X) > 0.5, X, 0.0) * np.array([1e200, 1.0, 1.0, 0.0])
+    X[weight == 0, 3] = 7.0
+    rows = Several(sparse.csr_array(X), codes, weight, sizes, 3)
+    mean, deviation, largest = moments_by_sums(rows, "features", Basis.plain(4))
+    for found, expected in zip(
+        (mean, deviation), sparse_moments(sparse.csc_array(X), weight), strict=True
+    ):
+        assert_allclose(found, expected, rtol=1e-12)
+    assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
+
+
+# -- members and likelihoods -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_members_grow_as_on_one_block(table, sizes):
+    def members(layout):
+        rows = ready(table, layout)
+        rows.tell("begin", "products", ASCENT)
+        trainer = StackTrainer(
+            GrowingRows(rows, "products", 14, 5),
+            ASCENT,
+            seed=1,
+            runs=range(5),
+            flip_probability=np.full(5, 0.1),
+            unit_of_feature=np.arange(14),
+            usable=np.ones(14, dtype=bool),
+        )
+        return [trainer.grow() for _ in range(3)]
+
+    for one, other in zip(members([N]), members(sizes), strict=True):
+        assert_array_equal(one.support, other.support)
+        assert_array_equal(one.n_iter, other.n_iter)
+        assert_allclose(one.theta, other.theta, atol=1e-10)
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+@pytest.mark.parametrize("pool", ["linear", "log"])
+@pytest.mark.parametrize("folds", [True, False])
+def test_value_and_gradient_are_those_of_all_rows(table, sizes, pool, folds):
+    _, codes, weight = table
+    rng = np.random.default_rng(1)
+    parts = thirds()
+    order = np.argsort(codes, kind="stable")
+    run_weight = np.zeros((3, N))
+    for run, (train, _) in enumerate(parts):
+        run_weight[run, train] = weight[train]
+    run_weight = (run_weight if folds else np.tile(weight, (2, 1)))[:, order]
+    # A part of the runs, and one of them twice, as penalties have it.
+    lanes = np.array([2, 0, 2]) if folds else np.array([1, 0])
+    alpha = np.geomspace(1e-3, 0.1, len(lanes))
+    support = (rng.random((len(lanes), 3, 14)) < 0.7).astype(float)
+    members, gate = (Design(in_one(table, name)) for name in ("products", "features"))
+    blocks = class_blocks(np.bincount(codes))
+    expected = GatedLikelihood(
+        members, [gate], blocks, run_weight[lanes], alpha, pool, 3, support, fit_intercept=folds
+    )
+    rows = ready(table, sizes)
+    kind = Kind("products", "features", pool, folds, folds)
+    dtype = np.float32 if folds else np.float64
+    objective = GatedObjective(
+        lambda parts, runs: rows.sums("gated", kind, lanes[runs], parts),
+        alpha.astype(dtype),
+        3,
+        3,
+        14,
+        4,
+        support=support.astype(dtype),
+        fit_intercept=folds,
+    )
+    assert objective.n_parameters == expected.n_parameters
+    x = rng.normal(size=(len(lanes), expected.n_parameters))
+    runs = np.arange(len(lanes))[::-1]
+    value, gradient = objective(x.astype(dtype), runs)
+    assert value.dtype == gradient.dtype == dtype
+    wanted, slope = expected(x, runs)
+    precision = {"rtol": 1e-4, "atol": 1e-5} if folds else {"rtol": 1e-11, "atol": 1e-13}
+    assert_allclose(value, wanted, **precision)
+    assert_allclose(gradient, slope, **precision)
+
+
+# -- candidates ------------------------------------------------------------------------------
+
+
+def spoken(rows, n_candidates=3):
+    """Let candidates of no training at all say what they think of rows held out."""
+    rng = np.random.default_rng(2)
+    kind = Kind("products", "features", "linear", True, True)
+    for candidate in range(n_candidates):
+        shapes = (3, 2, 3, 14), (3, 2, 3), (3, 2, 4), (3, 2)
+        parts = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
+        rows.tell("say", kind, np.full(3, candidate), np.arange(3), parts)
+    return rows
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_losses_and_picks_are_those_of_all_rows(table, sizes):
+    _, codes, weight = table
+    rows = spoken(ready(table, sizes))
+    (whole,) = spoken(ready(table, [N])).blocks
+    library, row_weight = whole._held_out()
+    assert library.shape == (3, N)
+    assert library.std() > 0.1
+    order = np.argsort(codes, kind="stable")
+    held_out = np.concatenate([np.argsort(order)[test] for _, test in thirds()])
+    assert_allclose(row_weight, (weight / weight.max())[order][held_out])
+    losses, total = rows.sums("candidate_losses")
+    assert_allclose(losses, -np.log(library) @ row_weight, rtol=1e-5)
+    assert_allclose(total, row_weight.sum())
+    share = row_weight / row_weight.sum()
+    for picked in ([], [1], [1, 0], [2], [2, 2, 1]):
+        allowed = np.array([True, False, True])
+        (found,) = rows.sums("pick_losses", picked, allowed, total[0])
+        by_hand = [
+            -np.log(np.mean(library[[*picked, k]], axis=0)) @ share
+            for k in np.flatnonzero(allowed)
+        ]
+        assert_allclose(found, by_hand, rtol=1e-5)
+    assert greedy_selection(library, row_weight).sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_importance_is_that_of_all_rows(table, sizes):
+    X, _, weight = table
+    rng = np.random.default_rng(0)
+    basis = bases(X)["products"]
+    coef, intercept = rng.normal(size=(5, 14)), rng.normal(size=5)
+    logits = basis.rows(X) @ coef.T + intercept
+    gates = [np.exp(part - part.max(axis=1, keepdims=True)) for part in np.split(logits, [2], 1)]
+    gates = [part / part.sum(axis=1, keepdims=True) for part in gates]
+    shares = np.array([0.3, 0.7])
+    expected = np.average(np.hstack([0.3 * gates[0], 0.7 * gates[1]]), axis=0, weights=weight)
+    rows = Several(X, *table[1:], sizes, 3)
+    asked, total = rows.sums("importance", basis, coef, intercept, [2, 3], shares)
+    assert_allclose(asked / total, expected, rtol=1e-12)
+    assert (asked / total).sum() == pytest.approx(1)
+
+
+# -- blocks that are lost --------------------------------------------------------------------
+
+
+def test_a_lost_block_is_made_again_and_nothing_is_different(table):
+    draws = np.random.default_rng(0)
+
+    def grown(lost):
+        rows = ready(table, [40, 0, 50], lost)
+        ascent = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True, reweighting="adaboost")
+        rows.tell("begin", "products", ascent)
+        trainer = StackTrainer(
+            GrowingRows(rows, "products", 14, 5),
+            ascent,
+            seed=1,
+            runs=range(5),
+            flip_probability=np.full(5, 0.3),
+            unit_of_feature=np.arange(14),
+            usable=np.ones(14, dtype=bool),
+        )
+        members = [trainer.grow() for _ in range(3)]
+        return rows, members, spoken(rows).sums("candidate_losses")
+
+    rows, members, losses = grown(None)
+    again, others, same = grown(lambda question, number: draws.random() < 0.2)
+    assert again.n_lost > 20
+    for one, other in zip(members, others, strict=True):
+        assert_array_equal(one.theta, other.theta)
+        assert_array_equal(one.support, other.support)
+    assert_array_equal(losses[0], same[0])
+    assert [question for question, _ in rows.recipe.calls] == [
+        question for question, _ in again.recipe.calls
+    ]
+
+
+def test_a_recipe_holds_what_is_needed_and_no_more():
+    recipe = ReplayLog()
+    for question, *args in [
+        ("counted",),
+        ("weigh", 1.0),
+        ("weigh", 2.0),
+        ("standardise", "a", 1),
+        ("standardise", "b", 2),
+        ("standardise", "a", 3),
+        ("share", True, False, 1),
+        ("share", False, False, 2),
+        ("share", True, False, 3),
+        ("begin", "a", 0),
+        ("grown", "a", "see", 1),
+        ("grown", "a", "see", 2),
+        ("grown", "a", "weigh", 3),
+        ("grown", "a", "rescale", 4),
+        ("grown", "b", "evaluate", 5),
+        ("grown", "a", "evaluate", 6),
+        ("grown", "a", "steepest"),
+        ("grown", "a", "slopes", 7),
+        ("grown", "a", "evaluate", 8),
+        ("grown", "a", "slopes", 9),
+        ("gated", 1),
+        ("say", 1),
+        ("say", 2),
+    ]:
+        recipe.note(question, tuple(args))
+    assert recipe.calls == [
+        ("weigh", (2.0,)),
+        ("standardise", ("b", 2)),
+        ("standardise", ("a", 3)),
+        ("share", (False, False, 2)),
+        ("share", (True, False, 3)),
+        ("begin", ("a", 0)),
+        ("grown", ("a", "see", 1)),
+        ("grown", ("a", "see", 2)),
+        ("grown", ("a", "weigh", 3)),
+        ("grown", ("a", "rescale", 4)),
+        ("grown", ("b", "evaluate", 5)),
+        ("grown", ("a", "evaluate", 8)),
+        ("grown", ("a", "slopes", 9)),
+        ("say", (1,)),
+        ("say", (2,)),
+    ]
+    recipe.note("grown", ("a", "weigh", 10))
+    assert recipe.calls[8:10] == [("grown", ("b", "evaluate", 5)), ("say", (1,))]
+    recipe.note("begin", ("a", 11))
+    assert recipe.calls[5:] == [
+        ("grown", ("b", "evaluate", 5)),
+        ("say", (1,)),
+        ("say", (2,)),
+        ("begin", ("a", 11)),
+    ]
+
+
+def test_a_recipe_keeps_arrays_as_they_were():
+    recipe, array = ReplayLog(), np.zeros(2)
+    recipe.note("grown", ("a", "evaluate", (array, None)))
+    array += 1
+    assert_array_equal(recipe.calls[0][1][2][0], [0, 0])
+
+
+# -- other arrays ----------------------------------------------------------------------------
+
+
+def test_sparse_rows_far_from_zero_ask_for_double_precision(table):
+    X, codes, weight = table
+    for offset, digits in ((0.0, 32), (1e6, 64)):
+        block = SearchBlock(sparse.csr_array(X + offset), codes, weight, 0, 3)
+        mean, deviation = dense_moments((X + offset).T, weight)
+        block.standardise("features", Basis.plain(4), mean, deviation, deviation > 0)
+        assert block.digits("features") == digits
+
+
+def test_torch_says_what_numpy_says(table):
+    torch = pytest.importorskip("torch")
+    X, codes, weight = table
+    rng = np.random.default_rng(0)
+    shapes = (2, 3, 3, 4), (2, 3, 3), (2, 3, 4), (2, 3)
+    parts = [rng.normal(size=shape) for shape in shapes]
+    answers = []
+    for beside in (None, torch.zeros(0, dtype=torch.float64)):
+        block = SearchBlock(X, codes, weight, 0, 3, beside)
+        nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
+        block.standardise("features", Basis.plain(4), *nothing)
+        block.split(thirds(), 2)
+        for folds, single in ((True, True), (False, False)):
+            (total,) = block.run_totals(folds, single)
+            block.share(folds, single, total)
+            kind = torch.float32 if single else torch.float64
+            as_given = [
+                part.astype(np.float32 if single else np.float64)
+                if beside is None
+                else torch.asarray(part, dtype=kind)
+                for part in parts
+            ]
+            for pool in ("linear", "log"):
+                question = Kind("features", "features", pool, folds, single)
+                answers.append(block.gated(question, np.array([1, 0]), tuple(as_given)))
+        block.say(
+            Kind("features", "features", "linear", False, False),
+            np.arange(2),
+            np.arange(2),
+            tuple(as_given),
+        )
+        answers.append(block.candidate_losses())
+    for one, other in zip(answers[:5], answers[5:], strict=True):
+        for ours, theirs in zip(one, other, strict=True):
+            assert_allclose(ours, np.asarray(theirs), rtol=2e-4, atol=1e-5)
