@@ -1,0 +1,131 @@
+"""Confidence intervals: of a proportion, of a mean over rows or groups, and of R2.
+
+A proportion always gets the exact interval of Clopper and Pearson, so that numbers shown beside
+each other, and the bounds with a guarantee, are computed in one way.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+CONFIDENCE = 0.95
+_N_BOOTSTRAP = 1_000
+
+
+class Interval(NamedTuple):
+    """An estimate and the limits of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def proportion_interval(
+    n_successes: int,
+    n_trials: int,
+    confidence: float = CONFIDENCE,
+    alternative: Literal["two-sided", "less", "greater"] = "two-sided",
+) -> Interval:
+    """A proportion with Clopper and Pearson's exact interval.
+
+    Parameters
+    ----------
+    n_successes, n_trials : int
+    confidence : float, default=0.95
+        The chance, at least, that the interval covers the true proportion.
+    alternative : {"two-sided", "less", "greater"}, default="two-sided"
+        "less" gives an upper limit only (the low one is 0), "greater" a lower one.
+
+    Examples
+    --------
+    >>> low, high = proportion_interval(81, 263)[1:]
+    >>> round(low, 4), round(high, 4)
+    (0.2527, 0.3676)
+    """
+    from scipy.stats import binomtest
+
+    test = binomtest(int(n_successes), int(n_trials), alternative=alternative)
+    limits = test.proportion_ci(confidence, method="exact")
+    return Interval(float(test.statistic), float(limits.low), float(limits.high))
+
+
+def accuracy_interval(correct: np.ndarray, groups: np.ndarray | None = None) -> Interval:
+    """An accuracy with its 95 % interval.
+
+    Parameters
+    ----------
+    correct : ndarray of shape (n_rows,)
+        1 where the prediction is correct, else 0.
+    groups : ndarray of shape (n_rows,), optional
+        Rows of one group are not independent of each other: the interval is that of a mean over
+        groups.
+    """
+    correct = np.asarray(correct, dtype=np.float64)
+    if groups is None:
+        return proportion_interval(round(correct.sum()), len(correct))
+    accuracy = float(correct.mean())
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        return Interval(accuracy, 0.0, 1.0)
+    if accuracy in (0.0, 1.0):
+        # Groups that do not differ have no variance to estimate the error from.
+        return proportion_interval(int(accuracy) * n_groups, n_groups)
+    _, low, high = mean_interval(correct, groups)
+    return Interval(accuracy, max(0.0, low), min(1.0, high))
+
+
+def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Interval:
+    """A mean with its 95 % interval by Student's t.
+
+    With groups of rows it is the ratio estimator of a mean over clusters.
+    """
+    mean = float(np.mean(values))
+    excess = np.asarray(values) - mean
+    if groups is not None:
+        excess = np.bincount(np.unique(groups, return_inverse=True)[1], excess)
+    return mean_interval_from_sums(mean, float(np.sum(excess**2)), len(excess), len(values))
+
+
+def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: int) -> Interval:
+    """A mean with its 95 % interval, where only sums over the rows are known.
+
+    Parameters
+    ----------
+    mean : float
+    squares : float
+        The sum, over units, of the squared deviation from the mean.
+    n_units, n_rows : int
+        A unit is a row, or a group of rows.
+    """
+    from scipy.stats import t
+
+    degrees = max(1, n_units - 1)
+    error = np.sqrt(n_units / degrees * squares) / n_rows
+    half = float(t.ppf((1 + CONFIDENCE) / 2, degrees) * error)
+    return Interval(mean, mean - half, mean + half)
+
+
+def r2_interval(
+    y: np.ndarray, squared_errors: np.ndarray, groups: np.ndarray | None = None
+) -> Interval:
+    """R2 with a 95 % interval by a bootstrap over rows, or over groups of rows."""
+    y, squared_errors = np.asarray(y, dtype=np.float64), np.asarray(squared_errors)
+    units = np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    n_units = units.max() + 1
+    # R2 needs of a unit its size and three sums, so that a draw is one product of matrices.
+    centered = y - y.mean()
+    parts = (np.ones(len(y)), centered, centered**2, squared_errors)
+    sums = np.stack([np.bincount(units, part) for part in parts])
+
+    def r2(count, first, second, errors):
+        spread = second - first**2 / count
+        return 1.0 - errors / np.where(spread > 0, spread, np.nan)
+
+    draws = np.random.default_rng(0).multinomial(
+        n_units, np.full(n_units, 1 / n_units), size=_N_BOOTSTRAP
+    )
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(r2(*(draws @ sums.T).T), [tail, 1 - tail])
+    return Interval(float(r2(*sums.sum(axis=1))), float(low), float(high))
