@@ -24,7 +24,7 @@ from covey.members._folds import make_folds
 from covey.members._neighbors import NeighborsMember
 from covey.members._subset_search import SubsetSearchClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
-from tests._core.test_subset_search import literal_evolve, literal_hill_climb
+from tests._core.rivals.test_subset_search import literal_evolve, literal_hill_climb
 
 _SPLITS_ROWS = (
     "rows are held out by position to judge subsets, so a weight of 2 and a row given twice are "

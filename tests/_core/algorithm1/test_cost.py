@@ -12,7 +12,7 @@ from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
-from tests._core.test_trainer import PRINTED, problem, replaced, trainer
+from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer
 
 
 class Counted(Design):

@@ -6,7 +6,7 @@ from covey._core.algorithm1.curvature import Curvature, gram_of
 from covey._core.algorithm1.rows import in_memory
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
-from tests._core.test_trainer import PRINTED, problem, replaced, trainer
+from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer
 
 NEWTON = replaced(PRINTED, learning_rate="newton", tol=-np.inf, max_iter=12)
 

@@ -8,7 +8,7 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import as_slice, cuda_kernels
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
-from tests._core.test_trainer import PRINTED, problem, replaced
+from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced
 
 torch = pytest.importorskip("torch")
 
