@@ -10,7 +10,7 @@ import pytest
 from distributed import Client
 
 from covey import Gate
-from covey.dask import SubsetEnsembleClassifier, _places, _worker
+from covey.dask import SubsetEnsembleClassifier, _backends, _worker
 from covey.dask._table import Table
 
 HOW = {
@@ -194,7 +194,7 @@ def test_when_the_scheduler_dies_a_checkpoint_goes_on(clusters, data, monkeypatc
     expected = SubsetEnsembleClassifier(**HOW).fit(*data)
     process, address = clusters()
     # Whoever is gone is called again for so long.
-    monkeypatch.setattr(_places, "_TIMEOUT", 3.0)
+    monkeypatch.setattr(_backends, "_TIMEOUT", 3.0)
     asked = at_questions(monkeypatch, {100: lambda table: process.kill()})
     how = {**HOW, "checkpoint": tmp_path / "fit.npz"}
     with pytest.raises(RuntimeError, match="connection to the Dask scheduler tcp:.* is lost"):
@@ -211,8 +211,8 @@ def test_when_the_scheduler_dies_a_checkpoint_goes_on(clusters, data, monkeypatc
 
 
 def test_an_address_that_does_not_answer_is_said_so_within_seconds(data, monkeypatch):
-    assert _places._TIMEOUT == 10.0
-    monkeypatch.setattr(_places, "_TIMEOUT", 1.0)
+    assert _backends._TIMEOUT == 10.0
+    monkeypatch.setattr(_backends, "_TIMEOUT", 1.0)
     started = time.perf_counter()
     with pytest.raises(ValueError, match="client='tcp://127.0.0.1:9' is no address"):
         SubsetEnsembleClassifier(**HOW, client="tcp://127.0.0.1:9").fit(*data)

@@ -4,6 +4,7 @@ from numpy.testing import assert_array_equal
 
 from covey import Predictions, Product
 from covey.fusers import make_fuser
+from covey.fusers._predictions import concatenated
 
 
 def test_defaults_and_first_members():
@@ -70,5 +71,21 @@ def test_a_fuser_is_made_by_name_or_copied():
     given = Product()
     assert isinstance(make_fuser("product"), Product)
     assert make_fuser(given) is not given
-    with pytest.raises(ValueError, match="fusion must be one of 'and', .* or a Fuser, got 3"):
+    with pytest.raises(ValueError, match="fuser must be one of 'and', .* or a Fuser, got 3"):
         make_fuser(3)
+
+
+def test_a_class_that_a_member_lacks_in_one_block_is_unseen_in_all_of_them():
+    values = np.array([[[0.5, 0.5, 0.0]]])
+    knows_two = Predictions(values, seen=np.array([[True, True, False]]))
+    knows_all = Predictions(values[:, :, ::-1])
+    joined = concatenated([knows_all, knows_two])
+    assert_array_equal(joined.seen, [[True, True, False]])
+    assert joined.n_samples == 2
+    assert concatenated([knows_all, knows_all]).seen is None
+
+
+def test_a_member_absent_from_one_block_is_present_in_the_others():
+    present = Predictions(np.full((1, 2, 2), 0.5))
+    absent = Predictions(np.full((1, 2, 2), 0.5), available=[[True, False]])
+    assert_array_equal(concatenated([present, absent]).available, [[True, True], [True, False]])
