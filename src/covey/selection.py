@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows
 from covey._core.softmax_linear import class_blocks
 from covey._validation import check_all_finite, check_number, check_sample_weight
@@ -270,11 +271,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             shuffled = [X.tocsc()[:, [column]][rng.permutation(n_rows)] for column in copied]
             columns = sparse.hstack([X, *shuffled], format="csc")
             columns.sum_duplicates()
-            mean, deviation = sparse_moments(columns, weight)
+            mean, deviation = moments(columns, weight)
         else:
             shuffled = [X[rng.permutation(n_rows), column] for column in copied]
             columns = np.concatenate([X.T, np.array(shuffled).reshape(n_shadows, n_rows)])
-            mean, deviation = dense_moments(columns, weight)
+            mean, deviation = moments(columns, weight)
         varies = deviation > 0
         if not varies[:n_features].any():
             raise ValueError(

@@ -4,7 +4,7 @@ import pytest
 import scipy.sparse as sp
 
 import covey
-from covey._core.design import dense_moments, sparse_moments
+from covey._core.moments import moments
 from covey.dask import SubsetEnsembleClassifier, _worker
 from covey.dask._backends import LocalBlocks
 from covey.dask._estimator import SubsetEnsembleClassifier as Estimator
@@ -45,7 +45,7 @@ def test_moments_are_those_of_the_whole_table(table_of, length):
     flock._table = table_of(X, y, weight, length)
     flock._table.tell("sort", np.arange(2), np.ones(2), None)
     mean, deviation = flock._moments()
-    expected_mean, expected_deviation = dense_moments(X.T, weight)
+    expected_mean, expected_deviation = moments(X.T, weight)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-14, atol=1e-210)
     np.testing.assert_allclose(deviation, expected_deviation, rtol=1e-13)
     assert deviation[3] == 0.0
@@ -60,7 +60,7 @@ def test_moments_of_sparse_blocks_are_those_of_the_whole_table(table_of, length)
     flock = Estimator()
     flock._table = table_of(blocks, y, weight, length)
     flock._table.tell("sort", np.arange(2), np.ones(2), None)
-    for part, expected in zip(flock._moments(), sparse_moments(X.tocsc(), weight), strict=True):
+    for part, expected in zip(flock._moments(), moments(X.tocsc(), weight), strict=True):
         np.testing.assert_allclose(part, expected, rtol=1e-13)
 
 

@@ -26,9 +26,6 @@ IntArray = npt.NDArray[np.int64]
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
 
-# Numbers whose moments are taken together: bounds the memory that this needs.
-_NUMBERS_AT_ONCE = 1 << 17
-
 # How many deviations a mean may be from zero for single precision to know one from the other.
 _FARTHEST = 1e3
 
@@ -237,40 +234,6 @@ class Design:
                 self.add_columns(logits[:, place, :], change[:, place, which], which, int(run))
 
 
-def dense_moments(columns: Any, weight: Any) -> tuple[Any, Any]:
-    """Weighted mean and standard deviation of dense columns.
-
-    A column that is constant over the rows of positive weight has the deviation 0, exactly,
-    and no other has.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (D, n)
-    weight : ndarray of shape (n,)
-        Not all zero.
-
-    Returns
-    -------
-    mean, deviation : ndarrays of shape (D,)
-    """
-    used = weight > 0
-    mean, deviation = np.empty(len(columns)), np.empty(len(columns))
-    at_once = max(1, _NUMBERS_AT_ONCE // max(1, columns.shape[1]))
-    for start in range(0, len(columns), at_once):
-        which = slice(start, start + at_once)
-        block = columns[which] if used.all() else columns[which][:, used]
-        share = weight[used] / weight.sum()
-        # Squares of very large or very small numbers leave the range of floats.
-        size = np.abs(block).max(axis=1)
-        size = np.where(size > 0, size, 1.0)
-        block = block / size[:, None]
-        center = block @ share
-        spread = np.sqrt(np.square(block - center[:, None]) @ share)
-        spread[block.min(axis=1) == block.max(axis=1)] = 0.0
-        mean[which], deviation[which] = center * size, spread * size
-    return mean, deviation
-
-
 def sorted_columns(X: Any, order: IntArray) -> Any:
     """The rows of a sparse matrix in another order, as a CSC matrix; copied once."""
     columns = X.tocsc(copy=True)
@@ -280,52 +243,3 @@ def sorted_columns(X: Any, order: IntArray) -> Any:
     columns.has_sorted_indices = False
     columns.sum_duplicates()
     return columns
-
-
-def sparse_moments(X: Any, weight: Any) -> tuple[Any, Any]:
-    """Weighted mean and deviation of the columns of a CSC matrix, without densifying it.
-
-    The counterpart of `dense_moments`: the same numbers. Entries must not be duplicated.
-    """
-    n_features = X.shape[1]
-    mean, deviation = np.empty(n_features), np.empty(n_features)
-    start = 0
-    while start < n_features:
-        stop = int(np.searchsorted(X.indptr, X.indptr[start] + _NUMBERS_AT_ONCE, side="right"))
-        stop = min(max(stop - 1, start + 1), n_features)
-        which = slice(start, stop)
-        entries = slice(X.indptr[start], X.indptr[stop])
-        mean[which], deviation[which] = _moments_of_entries(
-            X.data[entries],
-            X.indices[entries],
-            np.repeat(np.arange(stop - start), np.diff(X.indptr[start : stop + 1])),
-            stop - start,
-            weight,
-        )
-        start = stop
-    return mean, deviation
-
-
-def _moments_of_entries(
-    data: Any, row: Any, column: Any, n_features: int, weight: Any
-) -> tuple[Any, Any]:
-    """The moments of columns by their entries; what has none is zero."""
-    used = weight > 0
-    share = weight[row] / weight.sum()
-    counts = used[row]
-    largest = np.zeros(n_features)
-    np.maximum.at(largest, column[counts], np.abs(data[counts]))
-    size = np.where(largest > 0, largest, 1.0)
-    scaled = data / size[column]
-    scaled[~counts] = 0.0
-    center = np.bincount(column, share * scaled, minlength=n_features)
-    squares = np.bincount(column, share * (scaled - center[column]) ** 2, minlength=n_features)
-    zeros = np.bincount(column[counts], minlength=n_features) < used.sum()
-    implicit = np.where(zeros, 1.0 - np.bincount(column, share, minlength=n_features), 0.0)
-    spread = np.sqrt(squares + np.maximum(implicit, 0.0) * center**2)
-    # Constant over the rows that count: exactly 0, whatever rounding makes of it.
-    lowest, highest = np.where(zeros, 0.0, np.inf), np.where(zeros, 0.0, -np.inf)
-    np.minimum.at(lowest, column[counts], data[counts])
-    np.maximum.at(highest, column[counts], data[counts])
-    spread[lowest == highest] = 0.0
-    return center * size, spread * size

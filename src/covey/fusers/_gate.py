@@ -3,10 +3,11 @@
 import numpy as np
 from scipy.sparse import csc_array
 
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood, GatedObjective, pooled, softmax_first
 from covey._core.gating.gated_values import GatedValues
 from covey._core.lbfgs import minimise
+from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_choice, check_number
@@ -34,11 +35,11 @@ class GateFeatures:
     def of(cls, quadratic, X, weight):
         """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
         if not hasattr(X, "tocsr"):
-            return cls(quadratic, dense_moments(X.T, weight))
+            return cls(quadratic, moments(X.T, weight))
         X = X.tocsc()
-        sees = cls(quadratic, sparse_moments(X, weight))
+        sees = cls(quadratic, moments(X, weight))
         if quadratic:
-            sees.standardise_squares(*sparse_moments(sees.squares(X), weight))
+            sees.standardise_squares(*moments(sees.squares(X), weight))
         return sees
 
     def standardise_squares(self, mean, deviation):

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
+from covey._core.moments import moments
 from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
@@ -220,7 +221,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         sparse = hasattr(X, "tocsr")
         columns = X.tocsc() if sparse else np.array(X.T, order="C")
         if not self._grown:
-            mean, deviation = (sparse_moments if sparse else dense_moments)(columns, weight)
+            mean, deviation = moments(columns, weight)
             # Without an intercept nothing may be shifted: that would be one.
             centred = self.scale_features and self.fit_intercept
             self.mean_ = mean if centred else np.zeros_like(mean)

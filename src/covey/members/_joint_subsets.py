@@ -15,8 +15,9 @@ from covey._core.algorithm1.reweighting import REWEIGHTINGS
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
-from covey._core.design import Design, dense_moments, sorted_columns, sparse_moments
+from covey._core.design import Design, sorted_columns
 from covey._core.losses import LOSSES, Loss
+from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._devices import HostDevice, check_memory, device_of, returned, to_numpy
 from covey._validation import check_choice, check_number
@@ -446,7 +447,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 rows = slice(start, start + at_once)
                 columns[:, rows] = X[order[rows]].T
         if not self._grown:
-            self._set_scale(*(sparse_moments if sparse else dense_moments)(columns, weight))
+            self._set_scale(*moments(columns, weight))
         if sparse:
             return Design(columns, self.mean_[None, :], self.scale_[None, :])
         columns -= self.mean_[:, None]
@@ -759,10 +760,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
 
     def _begun_search(self, X, codes, weight):
         """Whoever searches these rows; sets what the columns are scaled by."""
-        sparse = hasattr(X, "tocsr")
-        self._set_scale(
-            *(sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight))
-        )
+        self._set_scale(*moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight))
         place = self._place
         self._check_newton(X.shape[1])
         check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)

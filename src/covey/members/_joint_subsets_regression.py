@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from covey._core.algorithm1.ascent import DivergedError
 from covey._core.algorithm1.descent import Descent, ValueTrainer
 from covey._core.basis import Basis
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
 from covey._core.gating.gated_values import GatedValues
 from covey._core.lbfgs import minimise
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows
 from covey._core.softmax_linear import linear_logits
 from covey._core.value_losses import ValueLoss, weighted_quantile
@@ -397,10 +398,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
 
     def _set_scale(self, X, weight):
         """What columns are centred and scaled by, and which can be used at all."""
-        sparse = hasattr(X, "tocsr")
-        mean, deviation = (
-            sparse_moments(X.tocsc(), weight) if sparse else dense_moments(X.T, weight)
-        )
+        mean, deviation = moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
         self._usable = deviation > 0
         if not self._usable.any():
             raise ValueError(
@@ -411,7 +409,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
 
     def _standardised_target(self, y, weight):
         used = weight > 0
-        (mean,), (deviation,) = dense_moments(y[None], weight)
+        (mean,), (deviation,) = moments(y[None], weight)
         if deviation == 0:
             mean = y[used][0]  # a mean of large numbers is off by rounding
         elif self.loss != "squared":

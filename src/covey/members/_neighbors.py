@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._core.design import dense_moments, sparse_moments
+from covey._core.moments import moments
 
 
 class NeighborsMember(ClassifierMixin, BaseEstimator):
@@ -47,11 +47,11 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         if hasattr(rows, "tocsc"):
             columns = rows.tocsc()
             columns.sum_duplicates()
-            mean, spread = sparse_moments(columns, self._weight)
+            mean, spread = moments(columns, self._weight)
             # Distances do not change by a shift, but a shift of dense rows keeps them precise.
             mean = np.zeros_like(mean)
         else:
-            mean, spread = dense_moments(np.ascontiguousarray(rows.T), self._weight)
+            mean, spread = moments(np.ascontiguousarray(rows.T), self._weight)
         self._mean, self._scale = mean, np.where(spread > 0, spread, 1.0)
         self._rows = NearestNeighbors().fit(self._scaled(rows))
         return self

@@ -6,6 +6,7 @@ import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
+from covey._core.moments import reduced_moments
 from covey._core.search.cross_fit import CrossFit, Family
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.knots import knots_by_sums
@@ -84,29 +85,13 @@ def families(effort, n_members, alpha, bases, n_rows):
 
 
 def moments_by_sums(rows, name, basis):
-    """Weighted mean, standard deviation and greatest size of the columns of a basis.
-
-    The numbers of `covey._core.design.dense_moments`, and of `sparse_moments`.
-
-    Parameters
-    ----------
-    rows : SearchRows
-    name : str
-        Of the basis.
-    basis : Basis
-
-    Returns
-    -------
-    mean, deviation, size : ndarrays of shape (n_columns,)
-    """
+    """Weighted mean, standard deviation and largest absolute value of a basis's columns."""
     (total,) = rows.sums("weight_sum")
-    largest, highest, lowest = rows.maxima("extent", name, basis)
-    # Squares of very large or very small numbers leave the range of floats.
-    size = np.where(largest > 0, largest, 1.0)
-    (centre,) = rows.sums("centre", name, basis, size, total)
-    (squares,) = rows.sums("squares", name, basis, size, centre, total)
-    spread = np.where(highest / size == -lowest / size, 0.0, np.sqrt(squares))
-    return centre * size, spread * size, largest
+    return reduced_moments(
+        rows.maxima("extent", name, basis),
+        lambda size: rows.sums("scaled_means", name, basis, size, total)[0],
+        lambda size, center: rows.sums("scaled_squares", name, basis, size, center, total)[0],
+    )
 
 
 @dataclass

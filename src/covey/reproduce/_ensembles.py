@@ -13,7 +13,8 @@ import numpy as np
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.design import Design, dense_moments
+from covey._core.design import Design
+from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits
 
 N_MEMBERS = 20
@@ -103,7 +104,7 @@ def grow(X, codes, n_classes, training, constants, *, seed, runs, n_members=N_ME
     mean, scale = np.empty((2, len(training), len(columns)))
     for number, rows in enumerate(training):
         weight[number, place[rows]] = 1.0
-        mean[number], scale[number] = dense_moments(columns, weight[number])
+        mean[number], scale[number] = moments(columns, weight[number])
         if constants.eta != 1.5:
             # A row's weight multiplies its gradient: this is eta, one for each training set.
             weight[number] *= constants.eta * n_classes / _curvature(X[rows])

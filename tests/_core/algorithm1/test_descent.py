@@ -5,7 +5,8 @@ from scipy import sparse
 
 from covey._core.algorithm1.ascent import DivergedError
 from covey._core.algorithm1.descent import Descent, ValueTrainer
-from covey._core.design import Design, dense_moments
+from covey._core.design import Design
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.value_losses import ValueLoss, doubt_weights
 from tests._core import literal_regression as literal
@@ -134,7 +135,7 @@ def test_runs_of_a_stack_are_those_alone():
 def test_sparse_columns_are_centred_without_being_dense():
     X, y = problem()
     X = np.where(np.abs(X) < 0.8, 0.0, X)
-    mean, scale = dense_moments(X.T, np.ones(len(y)))
+    mean, scale = moments(X.T, np.ones(len(y)))
     dense = trainer((X - mean) / scale, y, LOSSES[0], PLAIN)
     thin = trainer(
         X, y, LOSSES[0], PLAIN, design=Design(sparse.csc_array(X), mean[None], scale[None])

@@ -5,7 +5,8 @@ from scipy import sparse
 from covey._core.algorithm1.ascent import Ascent, DivergedError
 from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.softmax_linear import class_blocks
 from tests._core.literal import algorithm_1
@@ -206,10 +207,10 @@ def test_sparse_columns_give_the_dense_members():
     order = np.argsort(y, kind="stable")
     X, y, weight = X[order], y[order], np.ones(len(X))
     columns = np.ascontiguousarray(X.T)
-    mean, deviation = dense_moments(columns, weight)
+    mean, deviation = moments(columns, weight)
     columns = (columns - mean[:, None]) / deviation[:, None]
     raw = sparse.csc_array(X)
-    sparse_mean, sparse_deviation = sparse_moments(raw, weight)
+    sparse_mean, sparse_deviation = moments(raw, weight)
     ascent = replaced(PRINTED, learning_rate="auto", patience=8)
     dense = trainer(X, y, ascent, flip_probability=0.1, design=Design(columns))
     implicit = trainer(

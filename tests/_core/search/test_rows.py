@@ -8,8 +8,9 @@ from scipy import sparse
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
-from covey._core.design import Design, dense_moments, sparse_moments
+from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood, GatedObjective
+from covey._core.moments import moments
 from covey._core.search.rows import GrowingRows, Kind, ReplayLog, SearchBlock
 from covey._core.search.selection import greedy_selection
 from covey._core.softmax_linear import class_blocks
@@ -46,7 +47,7 @@ def ready(table, sizes, lost=None, n_restarts=2):
     rows.tell("weigh", rows.maxima("largest_weight"))
     for name, basis in bases(X).items():
         expanded = basis.expand(np.ascontiguousarray(X.T))
-        mean, deviation = dense_moments(expanded, weight)
+        mean, deviation = moments(expanded, weight)
         usable = np.ones(len(mean), dtype=bool)
         usable[1] = False
         rows.tell("standardise", name, basis, mean, deviation, usable)
@@ -65,7 +66,7 @@ def in_one(table, name):
     """The standardised columns, rows sorted by class."""
     X, codes, weight = table
     expanded = bases(X)[name].expand(np.ascontiguousarray(X.T))
-    mean, deviation = dense_moments(expanded, weight)
+    mean, deviation = moments(expanded, weight)
     columns = (expanded - mean[:, None]) / deviation[:, None]
     columns[1] = 0.0
     return columns[:, np.argsort(codes, kind="stable")]
@@ -102,7 +103,7 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     basis = Basis.plain(4)
     found_mean, found_deviation, largest = moments_by_sums(rows, "features", basis)
     assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
-    mean, deviation = dense_moments(X.T, weight)
+    mean, deviation = moments(X.T, weight)
     assert_allclose(found_mean, mean, rtol=1e-13)
     varies = deviation > 0
     assert_array_equal(varies, [True, True, True, False])
@@ -125,7 +126,7 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
     rows = Several(sparse.csr_array(X), codes, weight, sizes, 3)
     mean, deviation, largest = moments_by_sums(rows, "features", Basis.plain(4))
     for found, expected in zip(
-        (mean, deviation), sparse_moments(sparse.csc_array(X), weight), strict=True
+        (mean, deviation), moments(sparse.csc_array(X), weight), strict=True
     ):
         assert_allclose(found, expected, rtol=1e-12)
     assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
@@ -362,7 +363,7 @@ def test_sparse_rows_far_from_zero_ask_for_double_precision(table):
     X, codes, weight = table
     for offset, digits in ((0.0, 32), (1e6, 64)):
         block = SearchBlock(sparse.csr_array(X + offset), codes, weight, 0, 3)
-        mean, deviation = dense_moments((X + offset).T, weight)
+        mean, deviation = moments((X + offset).T, weight)
         block.standardise("features", Basis.plain(4), mean, deviation, deviation > 0)
         assert block.digits("features") == digits
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.design import dense_moments
+from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
 
 FloatArray = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ class ColumnModel:
         nominal : list of int
             The nominal columns.
         """
-        mean, deviation = dense_moments(np.ascontiguousarray(X.T), weight)
+        mean, deviation = moments(np.ascontiguousarray(X.T), weight)
         share = weight * (len(X) / weight.sum())
         described = {}
         for column in nominal:

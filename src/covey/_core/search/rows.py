@@ -24,6 +24,7 @@ from covey._core.basis import Basis
 from covey._core.calls import name_of
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts, Pool, softmax_first
+from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.search.folds import Drawn, FoldAssignment, drawn
 from covey._core.search.selection import Library, RowLoss, log_losses, possible
 from covey._core.softmax_linear import class_blocks, linear_logits
@@ -32,9 +33,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Folds = Sequence[tuple[IntArray, IntArray]]
-
-# Columns that are scaled or looked at together: bounds the memory that this needs.
-_COLUMNS_AT_ONCE = 64
 
 # What is the largest of a block's rows, and of none in an empty one.
 _OF_ROWS = ("peak", "heaviest")
@@ -221,61 +219,20 @@ class SearchBlock:
     # -- bases -----------------------------------------------------------------------------
 
     def extent(self, name: str, basis: Basis) -> FloatArray:
-        """The greatest size, value and negative value of each column, (3, P).
+        """See `covey._core.moments.extent`; of what a basis makes of the rows."""
+        return extent(self._columns(name, basis), self.weight)
 
-        Of rows that have a weight. This and the two that follow are the steps of
-        `covey._core.design.dense_moments`, and of its sparse counterpart, whose basis is plain.
-        """
-        if self.is_sparse:
-            return self._sparse_extent()
-        found = []
-        for _, columns in self._used(name, basis):
-            found.append(
-                np.stack(
-                    [
-                        np.abs(columns).max(axis=1, initial=0.0),
-                        columns.max(axis=1, initial=-np.inf),
-                        -columns.min(axis=1, initial=np.inf),
-                    ]
-                )
-            )
-        return np.concatenate(found, axis=1)
-
-    def centre(
+    def scaled_means(
         self, name: str, basis: Basis, size: FloatArray, total: FloatArray
     ) -> tuple[FloatArray]:
-        """The mean of each column in units of its size, (P,)."""
-        if self.is_sparse:
-            column, share, scaled = self._entries(size, total)
-            means = np.bincount(column, share * scaled, minlength=len(size))
-            return (means.astype(np.float64),)
-        share = self.weight[self.weight > 0] / total
-        found = [
-            (columns / size[which, None]) @ share for which, columns in self._used(name, basis)
-        ]
-        return (np.concatenate(found),)
+        """See `covey._core.moments.scaled_means`."""
+        return (scaled_means(self._columns(name, basis), self.weight, size, total),)
 
-    def squares(
-        self,
-        name: str,
-        basis: Basis,
-        size: FloatArray,
-        centre: FloatArray,
-        total: FloatArray,
+    def scaled_squares(
+        self, name: str, basis: Basis, size: FloatArray, center: FloatArray, total: FloatArray
     ) -> tuple[FloatArray]:
-        """The mean squared distance of each column from its centre, in these units, (P,)."""
-        if self.is_sparse:
-            column, share, scaled = self._entries(size, total)
-            apart = share * (scaled - centre[column]) ** 2
-            stored = np.bincount(column, share, minlength=len(size))
-            implicit = np.maximum(self.weight.sum() / total - stored, 0.0)
-            return (np.bincount(column, apart, minlength=len(size)) + implicit * centre**2,)
-        share = self.weight[self.weight > 0] / total
-        found = [
-            np.square(columns / size[which, None] - centre[which, None]) @ share
-            for which, columns in self._used(name, basis)
-        ]
-        return (np.concatenate(found),)
+        """See `covey._core.moments.scaled_squares`."""
+        return (scaled_squares(self._columns(name, basis), self.weight, size, center, total),)
 
     def standardise(
         self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
@@ -287,31 +244,12 @@ class SearchBlock:
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
-        expanded = self._expanded(name, basis)
+        expanded = self._columns(name, basis)
         self._open = None
         expanded -= mean[:, None]
         expanded /= scale[:, None]
         expanded[~usable] = 0.0
         self.designs[name] = Design(self._placed(expanded))
-
-    def _sparse_extent(self) -> FloatArray:
-        rows = self._X.tocsr()[self.weight > 0]
-        if not rows.shape[0]:
-            nothing = np.full(self.n_features, -np.inf)
-            return np.stack([np.zeros(self.n_features), nothing, nothing])
-        highest, lowest = (end(axis=0).toarray().ravel() for end in (rows.max, rows.min))
-        return np.stack([np.maximum(np.abs(highest), np.abs(lowest)), highest, -lowest])
-
-    def _entries(
-        self, size: FloatArray, total: FloatArray
-    ) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Column, share of all weights and scaled value of stored entries that count."""
-        X = self._X.tocsc()
-        column = np.repeat(np.arange(self.n_features), np.diff(X.indptr))
-        share = self.weight[X.indices] / total
-        counts = share > 0
-        column = column[counts]
-        return column, share[counts], X.data[counts] / size[column]
 
     def _placed(self, array: npt.NDArray[Any]) -> Array:
         """An array where what is climbed lives, of the same precision."""
@@ -319,20 +257,14 @@ class SearchBlock:
             return array
         return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
 
-    def _expanded(self, name: str, basis: Basis) -> FloatArray:
-        """The columns (P, n) of a basis; they are kept until they are standardised."""
+    def _columns(self, name: str, basis: Basis) -> Any:
+        """The columns of a basis: (P, n), kept until they are standardised, or a CSC matrix."""
+        if self.is_sparse:
+            return self._X.tocsc()
         if self._open is None or self._open[0] != name:
             columns = np.array(self._X.T, dtype=np.float64, order="C")
             self._open = name, basis.expand(columns)
         return self._open[1]
-
-    def _used(self, name: str, basis: Basis) -> Any:
-        """The same, some columns at a time, without rows that have no weight."""
-        expanded = self._expanded(name, basis)
-        used = self.weight > 0
-        for first in range(0, len(expanded), _COLUMNS_AT_ONCE):
-            which = slice(first, first + _COLUMNS_AT_ONCE)
-            yield which, expanded[which] if used.all() else expanded[which][:, used]
 
     # -- folds -----------------------------------------------------------------------------
 
