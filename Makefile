@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
 	bench-multiview bench-regression bench-rivals bench-selection bench-speed bench-dask clean
 
 demo: $(VENV)/.demo
@@ -15,6 +15,10 @@ demo: $(VENV)/.demo
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest --doctest-modules -n 2
+
+# The same lines on PyTorch, which is as large as all the rest together.
+test-torch: $(VENV)/.torch
+	$(ONE_THREAD) $(BIN)/python -m pytest -m torch -n 2
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests docs benchmarks
@@ -107,6 +111,10 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.torch: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
+	touch $@
 
 $(VENV)/.reproduce: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[reproduce]"

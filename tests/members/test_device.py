@@ -13,6 +13,7 @@ from sklearn.datasets import load_wine
 from covey import SubsetEnsembleClassifier, SubsetSelector
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(scope="module")

@@ -100,6 +100,7 @@ def test_sparse_blocks_do_too(table, monkeypatch):
     same(here, fitted(sparse_table), sparse_table[0], 1e-6)
 
 
+@pytest.mark.torch
 def test_what_is_climbed_may_be_torch(table, monkeypatch):
     torch = pytest.importorskip("torch")
     here = fitted(table, effort="fast")

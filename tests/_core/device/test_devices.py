@@ -11,6 +11,7 @@ from covey._core.softmax_linear import class_blocks
 from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 
 ASCENTS = {
     "printed": PRINTED,

@@ -368,6 +368,7 @@ def test_sparse_rows_far_from_zero_ask_for_double_precision(table):
         assert block.digits("features") == digits
 
 
+@pytest.mark.torch
 def test_torch_says_what_numpy_says(table):
     torch = pytest.importorskip("torch")
     X, codes, weight = table
