@@ -39,7 +39,7 @@ def wave_models():
             model,
             draw=noisy_wave,
             X_test=X_test,
-            true_function=wave,
+            truth=wave,
             noise_variance=0.09,
             n_runs=60,
             random_state=0,

@@ -68,7 +68,7 @@ def measured(model, seed, n_runs):
         model,
         draw=drawn,
         X_test=X_TEST,
-        true_probabilities=probabilities,
+        truth=probabilities,
         n_runs=n_runs,
         random_state=seed,
     )

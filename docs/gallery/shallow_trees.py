@@ -41,7 +41,7 @@ def terms(model, seed, n_runs):
         model,
         draw=noisy_friedman,
         X_test=X_TEST,
-        true_function=friedman,
+        truth=friedman,
         n_runs=n_runs,
         random_state=seed,
     )

@@ -85,13 +85,11 @@ _HOMES = {
     "Diversity": "covey.inspection",
     "OracleInterval": "covey.inspection",
     "bias_variance": "covey.inspection",
-    "c_bound": "covey.inspection",
     "diversity": "covey.inspection",
-    "first_order_bound": "covey.inspection",
     "held_out_bound": "covey.inspection",
     "oracle_bounds": "covey.inspection",
     "oracle_interval": "covey.inspection",
-    "tandem_bound": "covey.inspection",
+    "vote_bound": "covey.inspection",
 }
 _SUBPACKAGES = (
     "clustering",

@@ -47,7 +47,7 @@ def coin_probabilities(X):
 def on_sine(estimator, **parameters):
     settings = {
         "draw": noisy_sine,
-        "true_function": sine,
+        "truth": sine,
         "noise_variance": NOISE**2,
         "n_runs": 30,
         "random_state": 0,
@@ -90,7 +90,7 @@ def test_the_mean_of_n_targets_varies_by_the_noise_over_n():
         DummyRegressor(),
         draw=draw,
         X_test=[[0.0]],
-        true_values=[5.0],
+        truth=[5.0],
         noise_variance=sigma**2,
         n_runs=n_runs,
         random_state=0,
@@ -108,7 +108,7 @@ def test_a_constant_has_only_bias():
         DummyRegressor(strategy="constant", constant=3.0),
         draw=noisy_sine,
         X_test=np.zeros((4, 1)),
-        true_values=np.array([1.0, 3.0, 3.0, 4.0]),
+        truth=np.array([1.0, 3.0, 3.0, 4.0]),
         n_runs=3,
     )
     assert_array_equal(result.row_terms["bias"], [4, 0, 0, 1])
@@ -118,7 +118,7 @@ def test_a_constant_has_only_bias():
 def test_noise_is_the_error_of_the_best_classifier():
     # P(y = 1 | x) = x with x uniform: the best classifier errs on a quarter of the rows.
     X_test = np.linspace(0, 1, 201)[:, None]
-    common = {"draw": coin, "X_test": X_test, "true_probabilities": coin_probabilities}
+    common = {"draw": coin, "X_test": X_test, "truth": coin_probabilities}
     common |= {"n_runs": 40, "random_state": 0}
     shallow = bias_variance(DecisionTreeClassifier(max_depth=1), **common)
     deep = bias_variance(DecisionTreeClassifier(), **common)
@@ -204,7 +204,7 @@ def test_zero_one_parts_add_up(decomposition, known):
         DecisionTreeClassifier(),
         draw=coin,
         decomposition=decomposition,
-        true_probabilities=coin_probabilities if known else None,
+        truth=coin_probabilities if known else None,
         n_runs=9,
         random_state=1,
     )
@@ -215,21 +215,19 @@ def test_zero_one_parts_add_up(decomposition, known):
         assert_allclose(values.mean(), getattr(result, name), **EXACT)
 
 
-def test_columns_of_true_probabilities_are_named_by_classes(iris):
+def test_columns_of_the_true_probabilities_are_named_by_classes(iris):
     X, y = iris
     names = np.array(["c", "a", "b"])[y]
     p = np.random.default_rng(0).dirichlet(np.ones(3), 30)
     common = {"X_test": X[::5], "n_runs": 8, "random_state": 0}
-    sorted_columns = bias_variance(GaussianNB(), X, names, true_probabilities=p, **common)
+    sorted_columns = bias_variance(GaussianNB(), X, names, truth=p, **common)
     named = bias_variance(
-        GaussianNB(), X, names, true_probabilities=p[:, [2, 0, 1]], classes=list("cab"), **common
+        GaussianNB(), X, names, truth=p[:, [2, 0, 1]], classes=list("cab"), **common
     )
     assert named.parts == pytest.approx(sorted_columns.parts, abs=1e-10)
     # A class that training sets lack can still be the truth.
     two = y < 2
-    rare = bias_variance(
-        GaussianNB(), X[two], names[two], true_probabilities=p, classes=list("abc"), **common
-    )
+    rare = bias_variance(GaussianNB(), X[two], names[two], truth=p, classes=list("abc"), **common)
     assert_allclose(sum(rare.parts.values()), rare.expected_loss, **EXACT)
 
 
@@ -444,7 +442,7 @@ HALVES = np.full((3, 2), 0.5)
         (LINE, {"loss": "hinge"}, "loss must be one of 'auto', 'squared', 'zero_one'"),
         (LINE, {"loss": "zero_one"}, "loss='zero_one' needs a classifier, but LinearRegression"),
         (TREE, {"loss": "squared"}, "loss='squared' needs a regressor, but DecisionTreeClass"),
-        (StandardScaler(), {}, "StandardScaler does not say whether it is a classifier"),
+        (StandardScaler(), {}, "StandardScaler has no tag that makes it a classifier"),
         (LINE, {"decomposition": "breiman"}, "decomposition must be one of 'domingos'"),
         (LINE, {"n_runs": 1}, "n_runs == 1, must be >= 2"),
         (LINE, {"draw": "jackknife"}, "draw must be 'bootstrap', 'subsample' or a function"),
@@ -460,52 +458,52 @@ HALVES = np.full((3, 2), 0.5)
         (LINE, {"X_test": X}, "y_test is needed to judge the predictions of X_test"),
         (LINE, {"y_test": Y}, "y_test is given without X_test"),
         (LINE, {"X_test": X, "y_test": Y[:3]}, "X_test has 20 rows, but y_test has 3"),
-        (LINE, {"true_values": Y}, "true_values holds an entry for each test row, but X_test"),
-        (TREE, {"true_probabilities": HALVES}, "true_probabilities holds an entry for each test"),
-        (LINE, {"true_function": sine, "X": None, "y": None}, "X and y are needed"),
-        (LINE, {"true_function": sine, "true_values": Y}, "true_function and true_values say the"),
-        (LINE, {"X_test": X, "true_values": Y[:3]}, "true_values must give one value for each of"),
-        (LINE, {"true_function": len}, "true_function must give one value .* got one number"),
-        (LINE, {"true_function": lambda X: [1.0]}, "true_function must give one value .* got 1"),
-        (LINE, {"noise_variance": 1.0}, "noise_variance needs true_function or true_values"),
-        (LINE, {**FRESH, "true_function": sine, "noise_variance": -1}, "noise_variance == -1"),
-        (LINE, {**FRESH, "true_function": sine, "noise_variance": [1]}, "but X_test is not given"),
+        (LINE, {"truth": Y}, "truth holds an entry for each test row, but X_test"),
+        (TREE, {"truth": HALVES}, "truth holds an entry for each test row"),
+        (LINE, {"truth": sine, "X": None, "y": None}, "X and y are needed"),
+        (LINE, {"X_test": X, "truth": Y[:3]}, "truth must have an entry for each of the 20"),
+        (LINE, {"truth": len}, "truth must have an entry for each .* got one number"),
+        (LINE, {"truth": lambda X: [1.0]}, "truth must have an entry for each .* got 1"),
+        (LINE, {"noise_variance": 1.0}, "noise_variance needs truth"),
+        (LINE, {**FRESH, "truth": sine, "noise_variance": -1}, "noise_variance == -1"),
+        (LINE, {**FRESH, "truth": sine, "noise_variance": [1]}, "but X_test is not given"),
         (
             LINE,
-            {"X_test": X[:2], "true_values": [1, 2], "noise_variance": [1, -2]},
+            {"X_test": X[:2], "truth": [1, 2], "noise_variance": [1, -2]},
             "noise_variance must not be negative, but entry 1 is -2",
         ),
         (
             LINE,
-            {"X_test": X[:2], "true_values": [1, 2], "noise_variance": [1, 2, 3]},
+            {"X_test": X[:2], "truth": [1, 2], "noise_variance": [1, 2, 3]},
             "noise_variance must be a number or one for each of the 2 test rows",
         ),
-        (LINE, {"true_probabilities": HALVES}, "true_probabilities and classes are for loss='z"),
-        (TREE, {"true_function": sine}, "true_function, true_values and noise_variance are for"),
-        (TREE, {"classes": [0, 1]}, "classes names the columns of true_probabilities"),
+        (LINE, {"truth": sine, "classes": [0, 1]}, "classes is for loss='zero_one'"),
+        (TREE, {"noise_variance": 1.0}, "noise_variance is for loss='squared'"),
+        (TREE, {"truth": sine}, "truth must hold a probability for each class in each row"),
+        (TREE, {"classes": [0, 1]}, "classes names the columns of truth"),
         (
             TREE,
-            {"X_test": X[:3], "true_probabilities": np.full((3, 3), 1 / 3)},
-            "true_probabilities has 3 columns, but there are 2 classes",
+            {"X_test": X[:3], "truth": np.full((3, 3), 1 / 3)},
+            "truth has 3 columns, but there are 2 classes",
         ),
         (
             TREE,
-            {"X_test": X[:2], "true_probabilities": HALVES},
-            "true_probabilities must have a row for each of the 2 test rows, got 3",
+            {"X_test": X[:2], "truth": HALVES},
+            "truth must have an entry for each of the 2 test rows, got 3",
         ),
         (
             TREE,
-            {"X_test": X[:3], "true_probabilities": [[0.5, 0.5], [0.5, 0.6], [1, 0]]},
-            "must sum to one in each row, but row 1 does not",
+            {"X_test": X[:3], "truth": [[0.5, 0.5], [0.5, 0.6], [1, 0]]},
+            "sum to one in each row, but row 1 does not",
         ),
         (
             TREE,
-            {"X_test": X[:3], "true_probabilities": HALVES, "classes": [0, 5]},
+            {"X_test": X[:3], "truth": HALVES, "classes": [0, 5]},
             "classes lacks the label 1",
         ),
         (
             TREE,
-            {"X_test": X[:3], "true_probabilities": HALVES, "classes": [1, 1]},
+            {"X_test": X[:3], "truth": HALVES, "classes": [1, 1]},
             "classes must name each label once",
         ),
         (TREE, {"X_test": X[:2], "y_test": ["a", "b"]}, "hold words as well as numbers"),
@@ -519,11 +517,9 @@ def test_bad_input_is_refused_in_one_sentence(estimator, parameters, message):
         bias_variance(estimator, **{**rows, **parameters})
 
 
-def test_what_is_no_estimator_or_no_function_is_refused():
+def test_what_is_no_estimator_is_refused():
     with pytest.raises(TypeError, match="estimator must be an estimator with fit and predict"):
         bias_variance(LinearRegression, X, Y)
-    with pytest.raises(TypeError, match="true_function must be a function of X_test"):
-        bias_variance(LINE, X, Y, true_function=Y)
 
 
 def test_predictions_that_cannot_be_judged_are_refused():

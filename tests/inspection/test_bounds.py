@@ -1,6 +1,7 @@
 """Bounds of votes and oracles, on populations whose every row is known."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,14 +11,11 @@ from scipy import stats
 import covey
 from covey import Predictions
 from covey._core.inspection.bounds import binary_divergence
-from covey.inspection import (
-    c_bound,
-    first_order_bound,
-    held_out_bound,
-    oracle_bounds,
-    oracle_interval,
-    tandem_bound,
-)
+from covey.inspection import held_out_bound, oracle_bounds, oracle_interval, vote_bound
+
+first_order_bound = partial(vote_bound, kind="first_order")
+tandem_bound = partial(vote_bound, kind="tandem")
+c_bound = partial(vote_bound, kind="c")
 
 VOTES = [first_order_bound, tandem_bound, c_bound]
 N_ENSEMBLES = 1000
@@ -269,7 +267,7 @@ def test_an_oracle_interval_is_bonferronis():
     assert found.high == pytest.approx(limits[2, 1])
 
 
-def test_a_held_out_bound_counts_or_is_told():
+def test_a_held_out_bound_takes_labels_or_counts():
     y, y_pred = ["a"] * 100, ["a"] * 92 + ["b"] * 8
     counted = held_out_bound(y, y_pred, confidence=0.9)
     assert counted == held_out_bound(n_errors=8, n_samples=100, confidence=0.9)
@@ -307,8 +305,11 @@ Y = [0, 1, 0]
         (lambda b: b(LABELS, Y, confidence=np.nan), "confidence"),
         (lambda b: b(LABELS, Y[:2]), "y must hold one label for each of the 3 samples"),
         (lambda b: b(LABELS, [0, 1, 5]), "y holds the label 5, .* none of the classes 0, 1"),
-        (lambda b: b([[0.0, np.nan], [1.0, 0.0]], [0, 1]), "P lacks what 'member 1' says of"),
-        (lambda b: b(LABELS[:0], []), "P speaks of no sample"),
+        (
+            lambda b: b([[0.0, np.nan], [1.0, 0.0]], [0, 1]),
+            "P lacks the prediction of 'member 1' for",
+        ),
+        (lambda b: b(LABELS[:0], []), "P holds no sample"),
     ],
 )
 @pytest.mark.parametrize("bound", [*VOTES, oracle_interval])
@@ -339,7 +340,8 @@ def test_bad_weights_get_one_sentence(bound, options, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: c_bound([[0, 1, 2], [1, 1, 0]], [0, 1, 2]), "c_bound is for two classes.* 3"),
+        (lambda: c_bound([[0, 1, 2], [1, 1, 0]], [0, 1, 2]), "kind='c' is for two classes.* 3"),
+        (lambda: vote_bound(LABELS, Y, kind="second"), "kind must be one of 'tandem'"),
         (lambda: oracle_bounds([0.1, 1.2]), "errors must lie between 0 and 1, .* member 2 is 1.2"),
         (lambda: oracle_bounds([0.1, np.nan]), "errors must lie between 0 and 1, .* is nan"),
         (lambda: oracle_bounds([]), "errors must hold one number a member"),

@@ -108,7 +108,7 @@ def waves():
             model,
             draw=noisy_wave,
             X_test=X_WAVE,
-            true_function=wave,
+            truth=wave,
             noise_variance=0.09,
             n_runs=12,
             random_state=0,

@@ -39,7 +39,7 @@ from covey.fusers import (
     Predictions,
     make_fuser,
 )
-from covey.inspection import diversity, tandem_bound
+from covey.inspection import diversity, vote_bound
 from covey.members._fused import FusedClassifier
 from covey.members._sampled import (
     SampledFusionClassifier,
@@ -563,7 +563,7 @@ def test_members_go_straight_into_the_measures(wine, trees):
         np.mean(~right[:, i] & ~right[:, j]) for i in range(ENOUGH) for j in range(i + 1, ENOUGH)
     ]
     assert found["double_fault"] == pytest.approx(np.mean(pairs))
-    bound = tandem_bound(P, y_test)
+    bound = vote_bound(P, y_test)
     assert bound.gibbs == pytest.approx(1 - right.mean())
     assert bound.value < 0.4
     fused = trees.fuse("mean")

@@ -5,12 +5,10 @@ from covey.inspection._bias_variance_displays import BiasVarianceDisplay, DartsD
 from covey.inspection._bounds import (
     Bound,
     OracleInterval,
-    c_bound,
-    first_order_bound,
     held_out_bound,
     oracle_bounds,
     oracle_interval,
-    tandem_bound,
+    vote_bound,
 )
 from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
@@ -34,11 +32,9 @@ __all__ = [
     "SizeDisplay",
     "TrainingHistoryDisplay",
     "bias_variance",
-    "c_bound",
     "diversity",
-    "first_order_bound",
     "held_out_bound",
     "oracle_bounds",
     "oracle_interval",
-    "tandem_bound",
+    "vote_bound",
 ]

@@ -1,13 +1,34 @@
 """What errors are made of, as bars and as darts."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from covey._validation import check_number
-from covey.inspection._bias_variance import BiasVariance
-from covey.inspection._display import BLUE, INK, ORANGE, PALE, Display
+from covey.inspection._bias_variance import AUTHORS, BiasVariance
+from covey.inspection._display import (
+    BLUE,
+    INK,
+    ORANGE,
+    PALE,
+    Display,
+    checked_names,
+    set_title,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+
+# In the order in which the terms are stacked.
+_TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -28,18 +49,19 @@ class BiasVarianceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     bars_ : dict of str to BarContainer
+        What `plot` drew.
     """
 
-    parts: dict
+    parts: dict[str, np.ndarray]
     expected_loss: np.ndarray
-    names: list
+    names: list[str]
     loss: str = "expected loss"
 
     @classmethod
-    def from_results(cls, results, *, names=None, ax=None):
+    def from_results(
+        cls, results: Any, *, names: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw what `bias_variance` found.
 
         Parameters
@@ -54,7 +76,7 @@ class BiasVarianceDisplay(Display):
         -------
         display : BiasVarianceDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         results, names = _named_results(results, names)
         kinds = {(result.loss, result.decomposition) for result in results}
         if len(kinds) > 1:
@@ -63,66 +85,46 @@ class BiasVarianceDisplay(Display):
                 "draw them apart."
             )
         ((loss, decomposition),) = kinds
-        wanted = [
-            name
-            for name in (
-                *("bias", "bias_and_noise", "variance"),
-                *("net_variance", "noise", "noise_effect"),
-            )
-            if any(name in result.parts for result in results)
-        ]
         words = {"squared": "squared loss", "zero_one": "zero-one loss"}[loss]
-        author = {"domingos": " (Domingos)", "kohavi_wolpert": " (Kohavi and Wolpert)"}
         return cls(
             parts={
                 name: np.array([result.parts.get(name, 0.0) for result in results])
-                for name in wanted
+                for name in _TERMS
+                if any(name in result.parts for result in results)
             },
             expected_loss=np.array([result.expected_loss for result in results]),
             names=names,
-            loss=words + author.get(decomposition, ""),
+            loss=words + AUTHORS.get(decomposition, ""),
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one by default.
-
-        Returns
-        -------
-        self : BiasVarianceDisplay
-        """
-        ax = self._start(ax)
-        places = np.arange(len(self.names))
-        above, below = np.zeros(len(places)), np.zeros(len(places))
+    def _draw(self, ax: Axes) -> None:
+        positions = np.arange(len(self.names))
+        above, below = np.zeros(len(positions)), np.zeros(len(positions))
         self.bars_ = {}
         for name, values in self.parts.items():
-            colour = ORANGE if "variance" in name else BLUE if "bias" in name else "#b9c2cd"
+            color = ORANGE if "variance" in name else BLUE if "bias" in name else "#b9c2cd"
             self.bars_[name] = ax.bar(
-                places,
+                positions,
                 values,
                 0.6,
                 bottom=np.where(values < 0, below, above),
-                color=colour,
+                color=color,
                 label=name.replace("_", " "),
             )
             above += np.maximum(values, 0)
             below += np.minimum(values, 0)
         ax.hlines(
             self.expected_loss,
-            places - 0.38,
-            places + 0.38,
+            positions - 0.38,
+            positions + 0.38,
             color=INK,
             lw=2,
             label="expected loss",
         )
-        for place, value, top in zip(places, self.expected_loss, above, strict=True):
+        for position, value, top in zip(positions, self.expected_loss, above, strict=True):
             ax.annotate(
                 f"{value:.3g}",
-                (place, max(value, top)),
+                (position, max(value, top)),
                 xytext=(0, 4),
                 textcoords="offset points",
                 ha="center",
@@ -131,14 +133,13 @@ class BiasVarianceDisplay(Display):
         ax.axhline(0, color=INK, lw=0.8)
         ax.margins(y=0.12)
         crowded = max(map(len, self.names)) * len(self.names) > 40
-        ax.set_xticks(places, self.names, fontsize=8, rotation=20 if crowded else 0)
+        ax.set_xticks(positions, self.names, fontsize=8, rotation=20 if crowded else 0)
         if crowded:
             for label in ax.get_xticklabels():
                 label.set(ha="right", rotation_mode="anchor")
         ax.set_ylabel(self.loss)
         ax.legend(fontsize=7, framealpha=0.9)
-        ax.set_title("what the loss is made of", fontsize=10, loc="left")
-        return self
+        set_title(ax, "what the loss is made of")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -146,8 +147,8 @@ class DartsDisplay(Display):
     """Bias and variance as darts, thrown by real models.
 
     A dart is what the model of one training set predicts of two test rows: its distance from
-    the centre, where the truth is, is its error of the one row across and of the other row up.
-    Darts about another point than the centre are bias, darts far from each other variance.
+    the center, where the truth is, is its error of the one row across and of the other row up.
+    Darts about another point than the center are bias, darts far from each other variance.
     All targets have one scale. Make one by `from_results`.
 
     Parameters
@@ -160,18 +161,24 @@ class DartsDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     axes_ : list of Axes
         The targets, in the order of the models.
     """
 
-    darts: list
-    names: list
-    rows: tuple
+    darts: list[np.ndarray]
+    names: list[str]
+    rows: tuple[int, int]
 
     @classmethod
-    def from_results(cls, results, y_true, *, rows=None, names=None, ax=None):
+    def from_results(
+        cls,
+        results: Any,
+        y_true: ArrayLike,
+        *,
+        rows: Sequence[int] | None = None,
+        names: Sequence[str] | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw predictions that `bias_variance` kept.
 
         Parameters
@@ -181,8 +188,8 @@ class DartsDisplay(Display):
         y_true : array-like of shape (n_test,)
             The truth at the test rows: the true function where it is known, else ``y_test``.
         rows : pair of int, optional
-            Which two test rows. By default, of the rows whose biases and variances are the most
-            like the models' means, the two whose errors go together the least.
+            The two test rows. By default, of the rows whose biases and variances are the most
+            like the models' means, the two whose errors are the least correlated.
         names : sequence of str, optional
             The models' names.
         ax : matplotlib Axes, optional
@@ -191,7 +198,7 @@ class DartsDisplay(Display):
         -------
         display : DartsDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         results, names = _named_results(results, names)
         truth = check_array(y_true, dtype=np.float64, ensure_2d=False, input_name="y_true")
         for name, result in zip(names, results, strict=True):
@@ -207,25 +214,12 @@ class DartsDisplay(Display):
                 )
         errors = [result.predictions - truth for result in results]
         rows = _two_rows(rows, errors)
-        return cls(darts=[error[:, rows] for error in errors], names=names, rows=tuple(rows)).plot(
-            ax
-        )
+        darts = [error[:, rows] for error in errors]
+        return cls(darts=darts, names=names, rows=tuple(rows)).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw the targets.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one by default; its place is shared by the targets.
-
-        Returns
-        -------
-        self : DartsDisplay
-        """
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import Circle
 
-        ax = self._start(ax)
         ax.set_axis_off()
         n_rings = 4
         farthest = max(np.hypot(*dart.T).max() for dart in self.darts)
@@ -234,8 +228,8 @@ class DartsDisplay(Display):
         across = int(np.ceil(np.sqrt(len(self.darts))))
         up = -(-len(self.darts) // across)
         self.axes_ = []
-        for place, (dart, name) in enumerate(zip(self.darts, self.names, strict=True)):
-            column, row = place % across, place // across
+        for number, (dart, name) in enumerate(zip(self.darts, self.names, strict=True)):
+            row, column = divmod(number, across)
             height = 0.9 / up
             target = ax.inset_axes(
                 (column / across, 1 - (row + 1) * height, 0.94 / across, 0.77 * height)
@@ -252,15 +246,14 @@ class DartsDisplay(Display):
                     )
                 )
             target.scatter(*dart.T, s=12, color=ORANGE, alpha=0.7, linewidths=0, zorder=3)
-            centre = dart.mean(axis=0)
+            center = dart.mean(axis=0)
             target.plot(0, 0, "+", color=INK, ms=8, mew=1.2, zorder=4)
-            target.plot(*centre, "X", color=BLUE, ms=7, mec="white", mew=0.6, zorder=5)
-            spread = np.sqrt(((dart - centre) ** 2).sum(axis=1).mean())
+            target.plot(*center, "X", color=BLUE, ms=7, mec="white", mew=0.6, zorder=5)
+            spread = np.sqrt(((dart - center) ** 2).sum(axis=1).mean())
             target.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
             target.set_axis_off()
-            target.set_title(
-                f"{name}\nbias {np.hypot(*centre):.2g}, spread {spread:.2g}", fontsize=7.5, pad=2
-            )
+            found = f"bias {np.hypot(*center):.2g}, spread {spread:.2g}"
+            target.set_title(f"{name}\n{found}", fontsize=7.5, pad=2)
         ax.text(
             0.5,
             0.0,
@@ -271,11 +264,12 @@ class DartsDisplay(Display):
             va="bottom",
             fontsize=7.5,
         )
-        ax.set_title("bias and variance as darts", fontsize=10, loc="left")
-        return self
+        set_title(ax, "bias and variance as darts")
 
 
-def _named_results(results, names):
+def _named_results(
+    results: Any, names: Sequence[str] | None
+) -> tuple[list[BiasVariance], list[str]]:
     """Results as a list, and a name for each."""
     if isinstance(results, BiasVariance):
         results = [results]
@@ -297,15 +291,11 @@ def _named_results(results, names):
             result.description.partition(" of ")[2].partition(":")[0] or f"model {number}"
             for number, result in enumerate(results, start=1)
         ]
-    names = [names] if isinstance(names, str) else [str(name) for name in names]
-    if len(names) != len(results):
-        raise ValueError(
-            f"names must hold one name for each of the {len(results)} results, got {len(names)}."
-        )
-    return results, names
+    names = [names] if isinstance(names, str) else names
+    return results, checked_names(names, len(results), "results")
 
 
-def _two_rows(rows, errors):
+def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]:
     """Two test rows as a list; typical but unlike ones where none are given."""
     n_test = errors[0].shape[1]
     if n_test < 2:
@@ -331,7 +321,7 @@ def _two_rows(rows, errors):
     return [int(row) for row in rows]
 
 
-def _round_step(least):
+def _round_step(least: float) -> float:
     """The smallest round number that is not below ``least``."""
     if least <= 0:
         return 1.0

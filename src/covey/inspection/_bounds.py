@@ -1,11 +1,16 @@
 """Bounds on the error of a flock."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._core.inspection import bounds as core
-from covey._validation import check_number
+from covey._validation import check_choice, check_number
+from covey.fusers import Predictions
 from covey.inspection._diversity import complete_predictions
 
 
@@ -42,8 +47,8 @@ class Bound:
     divergence: float | None = None
 
     @property
-    def vacuous(self):
-        """Whether the guarantee is 1 or more, and so says nothing."""
+    def vacuous(self) -> bool:
+        """Whether the guarantee is 1 or more, and so promises nothing."""
         return self.guarantee >= 1.0
 
 
@@ -72,7 +77,7 @@ class OracleInterval:
     confidence: float
 
 
-def oracle_bounds(errors):
+def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
     """Frechet's bounds on the oracle's error, from the members' errors alone.
 
     The oracle errs where all members do. However they depend on each other,
@@ -80,7 +85,7 @@ def oracle_bounds(errors):
     exist.
 
     Nothing is assumed but that the errors are known; `oracle_interval` estimates them. The
-    lower bound is 0, and says nothing, once the members' accuracies sum to 1 or more: two
+    lower bound is 0, and promises nothing, once the members' accuracies sum to 1 or more: two
     members with errors below one half are enough.
 
     Parameters
@@ -112,7 +117,7 @@ def oracle_bounds(errors):
     return core.oracle_bounds(errors, errors)
 
 
-def oracle_interval(P, y, *, confidence=0.95):
+def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> OracleInterval:
     """Limits of the oracle's error on new samples, from held-out samples.
 
     Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
@@ -120,14 +125,14 @@ def oracle_interval(P, y, *, confidence=0.95):
     ones into the lower bound and the upper ones into the upper.
 
     Assumed are held-out samples: drawn independently from where new ones come from, and not
-    used to make the members. The interval says nothing where it spans 0 to 1. It uses the
+    used to make the members. The interval promises nothing where it spans 0 to 1. It uses the
     members' errors alone; to use where they coincide, count the samples on which all err and
     give them to `held_out_bound`.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes. Every member must have spoken of every sample.
+        Whatever `covey.fuse` takes. Every member must predict every sample.
     y : array of shape (n_samples,)
         True labels.
     confidence : float, default=0.95
@@ -156,175 +161,132 @@ def oracle_interval(P, y, *, confidence=0.95):
     )
 
 
-def first_order_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
-    """Bound the error of a weighted majority vote by twice the Gibbs risk.
+def vote_bound(
+    P: Any,
+    y: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    kind: str = "tandem",
+    prior: ArrayLike | None = None,
+    learned: bool = True,
+    confidence: float = 0.95,
+) -> Bound:
+    """Bound the error of a weighted majority vote by how often its members err.
 
-    Where the vote errs, members of half the weight or more do: its error is 2 R at most, with
-    R the error of one member drawn by the weights (the Gibbs risk). A tied vote counts as an
-    error.
-
-    For new samples kl(R_n || R) <= (KL(weights || prior) + ln(2 sqrt(n) / delta)) / n holds for
-    all weights at once with confidence 1 - delta; the guarantee is twice the largest such R. It
-    assumes n held-out samples: drawn independently from where new ones come from, and used to
-    make neither members nor prior. Only the weights may be learned from them.
-
-    The bound is vacuous, 1 or more, if R is one half or more; with two classes, one of one half
-    or more promises no more than a coin. It is twice the best member's error at least, since it
-    takes no notice of how members complement each other: see `tandem_bound` and `c_bound`.
+    Where the vote errs, members of half the weight or more do. A tied vote counts as an error.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes; the members' decisions count. Every member must have spoken
-        of every sample.
+        Whatever `covey.fuse` takes; the members' decisions count. Every member must predict
+        every sample.
     y : array of shape (n_samples,)
         True labels.
     weights : array of shape (n_members,), optional
         The members' weights in the vote, which are divided by their sum; equal by default.
+    kind : {"tandem", "first_order", "c"}, default="tandem"
+        Which bound, see the notes. "c" is for two classes.
     prior : array of shape (n_members,), optional
         Weights that were set before the samples were seen; equal by default.
     learned : bool, default=True
-        Whether the weights may depend on these samples. False says that they were set before;
-        then ln(1 / delta) / n is enough, and no prior is needed.
+        Whether the weights may depend on these samples. With False they were set before; then
+        ln(m / delta) / n is enough for each of m limits, and no prior is needed.
     confidence : float, default=0.95
+        1 - delta, the probability with which the guarantee holds.
 
     Returns
     -------
     bound : Bound
 
-    Examples
-    --------
-    >>> from covey.inspection import first_order_bound
-    >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
-    >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
-    >>> bound = first_order_bound(P, [0] * 100)
-    >>> round(bound.value, 3), round(bound.guarantee, 3)
-    (0.16, 0.412)
-    """
-    vote = _Vote(P, y, weights, prior, learned, confidence)
-    highest = core.highest_chance(vote.gibbs, vote.budget(n_drawn=1))
-    return vote.bound(2.0 * vote.gibbs, 2.0 * highest)
+    Notes
+    -----
+    Let R be the error of one member drawn by the weights (the Gibbs risk), and T the chance
+    that two members drawn so both err (the tandem loss). The vote's error is at most
 
+    - ``"first_order"``: 2 R. It is twice the best member's error at least, since it takes no
+      notice of how members complement each other. Vacuous, 1 or more, if R is one half or more.
+    - ``"tandem"``: 4 T (Masegosa, Lorenzen, Igel and Seldin, 2020), since two members drawn by
+      the weights both err with a chance of a quarter or more where the vote errs. It is below
+      the first-order bound if two members err together less than half as often as one does.
+      Vacuous if T is a quarter or more.
+    - ``"c"``: ``1 - (1 - 2 R)^2 / (1 - 2 d)``, the C-bound, with d = 2 (R - T) the chance that
+      two members drawn so disagree (Lacasse et al., 2006). Vacuous, 1, if R is one half or
+      more; the nearer R is to one half, the more samples the guarantee needs.
 
-def tandem_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
-    """Bound the error of a weighted majority vote by four times the tandem loss.
+    With two classes, a bound of one half or more promises no more than a coin.
 
-    Where the vote errs, members of half the weight or more do, and so do both of two members
-    drawn by the weights with a chance of a quarter or more: the error is 4 T at most, with T
-    the chance that both err (Masegosa, Lorenzen, Igel and Seldin, 2020). A tied vote counts as
-    an error.
-
-    For new samples kl(T_n || T) <= (2 KL(weights || prior) + ln(2 sqrt(n) / delta)) / n holds
-    for all weights at once with confidence 1 - delta; the guarantee is four times the largest
-    such T. It assumes n held-out samples: drawn independently from where new ones come from,
-    and used to make neither members nor prior. Only the weights may be learned from them.
-
-    The bound is vacuous, 1 or more, if T is a quarter or more; with two classes, one of one
-    half or more promises no more than a coin. It is below `first_order_bound` if two members
-    err together less than half as often as one does.
-
-    Parameters
-    ----------
-    P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes; the members' decisions count. Every member must have spoken
-        of every sample.
-    y : array of shape (n_samples,)
-        True labels.
-    weights : array of shape (n_members,), optional
-        The members' weights in the vote, which are divided by their sum; equal by default.
-    prior : array of shape (n_members,), optional
-        Weights that were set before the samples were seen; equal by default.
-    learned : bool, default=True
-        Whether the weights may depend on these samples. False says that they were set before;
-        then ln(1 / delta) / n is enough, and no prior is needed.
-    confidence : float, default=0.95
-
-    Returns
-    -------
-    bound : Bound
+    The guarantee is for new samples. It assumes n held-out samples: drawn independently from
+    where new ones come from, and used to make neither members nor prior. Only the weights may
+    be learned from them. With D = KL(weights || prior), kl(R_n || R) <= (D + L) / n and
+    kl(T_n || T) <= (2 D + L) / n hold for all weights at once with confidence 1 - delta, where
+    L = ln(2 sqrt(n) / delta); the guarantee is the bound at the largest such R or T. For the
+    C-bound both must hold, each with delta / 2, and the guarantee is the largest value of the
+    formula that the limits of R from both sides and of T from above allow. (Germain, Lacasse,
+    Laviolette, Marchand and Roy, 2015, limit R from above and d from below in their PAC-Bound 1.
+    Limits of R and T stay nearer to the formula, since what raises R raises d as well.)
 
     Examples
     --------
-    >>> from covey.inspection import tandem_bound
+    >>> from covey.inspection import vote_bound
     >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
     >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
-    >>> bound = tandem_bound(P, [0] * 100)
-    >>> round(bound.value, 3), round(bound.guarantee, 3)
-    (0.107, 0.489)
+    >>> for kind in ("first_order", "tandem", "c"):
+    ...     bound = vote_bound(P, [0] * 100, kind=kind)
+    ...     print(kind, round(bound.value, 3), round(bound.guarantee, 3))
+    first_order 0.16 0.412
+    tandem 0.107 0.489
+    c 0.103 0.507
     """
-    vote = _Vote(P, y, weights, prior, learned, confidence)
-    highest = core.highest_chance(vote.tandem, vote.budget(n_drawn=2))
-    return vote.bound(4.0 * vote.tandem, 4.0 * highest)
-
-
-def c_bound(P, y, weights=None, *, prior=None, learned=True, confidence=0.95):
-    """Bound the error of a weighted majority vote of two classes by the C-bound.
-
-    The error is ``1 - (1 - 2 R)^2 / (1 - 2 d)`` at most, if the Gibbs risk R is below one half;
-    d is how often two members drawn by the weights disagree, ``2 (R - T)`` with the tandem loss
-    T (Lacasse et al., 2006). A tied vote counts as an error.
-
-    For new samples the guarantee is the largest value of the formula that limits of R and T
-    allow. kl(R_n || R) <= (KL(weights || prior) + ln(4 sqrt(n) / delta)) / n limits R from both
-    sides, and kl(T_n || T) <= (2 KL(weights || prior) + ln(4 sqrt(n) / delta)) / n limits T from
-    above; each holds for all weights at once with confidence 1 - delta / 2, and so both do with
-    1 - delta. (Germain, Lacasse, Laviolette, Marchand and Roy, 2015, limit R from above and d
-    from below in their PAC-Bound 1. Limits of R and T stay nearer to the formula, since what
-    raises R raises d as well.) It assumes n held-out samples: drawn independently from where
-    new ones come from, and used to make neither members nor prior. Only the weights may be
-    learned from them.
-
-    The bound is vacuous, 1, if R (for the guarantee, its upper limit) is one half or more; a
-    bound of one half or more promises no more than a coin. The nearer R is to one half, the
-    more samples the guarantee needs.
-
-    Parameters
-    ----------
-    P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes, of two classes; the members' decisions count. Every member
-        must have spoken of every sample.
-    y : array of shape (n_samples,)
-        True labels.
-    weights : array of shape (n_members,), optional
-        The members' weights in the vote, which are divided by their sum; equal by default.
-    prior : array of shape (n_members,), optional
-        Weights that were set before the samples were seen; equal by default.
-    learned : bool, default=True
-        Whether the weights may depend on these samples. False says that they were set before;
-        then ln(3 / delta) / n is enough for each of three limits, and no prior is needed.
-    confidence : float, default=0.95
-
-    Returns
-    -------
-    bound : Bound
-
-    Examples
-    --------
-    >>> from covey.inspection import c_bound
-    >>> wrong = {"a": range(10), "b": range(10, 16), "c": range(16, 24)}
-    >>> P = {name: [int(row in rows) for row in range(100)] for name, rows in wrong.items()}
-    >>> bound = c_bound(P, [0] * 100)
-    >>> round(bound.value, 3), round(bound.guarantee, 3)
-    (0.103, 0.507)
-    """
-    vote = _Vote(P, y, weights, prior, learned, confidence)
-    if vote.n_classes > 2:
+    check_choice(kind, "kind", ("tandem", "first_order", "c"))
+    delta = _delta(confidence)
+    wrong, P = _where_wrong(P, y)
+    if not learned and prior is not None:
+        raise ValueError("prior is for weights that were learned; leave it out.")
+    weights = _distribution(weights, "weights", P.n_members)
+    prior = _distribution(prior, "prior", P.n_members)
+    stray = (weights > 0) & (prior == 0)
+    if stray.any():
         raise ValueError(
-            f"c_bound is for two classes, but P speaks of {vote.n_classes}; use tandem_bound."
+            f"prior gives no weight to {P.names[int(np.argmax(stray))]!r}, but weights do; give "
+            "every member of the vote some."
         )
-    # What holds for all weights limits both sides at once; for given weights each side counts.
-    n_limits = 2 if learned else 3
-    of_gibbs = vote.budget(n_drawn=1, n_limits=n_limits)
-    of_tandem = vote.budget(n_drawn=2, n_limits=n_limits)
-    guarantee = core.largest_c_bound(
-        core.lowest_chance(vote.gibbs, of_gibbs),
-        core.highest_chance(vote.gibbs, of_gibbs),
-        core.highest_chance(vote.tandem, of_tandem),
-    )
-    return vote.bound(core.c_bound(vote.gibbs, vote.disagreement), guarantee)
+    if kind == "c" and P.n_classes > 2:
+        raise ValueError(
+            f"kind='c' is for two classes, but P has {P.n_classes}; use kind='tandem'."
+        )
+    divergence = core.weight_divergence(weights, prior) if learned else 0.0
+    gibbs, tandem = core.gibbs_and_tandem(wrong, weights)
+    disagreement = max(2.0 * (gibbs - tandem), 0.0)
+    # A limit for all weights holds on both sides at once; for given weights each side counts.
+    n_limits = 1 if kind != "c" else 2 if learned else 3
+
+    def budget(n_drawn: int) -> float:
+        """How far, as a divergence, the loss of so many drawn members may be from its mean."""
+        if not learned:
+            return core.chernoff_budget(len(wrong), delta / n_limits)
+        return core.pac_bayes_budget(len(wrong), delta / n_limits, n_drawn * divergence)
+
+    highest_gibbs = core.highest_chance(gibbs, budget(1))
+    highest_tandem = core.highest_chance(tandem, budget(2))
+    if kind == "first_order":
+        value, guarantee = 2.0 * gibbs, 2.0 * highest_gibbs
+    elif kind == "tandem":
+        value, guarantee = 4.0 * tandem, 4.0 * highest_tandem
+    else:
+        lowest_gibbs = core.lowest_chance(gibbs, budget(1))
+        value = core.c_bound(gibbs, disagreement)
+        guarantee = core.largest_c_bound(lowest_gibbs, highest_gibbs, highest_tandem)
+    return Bound(value, guarantee, confidence, len(wrong), gibbs, tandem, disagreement, divergence)
 
 
-def held_out_bound(y=None, y_pred=None, *, n_errors=None, n_samples=None, confidence=0.95):
+def held_out_bound(
+    y: ArrayLike | None = None,
+    y_pred: ArrayLike | None = None,
+    *,
+    n_errors: int | None = None,
+    n_samples: int | None = None,
+    confidence: float = 0.95,
+) -> Bound:
     """Bound the error of any fuser, or of any classifier, by its errors on held-out samples.
 
     The upper limit of Clopper and Pearson, which is exact: the error on new samples exceeds it
@@ -338,7 +300,7 @@ def held_out_bound(y=None, y_pred=None, *, n_errors=None, n_samples=None, confid
     y, y_pred : arrays of shape (n_samples,), optional
         True and predicted labels.
     n_errors, n_samples : int, optional
-        In their place, how many errors there are on how many samples.
+        Instead of labels, the number of errors and of samples.
     confidence : float, default=0.95
 
     Returns
@@ -367,68 +329,17 @@ def held_out_bound(y=None, y_pred=None, *, n_errors=None, n_samples=None, confid
     return Bound(n_errors / n_samples, float(high[0]), confidence, n_samples)
 
 
-class _Vote:
-    """A weighted majority vote on held-out samples, and what its bounds are made of."""
-
-    def __init__(self, P, y, weights, prior, learned, confidence):
-        wrong, P = _where_wrong(P, y)
-        self.n_samples, self.n_classes = len(wrong), P.n_classes
-        self.confidence, self.learned = confidence, learned
-        self.delta = _delta(confidence)
-        if not learned and prior is not None:
-            raise ValueError("prior is for weights that were learned; leave it out.")
-        weights = _distribution(weights, "weights", P.n_members)
-        prior = _distribution(prior, "prior", P.n_members)
-        stray = (weights > 0) & (prior == 0)
-        if stray.any():
-            name = P.names[int(np.argmax(stray))]
-            raise ValueError(
-                f"prior gives no weight to {name!r}, but weights do; give every member of the "
-                "vote some."
-            )
-        self.divergence = core.weight_divergence(weights, prior) if learned else 0.0
-        self.gibbs, self.tandem = core.gibbs_and_tandem(wrong, weights)
-        self.disagreement = max(2.0 * (self.gibbs - self.tandem), 0.0)
-
-    def budget(self, n_drawn, n_limits=1):
-        """How far a mean over samples may be from its expectation, as a divergence.
-
-        Parameters
-        ----------
-        n_drawn : int
-            How many members are drawn for one loss.
-        n_limits : int
-            How many limits must hold at once.
-        """
-        delta = self.delta / n_limits
-        if not self.learned:
-            return core.chernoff_budget(self.n_samples, delta)
-        return core.pac_bayes_budget(self.n_samples, delta, n_drawn * self.divergence)
-
-    def bound(self, value, guarantee):
-        return Bound(
-            value,
-            guarantee,
-            self.confidence,
-            self.n_samples,
-            self.gibbs,
-            self.tandem,
-            self.disagreement,
-            self.divergence,
-        )
-
-
-def _where_wrong(P, y):
+def _where_wrong(P: Any, y: ArrayLike) -> tuple[np.ndarray, Predictions]:
     """Where each member errs, (n_samples, n_members), and the checked predictions."""
     P = complete_predictions(P)
     return P.labels != P.encode(y)[:, None], P
 
 
-def _delta(confidence):
+def _delta(confidence: float) -> float:
     return 1.0 - check_number(confidence, "confidence", low=0, high=1, closed="neither")
 
 
-def _distribution(weights, name, n_members):
+def _distribution(weights: ArrayLike | None, name: str, n_members: int) -> np.ndarray:
     """Weights over their sum; equal ones for None."""
     if weights is None:
         return np.full(n_members, 1.0 / n_members)
@@ -443,8 +354,8 @@ def _distribution(weights, name, n_members):
     return weights / weights.sum()
 
 
-def _counted(y, y_pred):
-    """How many labels are wrong, of how many."""
+def _counted(y: ArrayLike, y_pred: ArrayLike) -> tuple[int, int]:
+    """The number of wrong labels and the number of labels."""
     y, y_pred = np.asarray(y), np.asarray(y_pred)
     if y.ndim != 1 or y.shape != y_pred.shape or len(y) == 0:
         raise ValueError(

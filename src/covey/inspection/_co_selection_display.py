@@ -1,13 +1,32 @@
 """Which features members keep, and which together."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from covey._validation import check_choice, check_number
-from covey.inspection._display import GREY, INK, MOST_NAMES, ORANGE, Display
+from covey.inspection._display import (
+    GRAY,
+    INK,
+    MOST_NAMES,
+    ORANGE,
+    Display,
+    add_color_bar,
+    checked_names,
+    set_title,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
 
 # Beyond so many features, cells have no room for their values.
 _MOST_VALUES = 12
@@ -31,10 +50,8 @@ class CoSelectionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     image_ : AxesImage
-        The map.
+        What `plot` drew.
 
     Examples
     --------
@@ -47,12 +64,19 @@ class CoSelectionDisplay(Display):
 
     co_selection: np.ndarray
     binary: np.ndarray
-    feature_names: list
+    feature_names: list[str]
     individual_threshold: float | None = None
     cross_threshold: float | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, *, kind="frequency", ax=None, cmap="Blues"):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        kind: str = "frequency",
+        ax: Axes | None = None,
+        cmap: Any = "Blues",
+    ) -> Self:
         """Draw what a `SubsetSelector` found.
 
         Parameters
@@ -68,7 +92,7 @@ class CoSelectionDisplay(Display):
         """
         from covey.selection import SubsetSelector
 
-        cls._pyplot()
+        cls._require_matplotlib()
         if not isinstance(estimator, SubsetSelector):
             raise TypeError(
                 f"estimator must be a fitted SubsetSelector, got {type(estimator).__name__}; "
@@ -87,15 +111,15 @@ class CoSelectionDisplay(Display):
     @classmethod
     def from_matrix(
         cls,
-        co_selection,
+        co_selection: ArrayLike,
         *,
-        feature_names=None,
-        individual_threshold=None,
-        cross_threshold=None,
-        kind="frequency",
-        ax=None,
-        cmap="Blues",
-    ):
+        feature_names: Sequence[str] | None = None,
+        individual_threshold: float | None = None,
+        cross_threshold: float | None = None,
+        kind: str = "frequency",
+        ax: Axes | None = None,
+        cmap: Any = "Blues",
+    ) -> Self:
         """Draw a matrix of co-selection frequencies.
 
         Parameters
@@ -113,7 +137,7 @@ class CoSelectionDisplay(Display):
         -------
         display : CoSelectionDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         F = check_array(co_selection, dtype=np.float64, input_name="co_selection")
         if F.shape[0] != F.shape[1] or not np.allclose(F, F.T):
             raise ValueError(
@@ -125,12 +149,8 @@ class CoSelectionDisplay(Display):
                 "co_selection must hold frequencies between 0 and 1, got values from "
                 f"{F.min():g} to {F.max():g}; divide counts by the number of members."
             )
-        names = [str(n) for n in (range(len(F)) if feature_names is None else feature_names)]
-        if len(names) != len(F):
-            raise ValueError(
-                f"feature_names must hold one name for each of the {len(F)} features, got "
-                f"{len(names)}."
-            )
+        names = range(len(F)) if feature_names is None else feature_names
+        names = checked_names(names, len(F), "features", "feature_names")
         limits = {"individual_threshold": individual_threshold, "cross_threshold": cross_threshold}
         for name, value in limits.items():
             if value is not None:
@@ -142,7 +162,9 @@ class CoSelectionDisplay(Display):
             ax, kind=kind, cmap=cmap
         )
 
-    def plot(self, ax=None, *, kind="frequency", cmap="Blues"):
+    def plot(
+        self, ax: Axes | None = None, *, kind: str = "frequency", cmap: Any = "Blues"
+    ) -> Self:
         """Draw the map.
 
         Parameters
@@ -168,12 +190,12 @@ class CoSelectionDisplay(Display):
         if kind == "frequency":
             shown = F
             title = "how often features are kept together"
+        elif kind == "pairs":
+            shown = self.binary & ~on_diagonal
+            title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {self.cross_threshold:.2f})"
         else:
-            shown = self.binary & (on_diagonal if kind == "features" else ~on_diagonal)
-            if kind == "pairs":
-                title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {self.cross_threshold:.2f})"
-            else:
-                title = f"{shown.sum()} features ($T_{{indiv}}$ = {self.individual_threshold:.2f})"
+            shown = self.binary & on_diagonal
+            title = f"{shown.sum()} features ($T_{{indiv}}$ = {self.individual_threshold:.2f})"
         highest = max(float(F.max()), 1e-9) if kind == "frequency" else 1
         self.image_ = ax.imshow(shown.astype(float), cmap=cmap, vmin=0, vmax=highest)
         if kind == "frequency":
@@ -186,10 +208,10 @@ class CoSelectionDisplay(Display):
                 column, row, s=14, marker="s", color=INK, linewidths=0, clip_on=False, zorder=3
             )
         self._name_axes(ax, shown)
-        ax.set_title(title, fontsize=10, loc="left")
+        set_title(ax, title)
         return self
 
-    def _write_values(self, ax, highest):
+    def _write_values(self, ax: Axes, highest: float) -> None:
         if len(self.co_selection) > _MOST_VALUES:
             return
         for (row, column), value in np.ndenumerate(self.co_selection):
@@ -203,37 +225,38 @@ class CoSelectionDisplay(Display):
                 color="white" if value > 0.6 * highest else INK,
             )
 
-    def _add_bar(self, ax):
-        bar = ax.figure.colorbar(self.image_, ax=ax, fraction=0.046, pad=0.03)
-        said = []
-        for value, symbol, style, word in (
-            (self.individual_threshold, "indiv", "-", "line"),
-            (self.cross_threshold, "cross", ":", "dots"),
-        ):
-            if value is not None:
-                bar.ax.axhline(value, color=ORANGE, lw=2, ls=style)
-                said.append(f"$T_{{{symbol}}}$ = {value:.2f} ({word})")
-        bar.set_label("frequency" + "".join(f", {text}" for text in said), fontsize=8)
-        bar.ax.tick_params(labelsize=7)
-        bar.outline.set_visible(False)
+    def _add_bar(self, ax: Axes) -> None:
+        """A color bar on which the thresholds that are known are marked."""
+        known = [
+            (value, symbol, style, word)
+            for value, symbol, style, word in (
+                (self.individual_threshold, "indiv", "-", "line"),
+                (self.cross_threshold, "cross", ":", "dots"),
+            )
+            if value is not None
+        ]
+        texts = [f"$T_{{{symbol}}}$ = {value:.2f} ({word})" for value, symbol, _, word in known]
+        bar = add_color_bar(ax, self.image_, ", ".join(["frequency", *texts]))
+        for value, _, style, _ in known:
+            bar.ax.axhline(value, color=ORANGE, lw=2, ls=style)
 
-    def _name_axes(self, ax, shown):
+    def _name_axes(self, ax: Axes, shown: np.ndarray) -> None:
         """Name all features, or of many those that stand out and have room."""
         n_features = len(shown)
-        places = range(n_features)
+        ticks = list(range(n_features))
         if n_features > MOST_NAMES:
-            places = []
-            for place in np.argsort(-shown.sum(axis=1) - np.diag(self.co_selection)):
-                if len(places) == 8 or not shown[place].any():
+            ticks = []
+            for feature in np.argsort(-shown.sum(axis=1) - np.diag(self.co_selection)):
+                if len(ticks) == 8 or not shown[feature].any():
                     break
-                if all(abs(place - other) > n_features / 14 for other in places):
-                    places.append(int(place))
-            places.sort()
-        names = [self.feature_names[place] for place in places]
+                if all(abs(feature - other) > n_features / 14 for other in ticks):
+                    ticks.append(int(feature))
+            ticks.sort()
+        names = [self.feature_names[feature] for feature in ticks]
         size = 8 if n_features <= _MOST_VALUES or n_features > MOST_NAMES else 6
         long = max(map(len, names), default=0) > 3
-        ax.set_xticks(list(places), names, fontsize=size, rotation=90 if long else 0)
-        ax.set_yticks(list(places), names, fontsize=size)
+        ax.set_xticks(ticks, names, fontsize=size, rotation=90 if long else 0)
+        ax.set_yticks(ticks, names, fontsize=size)
         ax.set(xlabel="feature", ylabel="feature")
         if n_features <= MOST_NAMES:
             edges = np.arange(n_features + 1) - 0.5
@@ -242,4 +265,4 @@ class CoSelectionDisplay(Display):
             ax.grid(which="minor", color="white", lw=1)
             ax.tick_params(which="minor", length=0)
         for spine in ax.spines.values():
-            spine.set_color(GREY)
+            spine.set_color(GRAY)

@@ -1,21 +1,31 @@
 """The fused decision over two features, and each member's own."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_number
 from covey.fusers._predictions import encode_labels
 from covey.inspection._display import (
-    GREY,
+    GRAY,
     INK,
     MARKERS,
     Display,
     check_flock,
-    colours_of,
+    colors_of,
+    set_title,
 )
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -29,9 +39,9 @@ class DecisionRegionsDisplay(Display):
     x0, x1 : ndarrays of shape (resolution,)
         The grid.
     fused : ndarray of shape (resolution, resolution, n_classes)
-        Logarithms of the fused probabilities; rows go along x1.
+        Logarithms of the fused probabilities; rows are along x1.
     members : ndarray of shape (resolution, resolution, n_members, n_classes)
-        What each member says: logarithms of probabilities, or scores, or votes.
+        What each member predicts: logarithms of probabilities, or scores, or votes.
     classes : ndarray of shape (n_classes,)
     feature_names : list of str
     X : ndarray of shape (n_samples, 2)
@@ -40,9 +50,8 @@ class DecisionRegionsDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     regions_ : QuadMesh
+        What `plot` drew.
     """
 
     x0: np.ndarray
@@ -50,40 +59,44 @@ class DecisionRegionsDisplay(Display):
     fused: np.ndarray
     members: np.ndarray
     classes: np.ndarray
-    feature_names: list
+    feature_names: list[str]
     X: np.ndarray
     codes: np.ndarray | None = None
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, resolution=200, margin=0.08, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        resolution: int = 200,
+        margin: float = 0.08,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw a fitted ensemble of two features.
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like or data frame of shape (n_samples, 2)
-            The points to show; they say how far the axes reach.
+            The points to show; the axes reach as far as they do.
         y : array-like of shape (n_samples,), optional
             Their labels.
         resolution : int, default=200
             Points of the grid along each axis.
         margin : float, default=0.08
-            How far to look beyond the points, as a share of their range.
+            How far the axes reach beyond the points, as a share of their range.
         ax : matplotlib Axes, optional
 
         Returns
         -------
         display : DecisionRegionsDisplay
         """
-        cls._pyplot()
-        check_flock(estimator)
+        cls._require_matplotlib()
+        check_flock(estimator, why_no_oracle="has no regions of its own")
         check_number(resolution, "resolution", low=2, whole=True)
         check_number(margin, "margin", low=0)
-        if estimator.fuser_.needs_y:
-            raise ValueError(
-                "estimator is fused by the oracle, which has no regions of its own; fit it with "
-                "another fusion."
-            )
         points = check_array(X, dtype=np.float64, input_name="X")
         if points.shape[1] != 2:
             raise ValueError(
@@ -102,8 +115,8 @@ class DecisionRegionsDisplay(Display):
         low, high = points.min(axis=0), points.max(axis=0)
         room = margin * np.where(high > low, high - low, 1.0)
         x0, x1 = (
-            np.linspace(low[place] - room[place], high[place] + room[place], resolution)
-            for place in (0, 1)
+            np.linspace(low[feature] - room[feature], high[feature] + room[feature], resolution)
+            for feature in (0, 1)
         )
         columns = [axis.ravel() for axis in np.meshgrid(x0, x1)]
         named = hasattr(X, "columns")
@@ -112,43 +125,31 @@ class DecisionRegionsDisplay(Display):
         least = np.log(np.finfo(np.float64).tiny)
         fused = np.maximum(estimator.predict_log_proba(grid), least)
         P = estimator._predictions(estimator._check_rows(grid))
-        said = P.log() if P.kind == "probability" else P.values
+        members = P.log() if P.kind == "probability" else P.values
         shape = (resolution, resolution)
         names = list(X.columns) if named else getattr(estimator, "feature_names_in_", None)
         return cls(
             x0=x0,
             x1=x1,
             fused=fused.reshape(*shape, -1),
-            members=said.reshape(*shape, *said.shape[1:]),
+            members=members.reshape(*shape, *members.shape[1:]),
             classes=estimator.classes_,
             feature_names=["$x_1$", "$x_2$"] if names is None else [str(n) for n in names],
             X=points,
             codes=codes,
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw regions, lines and points.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one by default.
-
-        Returns
-        -------
-        self : DecisionRegionsDisplay
-        """
+    def _draw(self, ax: Axes) -> None:
         from matplotlib.colors import ListedColormap
         from matplotlib.lines import Line2D
 
-        ax = self._start(ax)
         n_classes = len(self.classes)
-        colours = colours_of(n_classes)
+        colors = colors_of(n_classes)
         self.regions_ = ax.pcolormesh(
             self.x0,
             self.x1,
             self.fused.argmax(axis=2),
-            cmap=ListedColormap(colours),
+            cmap=ListedColormap(colors),
             vmin=-0.5,
             vmax=n_classes - 0.5,
             alpha=0.22,
@@ -157,21 +158,21 @@ class DecisionRegionsDisplay(Display):
             rasterized=True,
         )
         for member in range(self.members.shape[2]):
-            self._draw_ties(ax, self.members[:, :, member], colors=GREY, linewidths=1)
+            self._draw_ties(ax, self.members[:, :, member], colors=GRAY, linewidths=1)
         self._draw_ties(ax, self.fused, colors=INK, linewidths=2)
         handles = [
             Line2D([], [], color=INK, lw=2, label="fused"),
-            Line2D([], [], color=GREY, lw=1, label="members"),
+            Line2D([], [], color=GRAY, lw=1, label="members"),
         ]
         if self.codes is None:
             ax.scatter(*self.X.T, s=14, color=INK, alpha=0.6, linewidths=0)
         else:
-            for code, (label, colour) in enumerate(zip(self.classes, colours, strict=True)):
+            for code, (label, color) in enumerate(zip(self.classes, colors, strict=True)):
                 handles.append(
                     ax.scatter(
                         *self.X[self.codes == code].T,
                         s=20,
-                        color=colour,
+                        color=color,
                         marker=MARKERS[code % len(MARKERS)],
                         edgecolors="white",
                         linewidths=0.4,
@@ -182,15 +183,14 @@ class DecisionRegionsDisplay(Display):
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         ax.set(xlim=self.x0[[0, -1]], ylim=self.x1[[0, -1]])
         ax.legend(handles=handles, fontsize=7, framealpha=0.9)
-        ax.set_title("the fused decision, and its members", fontsize=10, loc="left")
-        return self
+        set_title(ax, "the fused decision, and its members")
 
-    def _draw_ties(self, ax, scores, **style):
+    def _draw_ties(self, ax: Axes, scores: np.ndarray, **style: Any) -> None:
         """Draw where the best class and the next one are equally good."""
         n_classes = scores.shape[2]
-        # Of two classes one line says it all.
+        # For two classes one line is enough.
         for code in range(1 if n_classes == 2 else 0, n_classes):
             lead = scores[:, :, code] - np.delete(scores, code, axis=2).max(axis=2)
             if lead.min() < 0 < lead.max():
-                # Dashes are matplotlib's for negative levels; here no side is negative.
+                # Negative levels would be dashed by matplotlib; no side of a tie is negative.
                 ax.contour(self.x0, self.x1, lead, levels=[0.0], linestyles="solid", **style)

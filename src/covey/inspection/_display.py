@@ -1,4 +1,9 @@
-"""What all displays share: matplotlib when it is needed, axes, colours."""
+"""What all displays share: matplotlib when it is needed, axes, colors, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -6,8 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from covey.members._fused import FusedClassifier
 from covey.members._fused_regression import FusedRegressor
 
-BLUE, ORANGE, INK, PALE, GREY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
-COLOURS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GREY)
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
+
+BLUE, ORANGE, INK, PALE, GRAY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
+COLORS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GRAY)
 MARKERS = "o^sDvP*X"
 
 # More names than this have no room along an axis.
@@ -15,11 +26,33 @@ MOST_NAMES = 30
 
 
 class Display:
-    """What all displays share."""
+    """A picture that is made from results and drawn by `plot`."""
+
+    ax_: Axes
+    figure_: Any
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default.
+
+        Returns
+        -------
+        self : Display
+            With ``ax_`` and ``figure_``, the axes and the figure that it was drawn on.
+        """
+        self._draw(self._start(ax))
+        return self
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
     @classmethod
-    def _pyplot(cls):
-        """matplotlib, which is needed for drawing and for nothing else."""
+    def _require_matplotlib(cls) -> Any:
+        """Matplotlib's pyplot, or an error that names it; it is needed for drawing only."""
         try:
             import matplotlib.pyplot as plt
         except ImportError:
@@ -28,30 +61,60 @@ class Display:
             ) from None
         return plt
 
-    def _start(self, ax):
-        """The axes to draw on, a new one if none is given."""
-        plt = self._pyplot()
+    def _start(self, ax: Axes | None) -> Axes:
+        plt = self._require_matplotlib()
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
 
-def colours_of(number):
-    """So many colours, the house's own while they last."""
-    if number <= len(COLOURS):
-        return list(COLOURS[:number])
+def set_title(ax: Axes, title: str, **options: Any) -> None:
+    """Write the title of a display above its axes."""
+    ax.set_title(title, fontsize=10, loc="left", **options)
+
+
+def add_color_bar(ax: Axes, image: Any, label: str) -> Colorbar:
+    """A bar beside the axes that shows the values of the image's colors."""
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+    bar.set_label(label, fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    bar.outline.set_visible(False)
+    return bar
+
+
+def colors_of(number: int) -> list[Any]:
+    """So many colors: those of `COLORS` if they are enough, else of a color map."""
+    if number <= len(COLORS):
+        return list(COLORS[:number])
     import matplotlib as mpl
 
     return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]
 
 
-def check_flock(estimator, *, regressors=False):
+def checked_names(names: Iterable[Any], number: int, what: str, name: str = "names") -> list[str]:
+    """Names as text, one for each of so many things."""
+    names = [str(one) for one in names]
+    if len(names) != number:
+        raise ValueError(
+            f"{name} must hold one name for each of the {number} {what}, got {len(names)}."
+        )
+    return names
+
+
+def check_flock(
+    estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
+) -> None:
+    """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
     known = (FusedClassifier, FusedRegressor) if regressors else FusedClassifier
     if not isinstance(estimator, known):
         raise TypeError(
-            "estimator must be a fitted ensemble of covey, such as SubsetEnsembleClassifier or "
+            "estimator must be a fitted ensemble of covey, such as FlockClassifier or "
             f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "
             "FusionClassifier with prefit=True."
         )
     check_is_fitted(estimator, "fuser_")
+    if why_no_oracle is not None and estimator.fuser_.needs_y:
+        raise ValueError(
+            f"estimator is fused by the oracle, which {why_no_oracle}; fit it with another fuser."
+        )

@@ -1,16 +1,21 @@
 """How much the members of a flock differ."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._core.inspection import diversity as core
 from covey._validation import check_sample_weight
+from covey.fusers import Predictions
 from covey.fusers._predictions import as_predictions
 
-# How many of the members' numbers are worked on at once; bounds the memory that is needed.
+# So many of the members' numbers are held at once, which bounds the memory.
 _BLOCK_SIZE = 1 << 20
 
 
@@ -18,7 +23,7 @@ _BLOCK_SIZE = 1 << 20
 class _Measure:
     """A formula of sums over samples."""
 
-    sums: str  # which ones: see `_block_sums`
+    sums: str  # the key of the sums in `_block_sums`
     formula: Callable
     more_is_diverse: bool
     pairwise: bool = True
@@ -34,8 +39,8 @@ MEASURES = {
     "kohavi_wolpert_variance": _Measure(
         "failures", core.kohavi_wolpert_variance, True, pairwise=False
     ),
-    "generalised_diversity": _Measure(
-        "failures", core.generalised_diversity, True, pairwise=False
+    "generalized_diversity": _Measure(
+        "failures", core.generalized_diversity, True, pairwise=False
     ),
     "coincident_failure_diversity": _Measure(
         "failures", core.coincident_failure_diversity, True, pairwise=False
@@ -43,10 +48,10 @@ MEASURES = {
     "label_kappa": _Measure("labels", lambda sums: core.label_kappa(*sums), False),
     "kl_divergence": _Measure("logs", core.symmetric_divergence, True),
     "posterior_cross_correlation": _Measure("posteriors", np.asarray, False),
-    "posterior_correlation": _Measure("centred", core.posterior_correlation, False),
+    "posterior_correlation": _Measure("centered", core.posterior_correlation, False),
 }
 _OF_CORRECTNESS = ("pairs", "failures")
-_OF_PROBABILITIES = ("logs", "posteriors", "centred")
+_OF_PROBABILITIES = ("logs", "posteriors", "centered")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +68,15 @@ class Diversity:
         The members' names, in the order of the matrices.
     """
 
-    values: dict
-    matrices: dict
-    names: list
+    values: dict[str, float]
+    matrices: dict[str, np.ndarray]
+    names: list[str]
 
-    def __getitem__(self, measure):
+    def __getitem__(self, measure: str) -> float:
         """The number of one measure."""
         return self.values[measure]
 
-    def __str__(self):
+    def __str__(self) -> str:
         width = max(map(len, self.values))
         return "\n".join(
             f"{name:<{width}}  {round(value, 4) + 0.0:8.4f}  "  # no minus before a zero
@@ -80,18 +85,24 @@ class Diversity:
         )
 
 
-def diversity(P, y=None, *, measures=None, sample_weight=None):
+def diversity(
+    P: Any,
+    y: ArrayLike | None = None,
+    *,
+    measures: str | list[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Diversity:
     """How much members differ, by the measures in use.
 
     Parameters
     ----------
     P : Predictions, array, data frame, mapping or list
-        Whatever `covey.fuse` takes. Every member must have spoken of every sample. Labels that
-        occur in ``y`` alone need `Predictions` that name all ``classes``.
+        Whatever `covey.fuse` takes. Every member must predict every sample. Labels that occur
+        in ``y`` alone need `Predictions` that name all ``classes``.
     y : array of shape (n_samples,), optional
-        True labels, for the measures of who is right and who is wrong.
+        True labels, for the measures of which members are right.
     measures : str or list of str, optional
-        Which ones, by the names below. By default all that ``P`` and ``y`` allow.
+        Their names, as listed below. By default all that ``P`` and ``y`` allow.
     sample_weight : array of shape (n_samples,), optional
         How much each sample counts.
 
@@ -121,7 +132,7 @@ def diversity(P, y=None, *, measures=None, sample_weight=None):
       accuracy (Kuncheva and Whitaker's kappa). 1 if p is 0 or 1.
     - ``"entropy"``: E, the mean of min(l, K - l) / (K - ceil(K / 2)).
     - ``"kohavi_wolpert_variance"``: the mean of l (K - l) / K^2.
-    - ``"generalised_diversity"``: GD = 1 - p(2) / p(1), with the chances that one and that two
+    - ``"generalized_diversity"``: GD = 1 - p(2) / p(1), with the chances that one and that two
       members drawn at random fail (Partridge and Krzanowski, 1997). 0 if none ever fails.
     - ``"coincident_failure_diversity"``: CFD, the mean of l / (K - 1) over the samples on which
       any member fails. 0 if none ever does.
@@ -175,24 +186,24 @@ def diversity(P, y=None, *, measures=None, sample_weight=None):
     return Diversity(values, matrices, P.names)
 
 
-def complete_predictions(P):
-    """Checked predictions of classes in which every member speaks of every sample."""
+def complete_predictions(P: Any) -> Predictions:
+    """Checked predictions of classes, of every sample by every member."""
     P = as_predictions(P)
     if P.kind == "value":
         raise ValueError("P holds values of a regression; give probabilities, scores or labels.")
     if P.n_samples == 0:
-        raise ValueError("P speaks of no sample; give at least one.")
+        raise ValueError("P holds no sample; give at least one.")
     if P.available is not None and not P.available.all():
         sample, member = np.argwhere(~P.available)[0]
         raise ValueError(
-            f"P lacks what {P.names[member]!r} says of sample {sample}; leave out the samples, "
-            "or the members, with gaps: all must have spoken of the same."
+            f"P lacks the prediction of {P.names[member]!r} for sample {sample}; leave out the "
+            "samples, or the members, with gaps: all members must predict the same samples."
         )
     return P
 
 
-def _chosen(measures, P, y):
-    """The names of the measures to take, each of them possible."""
+def _chosen(measures: Any, P: Predictions, y: ArrayLike | None) -> list[str]:
+    """The names of the measures to compute, each of them possible."""
     if measures is None:
         return [name for name in MEASURES if _obstacle(name, P, y) is None]
     names = [measures] if isinstance(measures, str) else list(measures)
@@ -208,11 +219,11 @@ def _chosen(measures, P, y):
     return names
 
 
-def _obstacle(name, P, y):
-    """Why a measure cannot be taken, or None."""
+def _obstacle(name: str, P: Predictions, y: ArrayLike | None) -> str | None:
+    """Why a measure cannot be computed, or None."""
     sums = MEASURES[name].sums
     if sums in _OF_CORRECTNESS and y is None:
-        return f"measure {name!r} asks who is right; give the true labels y."
+        return f"measure {name!r} needs to know which members are right; give the true labels y."
     if sums in _OF_PROBABILITIES and P.kind != "probability":
         return (
             f"measure {name!r} compares probabilities, but P is of kind {P.kind!r}; give "
@@ -221,7 +232,7 @@ def _obstacle(name, P, y):
     return None
 
 
-def _checked_weight(sample_weight, n_samples):
+def _checked_weight(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarray:
     if sample_weight is not None and not isinstance(sample_weight, Real):
         shape = np.shape(sample_weight)
         if shape != (n_samples,):
@@ -234,47 +245,39 @@ def _checked_weight(sample_weight, n_samples):
     return weight / weight.max()
 
 
-def _summed(P, codes, weight, kinds):
+def _summed(
+    P: Predictions, codes: np.ndarray | None, weight: np.ndarray, kinds: set[str]
+) -> dict[str, Any]:
     """The sums that the measures are formulas of, over blocks of rows."""
-    total = weight.sum()
-    rows = max(1, _BLOCK_SIZE // (P.n_members * (P.n_classes if P.kind != "label" else 1)))
-    sums = {}
-    for start in range(0, P.n_samples, rows):
-        block = slice(start, start + rows)
-        part = _block_sums(
-            P.rows(block), None if codes is None else codes[block], weight[block], kinds
-        )
-        for kind, values in part.items():
-            if kind in sums:
-                for whole, more in zip(sums[kind], values, strict=True):
-                    whole += more
-            else:
-                sums[kind] = values
-    # What is a mean over samples is divided here; "pairs" and "labels" hold their own totals.
-    return {
-        kind: values if kind in ("pairs", "labels") else values[0] / total
-        for kind, values in sums.items()
-    }
+    width = P.n_classes if P.kind != "label" else 1
+    n_rows = max(1, _BLOCK_SIZE // (P.n_members * width))
+    sums: dict[str, Any] = {}
+    for start in range(0, P.n_samples, n_rows):
+        block = slice(start, start + n_rows)
+        own_codes = None if codes is None else codes[block]
+        for kind, values in _block_sums(P.rows(block), own_codes, weight[block], kinds).items():
+            previous = sums.get(kind, [0.0] * len(values))
+            sums[kind] = [total + more for total, more in zip(previous, values, strict=True)]
+    for kind in sums.keys() - {"labels"}:
+        # The formula of "pairs" divides by its own sum, the others take means over samples.
+        sums[kind] = sums[kind][0] / (1.0 if kind == "pairs" else weight.sum())
+    return sums
 
 
-def _block_sums(P, codes, weight, kinds):
+def _block_sums(
+    P: Predictions, codes: np.ndarray | None, weight: np.ndarray, kinds: set[str]
+) -> dict[str, Any]:
     """For each kind of sums a list of arrays that add up over blocks."""
-    sums = {}
-    if kinds & {"pairs", "failures"}:
-        right = P.labels == codes[:, None]
-        if "pairs" in kinds:
-            sums["pairs"] = core.correctness_pairs(right, weight)
-        if "failures" in kinds:
-            sums["failures"] = [core.failure_weights(right, weight)]
-    if "labels" in kinds:
-        sums["labels"] = [
+    right = P.labels == codes[:, None] if kinds & set(_OF_CORRECTNESS) else None
+    makers: dict[str, Callable[[], Any]] = {
+        "pairs": lambda: [core.correctness_pairs(right, weight)],
+        "failures": lambda: [core.failure_weights(right, weight)],
+        "labels": lambda: [
             core.same_label_weights(P.labels, weight, P.n_classes),
             core.label_weights(P.labels, weight, P.n_classes),
-        ]
-    if "logs" in kinds:
-        sums["logs"] = [core.posterior_log_products(P.values, weight)]
-    if "posteriors" in kinds:
-        sums["posteriors"] = [core.posterior_products(P.values, weight)]
-    if "centred" in kinds:
-        sums["centred"] = [core.posterior_products(P.values, weight, 1.0 / P.n_classes)]
-    return sums
+        ],
+        "logs": lambda: [core.posterior_log_products(P.values, weight)],
+        "posteriors": lambda: [core.posterior_products(P.values, weight)],
+        "centered": lambda: [core.posterior_products(P.values, weight, 1.0 / P.n_classes)],
+    }
+    return {kind: makers[kind]() for kind in kinds}

@@ -1,22 +1,35 @@
 """Who decides, over the data."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_choice
 from covey.inspection._display import (
-    COLOURS,
+    COLORS,
     INK,
     MOST_NAMES,
     Display,
+    add_color_bar,
     check_flock,
-    colours_of,
+    checked_names,
+    colors_of,
+    set_title,
 )
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -35,25 +48,22 @@ class ImportanceDisplay(Display):
     predictions : ndarray of shape (n_rows,) or None
         Predicted classes, in the order drawn.
     names : list of str
-
-    Attributes
-    ----------
-    ax_, figure_
-        Where it was drawn.
     """
 
     importance: np.ndarray
     order: np.ndarray
     predictions: np.ndarray | None
-    names: list
+    names: list[str]
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, kind="auto", ax=None):
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, kind: str = "auto", ax: Axes | None = None
+    ) -> Self:
         """Draw who decides in a fitted ensemble.
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         kind, ax
             As for `plot`.
@@ -62,13 +72,8 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._pyplot()
-        check_flock(estimator, regressors=True)
-        if estimator.fuser_.needs_y:
-            raise ValueError(
-                "estimator is fused by the oracle, which reads the true labels; fit it with "
-                "another fusion to see who decides."
-            )
+        cls._require_matplotlib()
+        check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
         return cls.from_importance(
             estimator.explain_fusion(X),
             predictions=estimator.predict(X) if is_classifier(estimator) else None,
@@ -78,7 +83,15 @@ class ImportanceDisplay(Display):
         )
 
     @classmethod
-    def from_importance(cls, importance, *, predictions=None, names=None, kind="auto", ax=None):
+    def from_importance(
+        cls,
+        importance: ArrayLike,
+        *,
+        predictions: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        kind: str = "auto",
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw what ``explain_fusion`` gave.
 
         Parameters
@@ -96,18 +109,15 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         if names is None and hasattr(importance, "columns"):
             names = list(importance.columns)
         importance = check_array(importance, dtype=np.float64, input_name="importance")
         n_rows, n_members = importance.shape
         if importance.min() < 0:
             raise ValueError(f"importance must not be negative, got {importance.min():g}.")
-        names = [f"member {k}" for k in range(1, n_members + 1)] if names is None else list(names)
-        if len(names) != n_members:
-            raise ValueError(
-                f"names must hold one name for each of the {n_members} members, got {len(names)}."
-            )
+        if names is None:
+            names = [f"member {number}" for number in range(1, n_members + 1)]
         codes = np.zeros(n_rows, dtype=int)
         if predictions is not None:
             predictions = column_or_1d(predictions)
@@ -122,10 +132,10 @@ class ImportanceDisplay(Display):
             importance=importance[order],
             order=order,
             predictions=None if predictions is None else predictions[order],
-            names=[str(name) for name in names],
+            names=checked_names(names, n_members, "members"),
         ).plot(ax, kind=kind)
 
-    def plot(self, ax=None, *, kind="auto"):
+    def plot(self, ax: Axes | None = None, *, kind: str = "auto") -> Self:
         """Draw the importances.
 
         Parameters
@@ -133,7 +143,7 @@ class ImportanceDisplay(Display):
         ax : matplotlib Axes, optional
             A new one by default.
         kind : {"auto", "stacked", "heatmap"}, default="auto"
-            "auto" stacks up to eight members, for more there are not enough colours.
+            "auto" stacks up to eight members, for more there are not enough colors.
 
         Returns
         -------
@@ -141,64 +151,66 @@ class ImportanceDisplay(Display):
         """
         check_choice(kind, "kind", ("auto", "stacked", "heatmap"))
         ax = self._start(ax)
-        n_rows, n_members = self.importance.shape
         if kind == "auto":
-            kind = "stacked" if n_members <= len(COLOURS) else "heatmap"
+            kind = "stacked" if len(self.names) <= len(COLORS) else "heatmap"
         if kind == "stacked":
-            # A row is a step of width one; its right edge needs a value too.
-            heights = np.vstack([self.importance, self.importance[-1:]]).T
-            ax.stackplot(
-                np.arange(n_rows + 1),
-                heights,
-                step="post",
-                colors=colours_of(n_members),
-                labels=self.names,
-                linewidth=0,
-            )
-            ax.set(xlim=(0, n_rows), ylim=(0, heights.sum(axis=0).max()), ylabel="importance")
-            handles, labels = ax.get_legend_handles_labels()
-            # The uppermost band is named first, and beside the bands, which fill the axes.
-            ax.legend(
-                handles[::-1],
-                labels[::-1],
-                fontsize=7,
-                loc="center left",
-                bbox_to_anchor=(1.0, 0.5),
-                frameon=False,
-                handlelength=1,
-            )
+            self._stack(ax)
         else:
-            image = ax.imshow(
-                self.importance.T,
-                aspect="auto",
-                cmap="Blues",
-                vmin=0,
-                interpolation="nearest",  # neighbouring members have nothing in common
-                extent=(0, n_rows, n_members - 0.5, -0.5),
-            )
-            step = -(-n_members // MOST_NAMES)
-            ax.set_yticks(range(0, n_members, step), self.names[::step], fontsize=7)
-            bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
-            bar.set_label("importance", fontsize=8)
-            bar.ax.tick_params(labelsize=7)
-            bar.outline.set_visible(False)
+            self._color(ax)
         by = "dominant member"
         if self.predictions is not None:
             by = f"predicted class and {by}"
-            self._mark_classes(ax, kind)
+            self._mark_classes(ax, "white" if kind == "stacked" else INK)
         ax.set_xlabel(f"rows, by {by}")
         # The classes' names stand between title and axes.
-        pad = 6 if self.predictions is None else 18
-        ax.set_title("who decides", fontsize=10, loc="left", pad=pad)
+        set_title(ax, "who decides", pad=6 if self.predictions is None else 18)
         return self
 
-    def _mark_classes(self, ax, kind):
+    def _stack(self, ax: Axes) -> None:
+        n_rows, n_members = self.importance.shape
+        # A row is a step of width one; its right edge needs a value too.
+        heights = np.vstack([self.importance, self.importance[-1:]]).T
+        ax.stackplot(
+            np.arange(n_rows + 1),
+            heights,
+            step="post",
+            colors=colors_of(n_members),
+            labels=self.names,
+            linewidth=0,
+        )
+        ax.set(xlim=(0, n_rows), ylim=(0, heights.sum(axis=0).max()), ylabel="importance")
+        handles, labels = ax.get_legend_handles_labels()
+        # The uppermost band is named first, and beside the bands, which fill the axes.
+        ax.legend(
+            handles[::-1],
+            labels[::-1],
+            fontsize=7,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            frameon=False,
+            handlelength=1,
+        )
+
+    def _color(self, ax: Axes) -> None:
+        n_rows, n_members = self.importance.shape
+        image = ax.imshow(
+            self.importance.T,
+            aspect="auto",
+            cmap="Blues",
+            vmin=0,
+            interpolation="nearest",  # neighboring members have nothing in common
+            extent=(0, n_rows, n_members - 0.5, -0.5),
+        )
+        step = -(-n_members // MOST_NAMES)
+        ax.set_yticks(range(0, n_members, step), self.names[::step], fontsize=7)
+        add_color_bar(ax, image, "importance")
+
+    def _mark_classes(self, ax: Axes, color: str) -> None:
         n_rows = len(self.predictions)
         starts = np.flatnonzero(self.predictions[1:] != self.predictions[:-1]) + 1
         for start in starts:
-            ax.axvline(start, color="white" if kind == "stacked" else INK, lw=1.5)
-        edges = np.concatenate([[0], starts, [n_rows]])
-        for start, end in pairwise(edges):
+            ax.axvline(start, color=color, lw=1.5)
+        for start, end in pairwise([0, *starts, n_rows]):
             if end - start > 0.04 * n_rows:
                 ax.text(
                     (start + end) / 2,

@@ -1,17 +1,21 @@
 """How alike members are, and how wrong."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._validation import check_sample_weight
-from covey.inspection._display import (
-    BLUE,
-    ORANGE,
-    Display,
-    check_flock,
-)
+from covey.inspection._display import BLUE, ORANGE, Display, check_flock, set_title
 from covey.inspection._diversity import complete_predictions, diversity
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -29,45 +33,58 @@ class KappaErrorDisplay(Display):
     error : ndarray of shape (n_pairs,)
         The mean of their error rates.
     pairs : ndarray of shape (n_pairs, 2)
-        Which members.
+        The positions of the two members.
     names : list of str
 
     Attributes
     ----------
-    ax_, figure_
-        Where it was drawn.
     points_ : PathCollection
+        What `plot` drew.
     """
 
     kappa: np.ndarray
     error: np.ndarray
     pairs: np.ndarray
-    names: list
+    names: list[str]
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, sample_weight=None, ax=None):
-        """Draw the members of a fitted ensemble.
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the members of a fitted ensemble: `from_predictions` of X.
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        ax : matplotlib Axes, optional
+        y, sample_weight, ax
+            As for `from_predictions`.
 
         Returns
         -------
         display : KappaErrorDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         check_flock(estimator)
         P = estimator._predictions(estimator._check_rows(X))
         P.names = estimator._names()
         return cls.from_predictions(P, y, sample_weight=sample_weight, ax=ax)
 
     @classmethod
-    def from_predictions(cls, P, y, *, sample_weight=None, ax=None):
+    def from_predictions(
+        cls,
+        P: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw saved predictions.
 
         Parameters
@@ -82,7 +99,7 @@ class KappaErrorDisplay(Display):
         -------
         display : KappaErrorDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         P = complete_predictions(P)
         found = diversity(P, y, measures="label_kappa", sample_weight=sample_weight)
         weight = check_sample_weight(sample_weight, P.n_samples)
@@ -95,19 +112,7 @@ class KappaErrorDisplay(Display):
             names=P.names,
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw the points, and their mean.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one by default.
-
-        Returns
-        -------
-        self : KappaErrorDisplay
-        """
-        ax = self._start(ax)
+    def _draw(self, ax: Axes) -> None:
         self.points_ = ax.scatter(
             self.kappa, self.error, s=26, color=BLUE, alpha=0.6, linewidths=0, label="two members"
         )
@@ -124,5 +129,4 @@ class KappaErrorDisplay(Display):
         ax.margins(0.12)
         ax.set(xlabel="kappa (1: always the same label)", ylabel="mean error of the two")
         ax.legend(fontsize=8, framealpha=0.9)
-        ax.set_title("alike, and how wrong: pairs of members", fontsize=10, loc="left")
-        return self
+        set_title(ax, "alike, and how wrong: pairs of members")

@@ -1,19 +1,23 @@
 """What more members bring."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._validation import check_number
 from covey.fusers import make_fuser
-from covey.inspection._display import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    Display,
-    check_flock,
-)
+from covey.inspection._display import BLUE, GRAY, INK, ORANGE, Display, check_flock, set_title
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+
+    from covey.fusers import Fuser
 
 
 @dataclass(eq=False, kw_only=True)
@@ -34,11 +38,6 @@ class SizeDisplay(Display):
         The name of the rule.
     fitted_score : float or None
         Accuracy of the ensemble as it is, where its fuser is no fixed rule.
-
-    Attributes
-    ----------
-    ax_, figure_
-        Where it was drawn.
     """
 
     fused: np.ndarray
@@ -49,13 +48,21 @@ class SizeDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, fuser=None, baseline=None, sample_weight=None, ax=None
-    ):
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        fuser: str | Fuser | None = None,
+        baseline: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw how a fitted ensemble gains from its members.
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier, FusionClassifier or other ensemble of covey
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows to score, best those that were not trained on.
         y : array-like of shape (n_samples,)
@@ -71,14 +78,14 @@ class SizeDisplay(Display):
         -------
         display : SizeDisplay
         """
-        cls._pyplot()
+        cls._require_matplotlib()
         check_flock(estimator)
         if baseline is not None:
             check_number(baseline, "baseline", low=0, high=1)
         own = estimator.fuser_
         fixed = _is_fixed(own)
         if fuser is None:
-            plain = "product" if _speaks_in_probabilities(estimator) else "majority"
+            plain = "product" if _predicts_probabilities(estimator) else "majority"
             fuser = own if fixed else plain
         fused = estimator.staged_score(X, y, sample_weight, fuser=fuser)
         show_fitted = not fixed and not own.needs_y
@@ -90,22 +97,10 @@ class SizeDisplay(Display):
             fitted_score=estimator.score(X, y, sample_weight) if show_fitted else None,
         ).plot(ax)
 
-    def plot(self, ax=None):
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new one by default.
-
-        Returns
-        -------
-        self : SizeDisplay
-        """
-        ax = self._start(ax)
+    def _draw(self, ax: Axes) -> None:
         sizes = np.arange(1, len(self.fused) + 1)
         mark = "o" if len(sizes) <= 30 else None
-        ax.plot(sizes, self.oracle, color=GREY, marker=mark, ms=4, label="oracle")
+        ax.plot(sizes, self.oracle, color=GRAY, marker=mark, ms=4, label="oracle")
         ax.plot(sizes, self.fused, color=BLUE, marker=mark, ms=4, label=f"fused: {self.rule}")
         ax.axhline(self.baseline, color=INK, ls=":", lw=1.5, label="single model")
         if self.fitted_score is not None:
@@ -115,11 +110,10 @@ class SizeDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(xlabel="number of members K", ylabel="accuracy")
         ax.legend(fontsize=8, framealpha=0.9)
-        ax.set_title("what more members bring", fontsize=10, loc="left")
-        return self
+        set_title(ax, "what more members bring")
 
 
-def _is_fixed(fuser):
+def _is_fixed(fuser: Fuser) -> bool:
     """Whether a fuser can fuse the first few members as well as all of them."""
     set_for_all = any(
         getattr(fuser, name) is not None for name in ("weights", "k") if name in fuser.get_params()
@@ -127,6 +121,6 @@ def _is_fixed(fuser):
     return not (fuser.learns or fuser.needs_y or set_for_all)
 
 
-def _speaks_in_probabilities(estimator):
+def _predicts_probabilities(estimator: Any) -> bool:
     # Only a FusionClassifier has members of other kinds.
     return getattr(estimator, "kind_", "probability") in make_fuser("product").kinds

@@ -1,9 +1,12 @@
 """What is known of the truth behind test rows, for `bias_variance`."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -13,83 +16,80 @@ from covey._validation import check_number
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of the truth at the test rows."""
+    """The true values or class probabilities at the test rows, and the noise about them.
 
-    function: Any
-    values: Any
+    Parameters
+    ----------
+    loss : {"squared", "zero_one"}
+    given : callable, array-like or None
+        As the user gave it; a function is called with the test rows.
+    noise_variance : float, array-like or None
+    classes : array-like or None
+        The labels that the columns of probabilities belong to.
+    """
+
+    loss: str
+    given: Any
     noise_variance: Any
-    probabilities: Any
     classes: Any
 
-    @property
-    def is_known(self):
-        given = (self.function, self.values, self.probabilities)
-        return any(one is not None for one in given)
-
-    def check(self, loss, X_test):
+    def check(self, X_test: Any) -> None:
         """Refuse what cannot be used, before anything is fitted."""
-        if loss == "squared" and (self.probabilities is not None or self.classes is not None):
+        if self.loss == "squared" and self.classes is not None:
+            raise ValueError("classes is for loss='zero_one'; leave it out with squared loss.")
+        if self.loss == "zero_one" and self.noise_variance is not None:
             raise ValueError(
-                "true_probabilities and classes are for loss='zero_one'; with squared loss use "
-                "true_function or true_values."
+                "noise_variance is for loss='squared'; with zero-one loss the probabilities in "
+                "truth hold the noise."
             )
-        if loss == "zero_one" and (
-            self.function is not None or self.values is not None or self.noise_variance is not None
-        ):
+        if self.given is None and self.noise_variance is not None:
             raise ValueError(
-                "true_function, true_values and noise_variance are for loss='squared'; with "
-                "zero-one loss use true_probabilities."
+                "noise_variance needs truth: without the true values, bias and noise are one term."
             )
-        if self.function is not None and self.values is not None:
-            raise ValueError("true_function and true_values say the same; give one of them.")
-        if self.function is not None and not callable(self.function):
-            raise TypeError(
-                "true_function must be a function of X_test; give numbers as true_values."
-            )
-        if self.noise_variance is not None and not self.is_known:
-            raise ValueError(
-                "noise_variance needs true_function or true_values: without the truth, bias and "
-                "noise are one term."
-            )
-        if self.classes is not None and self.probabilities is None:
-            raise ValueError("classes names the columns of true_probabilities; give both or none.")
-        if np.ndim(self.noise_variance) == 0 and self.noise_variance is not None:
+        if self.given is None and self.classes is not None:
+            raise ValueError("classes names the columns of truth; give both or none.")
+        noise_of_rows = np.ndim(self.noise_variance) > 0
+        if self.noise_variance is not None and not noise_of_rows:
             check_number(self.noise_variance, "noise_variance", low=0)
         if X_test is None:
-            arrays = {
-                "true_values": self.values is not None,
-                "noise_variance": np.ndim(self.noise_variance) > 0,
-                "true_probabilities": (
-                    self.probabilities is not None and not callable(self.probabilities)
-                ),
-            }
-            for name, given in arrays.items():
-                if given:
+            values_of_rows = self.given is not None and not callable(self.given)
+            for name, of_rows in (("truth", values_of_rows), ("noise_variance", noise_of_rows)):
+                if of_rows:
                     raise ValueError(
                         f"{name} holds an entry for each test row, but X_test is not given; "
                         "give X_test too."
                     )
 
-    def at(self, X_test):
-        """The truth at the test rows, as checked arrays."""
+    def at(self, X_test: Any) -> np.ndarray | None:
+        """Values (n_test,) or (n_test, n_outputs), or probabilities (n_test, n_classes)."""
+        if self.given is None:
+            return None
         n_test = X_test.shape[0]
-        if self.probabilities is not None:
-            return KnownTruth(None, None, self._probabilities_at(X_test, n_test))
-        if self.is_known:
-            return KnownTruth(self._values_at(X_test, n_test), self._noise_at(n_test), None)
-        return KnownTruth(None, None, None)
-
-    def _values_at(self, X_test, n_test):
-        name = "true_values" if self.function is None else "true_function"
-        values = self.values if self.function is None else self.function(X_test)
-        if np.ndim(values) == 0 or len(values) != n_test:
+        known = self.given(X_test) if callable(self.given) else self.given
+        if np.ndim(known) == 0 or len(known) != n_test:
             raise ValueError(
-                f"{name} must give one value for each of the {n_test} test rows, got "
-                f"{'one number' if np.ndim(values) == 0 else len(values)}."
+                f"truth must have an entry for each of the {n_test} test rows, got "
+                f"{'one number' if np.ndim(known) == 0 else len(known)}."
             )
-        return targets(values, "squared", name)
+        if self.loss == "squared":
+            return targets(known, self.loss, "truth")
+        if np.ndim(known) != 2:
+            raise ValueError(
+                "truth must hold a probability for each class in each row, shape (n_test, "
+                f"n_classes), got shape {np.shape(known)}."
+            )
+        probabilities = check_array(known, dtype=np.float64, input_name="truth")
+        total = probabilities.sum(axis=1)
+        broken = (probabilities < 0).any(axis=1) | (np.abs(total - 1) > 1e-6)
+        if broken.any():
+            raise ValueError(
+                "truth must hold probabilities, which are not negative and sum to one in each "
+                f"row, but row {int(np.argmax(broken))} does not."
+            )
+        return probabilities / total[:, None]
 
-    def _noise_at(self, n_test):
+    def noise_at(self, n_test: int) -> np.ndarray | None:
+        """The noise's variance at each test row, (n_test,)."""
         if self.noise_variance is None:
             return None
         if np.ndim(self.noise_variance) == 0:
@@ -109,34 +109,8 @@ class Truth:
             )
         return noise
 
-    def _probabilities_at(self, X_test, n_test):
-        given = self.probabilities(X_test) if callable(self.probabilities) else self.probabilities
-        given = check_array(given, dtype=np.float64, input_name="true_probabilities")
-        if len(given) != n_test:
-            raise ValueError(
-                f"true_probabilities must have a row for each of the {n_test} test rows, got "
-                f"{len(given)}."
-            )
-        total = given.sum(axis=1)
-        broken = (given < 0).any(axis=1) | (np.abs(total - 1) > 1e-6)
-        if broken.any():
-            raise ValueError(
-                "true_probabilities must not be negative and must sum to one in each row, but "
-                f"row {int(np.argmax(broken))} does not."
-            )
-        return given / total[:, None]
 
-
-@dataclass(frozen=True)
-class KnownTruth:
-    """The truth at the test rows; None is what is not known."""
-
-    values: np.ndarray | None  # (n_test,) or (n_test, n_outputs)
-    noise: np.ndarray | None  # (n_test,)
-    probabilities: np.ndarray | None  # (n_test, n_classes)
-
-
-def targets(y, loss, name):
+def targets(y: ArrayLike, loss: str, name: str) -> np.ndarray:
     """Labels as a flat array; numbers as floats, flat if there is one output."""
     if loss == "zero_one":
         y = column_or_1d(y, warn=True)

@@ -42,7 +42,7 @@ _MEANINGS = {
     "interrater_kappa": "agreement in being right, beyond chance",
     "entropy": "how split members are about a row, 0 to 1",
     "kohavi_wolpert_variance": "variance of being right over members",
-    "generalised_diversity": "1: when one errs, no other does",
+    "generalized_diversity": "1: when one errs, no other does",
     "coincident_failure_diversity": "1: errors are always those of one member",
     "label_kappa": "agreement of labels, beyond chance",
     "kl_divergence": "how far apart their probabilities are, in nats",

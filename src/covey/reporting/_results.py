@@ -4,12 +4,10 @@ import numpy as np
 
 from covey.fusers import make_fuser
 from covey.inspection import (
-    c_bound,
-    first_order_bound,
     held_out_bound,
     oracle_bounds,
     oracle_interval,
-    tandem_bound,
+    vote_bound,
 )
 from covey.members import SubsetEnsembleClassifier
 from covey.reporting._charts import Curve, Dot, dot_plot, line_chart
@@ -325,13 +323,13 @@ def _member_bounds(facts):
     if weights is not None and not np.ndim(weights):
         return dots, rows
     formulas = [
-        ("vote, first order", first_order_bound, "twice the error of a member drawn by weight"),
-        ("vote, tandem", tandem_bound, "four times how often two members err together"),
+        ("vote, first order", "first_order", "twice the error of a member drawn by weight"),
+        ("vote, tandem", "tandem", "four times how often two members err together"),
     ]
     if facts.n_classes == 2:
-        formulas.append(("vote, C-bound", c_bound, "from error and disagreement of members"))
-    for label, formula, how in formulas:
-        bound = formula(facts.P, truth, weights, confidence=CONFIDENCE)
+        formulas.append(("vote, C-bound", "c", "from error and disagreement of members"))
+    for label, kind, how in formulas:
+        bound = vote_bound(facts.P, truth, weights, kind=kind, confidence=CONFIDENCE)
         guarantee = min(bound.guarantee, 1.0)
         dots.append(Dot(label, min(bound.value, 1.0), bound.value, guarantee, "other"))
         rows.append(_bound_row(escaped(label.capitalize()), bound.value, guarantee, how))

@@ -120,7 +120,7 @@ def literal_whole(right, weight):
         else 1.0,
         "entropy": halves / (n_members - math.ceil(n_members / 2)),
         "kohavi_wolpert_variance": mixed / n_members**2,
-        "generalised_diversity": 1 - two / one if one > 0 else 0.0,
+        "generalized_diversity": 1 - two / one if one > 0 else 0.0,
         "coincident_failure_diversity": others_right / any_fails if any_fails > 0 else 0.0,
     }
 
@@ -159,7 +159,7 @@ WHOLE = {
     "interrater_kappa": core.interrater_kappa,
     "entropy": core.entropy,
     "kohavi_wolpert_variance": core.kohavi_wolpert_variance,
-    "generalised_diversity": core.generalised_diversity,
+    "generalized_diversity": core.generalized_diversity,
     "coincident_failure_diversity": core.coincident_failure_diversity,
 }
 
@@ -217,9 +217,9 @@ def test_matrix_products_are_the_loops(flock):
         matrix_of(literal_cross_correlation, probabilities, weight),
         atol=1e-9,
     )
-    centred = core.posterior_products(probabilities, weight, 1 / n_classes) / total
+    centered = core.posterior_products(probabilities, weight, 1 / n_classes) / total
     assert_allclose(
-        core.posterior_correlation(centred),
+        core.posterior_correlation(centered),
         matrix_of(literal_posterior_correlation, probabilities, weight),
         atol=1e-7,
     )
@@ -305,7 +305,7 @@ def test_measures_of_the_whole_worked_by_hand():
     # p = 8/15: 1 - (6/5) / (3 * 2 * (8/15) * (7/15)) = 1 - (6/5) / (336/225) = 1 - 45/56.
     assert core.interrater_kappa(failures) == pytest.approx(11 / 56)
     # p(1) = (0.4 * 1 + 0.2 * 2 + 0.2 * 3) / 3 = 7/15; p(2) = (0.2 * 2 + 0.2 * 6) / 6 = 4/15.
-    assert core.generalised_diversity(failures) == pytest.approx(1 - 4 / 7)
+    assert core.generalized_diversity(failures) == pytest.approx(1 - 4 / 7)
     # (0.4 * 2/2 + 0.2 * 1/2 + 0.2 * 0) / 0.8 = 0.5 / 0.8.
     assert core.coincident_failure_diversity(failures) == pytest.approx(5 / 8)
 
@@ -334,8 +334,8 @@ def test_posterior_measures_worked_by_hand():
     # About 1/2 the first says +-0.3, -+0.1; the second +-0.1, +-0.2.
     # (0.03 - 0.02) / sqrt((0.09 + 0.01) (0.01 + 0.04)), each twice.
     both = np.array([[[0.8, 0.2], [0.6, 0.4]], [[0.4, 0.6], [0.7, 0.3]]])
-    centred = core.posterior_products(both, np.ones(2), 0.5)
-    assert core.posterior_correlation(centred)[0, 1] == pytest.approx(0.01 / math.sqrt(0.005))
+    centered = core.posterior_products(both, np.ones(2), 0.5)
+    assert core.posterior_correlation(centered)[0, 1] == pytest.approx(0.01 / math.sqrt(0.005))
 
 
 # -- extremes ------------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def test_members_that_fail_together_are_not_diverse(n_members):
 def test_members_that_fail_in_turn_are_as_diverse_as_can_be(n_members):
     right = ~np.eye(n_members, dtype=bool)
     failures = failure_shares(right, np.ones(n_members))
-    assert core.generalised_diversity(failures) == pytest.approx(1)
+    assert core.generalized_diversity(failures) == pytest.approx(1)
     assert core.coincident_failure_diversity(failures) == pytest.approx(1)
     assert core.interrater_kappa(failures) == pytest.approx(-1 / (n_members - 1))
 

@@ -28,19 +28,10 @@ _TOLERANCE = 1e-12
 
 
 def correctness_pairs(right: BoolArray, weight: FloatArray) -> FloatArray:
-    """The 2x2 tables of all pairs of members.
+    """The 2x2 tables of all pairs of members, as (3, K, K), from where each is right (n, K).
 
-    Parameters
-    ----------
-    right : array of shape (n, K)
-        Where each member is right.
-    weight : array of shape (n,)
-
-    Returns
-    -------
-    pairs : ndarray of shape (3, K, K)
-        The weight of the samples on which both are right, only the first, and neither. (Only
-        the second: the transpose of the middle one.)
+    They hold the weight of the samples on which both are right, only the first, and neither.
+    (Only the second: the transpose of the middle one.)
     """
     root = np.sqrt(weight)
     hits = np.where(right.T, root, 0.0)
@@ -75,10 +66,10 @@ def label_weights(labels: IntArray, weight: FloatArray, n_classes: int) -> Float
 
 
 def posterior_products(
-    probabilities: FloatArray, weight: FloatArray, centre: float = 0.0
+    probabilities: FloatArray, weight: FloatArray, center: float = 0.0
 ) -> FloatArray:
-    """``sum_n w_n sum_c (p_jc - centre) (p_kc - centre)``, as (K, K)."""
-    rows = _member_rows((probabilities - centre) * np.sqrt(weight)[:, None, None])
+    """``sum_n w_n sum_c (p_jc - center) (p_kc - center)``, as (K, K)."""
+    rows = _member_rows((probabilities - center) * np.sqrt(weight)[:, None, None])
     return rows @ rows.T
 
 
@@ -94,7 +85,7 @@ def posterior_log_products(probabilities: FloatArray, weight: FloatArray) -> Flo
 
 
 def _member_rows(values: FloatArray) -> FloatArray:
-    """Values of shape (n, K, C) with all that a member says in one row, as (K, n * C)."""
+    """Values of shape (n, K, C) with each member's predictions in one row, as (K, n * C)."""
     return values.transpose(1, 0, 2).reshape(values.shape[1], -1)
 
 
@@ -149,14 +140,9 @@ def _ratio_of_tables(above: FloatArray, below: FloatArray, pairs: FloatArray) ->
 
 
 def label_kappa(same: FloatArray, labels: FloatArray) -> FloatArray:
-    """Cohen's kappa of what two members answer: agreement beyond that of chance.
+    """Cohen's kappa of two members' labels, their agreement beyond that of chance.
 
-    Parameters
-    ----------
-    same : array of shape (K, K)
-        From `same_label_weights`.
-    labels : array of shape (K, C)
-        From `label_weights`.
+    From `same_label_weights` (K, K) and `label_weights` (K, C).
     """
     share = labels / labels.sum(axis=1, keepdims=True)
     # Chance of a difference, not of agreement: what is nearly zero is then exact.
@@ -176,15 +162,15 @@ def symmetric_divergence(log_products: FloatArray) -> FloatArray:
     return np.maximum(divergence, 0.0)
 
 
-def posterior_correlation(centred: FloatArray) -> FloatArray:
+def posterior_correlation(centered: FloatArray) -> FloatArray:
     """The correlation of posteriors, from mean `posterior_products` about 1 / C.
 
     A member whose posteriors are all even has none; it counts as 0, or as 1 with its like.
     """
-    spread = np.sqrt(centred.diagonal())
+    spread = np.sqrt(centered.diagonal())
     even = spread <= _TOLERANCE
     scale = np.where(even, 1.0, spread)
-    correlation: FloatArray = np.clip(centred / np.outer(scale, scale), -1.0, 1.0)
+    correlation: FloatArray = np.clip(centered / np.outer(scale, scale), -1.0, 1.0)
     correlation[even] = 0.0
     correlation[:, even] = 0.0
     correlation[np.ix_(even, even)] = 1.0
@@ -219,7 +205,7 @@ def kohavi_wolpert_variance(failures: FloatArray) -> float:
     return float(failures @ (fails * (n_members - fails))) / n_members**2
 
 
-def generalised_diversity(failures: FloatArray) -> float:
+def generalized_diversity(failures: FloatArray) -> float:
     """``1 - p(2) / p(1)``: how often a second member mends a first one's failure.
 
     ``p(1)`` is the chance that a member drawn at random fails, ``p(2)`` that two do. It is 0
