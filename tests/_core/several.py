@@ -4,7 +4,7 @@ from functools import reduce
 
 import numpy as np
 
-from covey._core.calls import name_of
+from covey._core.rows import call
 from covey._core.search.rows import ReplayLog, SearchBlock
 
 
@@ -19,7 +19,7 @@ class Several:
         How many rows each block has.
     n_classes : int
     lost : callable, optional
-        ``lost(question, number)`` says whether a block is gone when it is asked a question.
+        ``lost(method, number)``: whether a block is gone when a method of it is called.
     """
 
     def __init__(self, X, codes, weight, sizes, n_classes, lost=None):
@@ -34,7 +34,7 @@ class Several:
         self.n_classes = n_classes
         self.is_sparse = hasattr(X, "tocsr")
         self.like = np.zeros(0)
-        self._lost = (lambda question, number: False) if lost is None else lost
+        self._lost = (lambda method, number: False) if lost is None else lost
         self.recipe = ReplayLog()
         self.n_lost = 0
         self.blocks = [self._made(number) for number in range(len(sizes))]
@@ -43,22 +43,22 @@ class Several:
         start = int(self._starts[number])
         return SearchBlock(*self._made_of[number], start, self.n_classes)
 
-    def gathered(self, question, *args):
-        question, answers = name_of(question), []
+    def gather(self, method, *args):
+        results = []
         for number in range(len(self.blocks)):
-            if self._lost(question, number):
+            if self._lost(method, number):
                 self.n_lost += 1
                 self.blocks[number] = self._made(number)
                 self.recipe.replay(self.blocks[number])
-            answers.append(getattr(self.blocks[number], question)(*args))
-        self.recipe.note(question, args)
-        return answers
+            results.append(call(self.blocks[number], method, *args))
+        self.recipe.note(method, args)
+        return results
 
-    tell = gathered
+    broadcast = gather
 
-    def sums(self, question, *args):
-        answers = self.gathered(question, *args)
-        return tuple(reduce(np.add, parts) for parts in zip(*answers, strict=True))
+    def sum(self, method, *args):
+        results = self.gather(method, *args)
+        return tuple(reduce(np.add, parts) for parts in zip(*results, strict=True))
 
-    def maxima(self, question, *args):
-        return reduce(np.maximum, self.gathered(question, *args))
+    def max(self, method, *args):
+        return reduce(np.maximum, self.gather(method, *args))

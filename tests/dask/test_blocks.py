@@ -7,6 +7,7 @@ import covey
 from covey._core.moments import moments
 from covey.dask import SubsetEnsembleClassifier, _worker
 from covey.dask._backends import LocalBlocks
+from covey.dask._blocks import Block
 from covey.dask._estimator import SubsetEnsembleClassifier as Estimator
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table, delayed_blocks
@@ -43,7 +44,7 @@ def test_moments_are_those_of_the_whole_table(table_of, length):
     weight = rng.choice([0.0, 1.0, 3.0], 60)
     flock = Estimator()
     flock._table = table_of(X, y, weight, length)
-    flock._table.tell("sort", np.arange(2), np.ones(2), None)
+    flock._table.broadcast(Block.sort, np.arange(2), np.ones(2), None)
     mean, deviation = flock._moments()
     expected_mean, expected_deviation = moments(X.T, weight)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-14, atol=1e-210)
@@ -59,7 +60,7 @@ def test_moments_of_sparse_blocks_are_those_of_the_whole_table(table_of, length)
     blocks = da.from_array(X.toarray(), (length, 5)).map_blocks(sp.csr_matrix, dtype=float)
     flock = Estimator()
     flock._table = table_of(blocks, y, weight, length)
-    flock._table.tell("sort", np.arange(2), np.ones(2), None)
+    flock._table.broadcast(Block.sort, np.arange(2), np.ones(2), None)
     for part, expected in zip(flock._moments(), moments(X.tocsc(), weight), strict=True):
         np.testing.assert_allclose(part, expected, rtol=1e-13)
 
@@ -134,8 +135,8 @@ def test_a_table_beyond_memory_gives_the_same_flock(wine, tmp_path, monkeypatch,
 def test_several_threads_of_a_worker_give_the_same_answers(table_of, wine):
     X, y = wine
     table = table_of(X, y, np.ones(len(y)), 30)
-    table.tell("sort", np.arange(3), np.ones(3), None)
-    expected = table.ask("extremes")
+    table.broadcast(Block.sort, np.arange(3), np.ones(3), None)
+    expected = table.gather(Block.extremes)
     message = _worker.Message(
         table._fit, 2, [("extremes", ())], {_worker.HERE: list(range(6))}, None
     )

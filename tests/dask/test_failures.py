@@ -62,16 +62,16 @@ def clusters():
 
 def at_questions(monkeypatch, happenings):
     """Let things happen before the questions of these numbers; the list of questions."""
-    ask, asked = Table.ask, []
+    ask, asked = Table.gather, []
 
     def interrupted(table, question, *args):
-        asked.append(question)
+        asked.append(getattr(question, "__name__", question))
         happening = happenings.get(len(asked))
         if happening is not None:
             happening(table)
         return ask(table, question, *args)
 
-    monkeypatch.setattr(Table, "ask", interrupted)
+    monkeypatch.setattr(Table, "gather", interrupted)
     return asked
 
 

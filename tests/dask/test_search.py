@@ -217,14 +217,14 @@ def test_a_block_lost_before_any_question_is_made_again(few, monkeypatch, how):
     data = lazy(few[0][:, :2], few[1], (60, 60, 58))
     how = {**HOW, "max_iter": 4, **how}
     expected = SubsetEnsembleClassifier(**how).fit(*data)
-    ask, asked = Table.ask, []
+    ask, asked = Table.gather, []
 
     def losing(table, question, *args):
-        asked.append(args[0])
+        asked.append(getattr(args[0], "__name__", None))
         _worker._drop((_worker.HERE, table._fit, 1))
         return ask(table, question, *args)
 
-    monkeypatch.setattr(Table, "ask", losing)
+    monkeypatch.setattr(Table, "gather", losing)
     flock = SubsetEnsembleClassifier(**how).fit(*data)
     np.testing.assert_array_equal(flock.coef_, expected.coef_)
     np.testing.assert_array_equal(
@@ -233,18 +233,26 @@ def test_a_block_lost_before_any_question_is_made_again(few, monkeypatch, how):
     assert {"extent", "grown", "gated"} <= set(asked)
 
 
+_READ_CANDIDATES = ("drawn", "candidate_losses", "pick_losses", "importance")
+
+
 def test_what_candidates_said_is_said_again_by_a_block_that_was_lost(few, monkeypatch):
     data = lazy(few[0], few[1], (60, 60, 58))
     expected = SubsetEnsembleClassifier(**HOW).fit(*data)
-    ask, lost = Table.ask, []
+    ask, lost = Table.gather, []
 
     def losing(table, question, *args):
-        if args[0] in ("drawn", "candidate_losses", "pick_losses", "importance"):
+        if getattr(args[0], "__name__", None) in (
+            "drawn",
+            "candidate_losses",
+            "pick_losses",
+            "importance",
+        ):
             lost.append(args[0])
             _worker._drop((_worker.HERE, table._fit, 2))
         return ask(table, question, *args)
 
-    monkeypatch.setattr(Table, "ask", losing)
+    monkeypatch.setattr(Table, "gather", losing)
     flock = SubsetEnsembleClassifier(**HOW).fit(*data)
     assert len(lost) > 25
     np.testing.assert_array_equal(flock.cv_results_["weight"], expected.cv_results_["weight"])
@@ -277,8 +285,10 @@ def test_a_search_beyond_memory_finds_the_same(few, tmp_path, monkeypatch, limit
 
 
 def questions(monkeypatch):
-    ask, asked = Table.ask, []
-    monkeypatch.setattr(Table, "ask", lambda table, *args: asked.append(args) or ask(table, *args))
+    ask, asked = Table.gather, []
+    monkeypatch.setattr(
+        Table, "gather", lambda table, *args: asked.append(args) or ask(table, *args)
+    )
     return asked
 
 
@@ -291,7 +301,7 @@ def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch,
     SubsetEnsembleClassifier(**how).fit(*data)
     n_asked = len(asked)
     monkeypatch.undo()
-    ask, done = Table.ask, []
+    ask, done = Table.gather, []
 
     def interrupted(table, *args):
         done.append(args)
@@ -299,7 +309,7 @@ def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch,
             raise KeyboardInterrupt
         return ask(table, *args)
 
-    monkeypatch.setattr(Table, "ask", interrupted)
+    monkeypatch.setattr(Table, "gather", interrupted)
     how["checkpoint"] = tmp_path / "fit.npz"
     with pytest.raises(KeyboardInterrupt):
         SubsetEnsembleClassifier(**how).fit(*data)
@@ -324,7 +334,7 @@ def n_bytes(value):
 @pytest.mark.parametrize("fuser", ["product", covey.Gate(max_iter=1)])
 def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypatch, fuser):
     X, y = few
-    ask, trips = Table.ask, []
+    ask, trips = Table.gather, []
 
     def weighed(table, *args):
         down = n_bytes([call[1] for call in table._queue]) + n_bytes(args)
@@ -332,7 +342,7 @@ def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypa
         trips.append((down, max((n_bytes(part) for part in up), default=0)))
         return up
 
-    monkeypatch.setattr(Table, "ask", weighed)
+    monkeypatch.setattr(Table, "gather", weighed)
     how = {"n_estimators": 1, "tol": -np.inf, "fuser": fuser, "random_state": 0}
     counts = []
     for n_steps in (10, 30):

@@ -120,7 +120,7 @@ def test_a_search_survives_the_loss_of_blocks(table, monkeypatch):
     draws = np.random.default_rng(0)
     in_blocks(monkeypatch, [40, 0, 110])
     whole = fitted(table, cv=3, alpha=0.01)
-    seen = in_blocks(monkeypatch, [40, 0, 110], lambda question, number: draws.random() < 0.02)
+    seen = in_blocks(monkeypatch, [40, 0, 110], lambda method, number: draws.random() < 0.02)
     patched = fitted(table, cv=3, alpha=0.01)
     assert seen[0].n_lost > 20
     assert_array_equal(whole.coef_, patched.coef_)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.design import Design
 from covey._core.random import Purpose, UniformRows
+from covey._core.rows import call
 from covey._core.softmax_linear import class_blocks, log_softmax
 from covey.dask._scratch import SCRATCH
 from covey.dask._search import TableBlock
@@ -170,9 +171,9 @@ class Block:
         )
         self.data = None
 
-    def searched(self, question, *args):
+    def searched(self, method, *args):
         """Call a method of the `TableBlock`."""
-        return getattr(self.known, question)(*args)
+        return call(self.known, method, *args)
 
     # -- columns ---------------------------------------------------------------------------
 

@@ -5,9 +5,10 @@ import copy
 import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.search.rows import SearchBlock
 from covey._validation import check_sample_weight
 from covey.dask._backends import backend_of
-from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS
+from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS, Block
 from covey.dask._lazy import by_block, check_columns, importance_frames, score
 from covey.dask._search import SearchedRows, moments, refine, rows_to_grow_on
 from covey.dask._table import Table, TableRows, delayed_blocks, is_dask, is_frame
@@ -337,7 +338,7 @@ feature_importances_, estimators_, fuser_
     def _weight_of_all(self, weight):
         if self._table is None:
             return super()._weight_of_all(weight)
-        return float(self._rows.sums("counted")[1][0])
+        return float(self._rows.sum(SearchBlock.counted)[1][0])
 
     def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
         if self._table is None:
@@ -347,8 +348,8 @@ feature_importances_, estimators_, fuser_
             self._refine(X, codes, weight, fuser)
             return fuser
         apart = self.select_size == "validation"
-        self._table.tell(
-            "sort",
+        self._table.broadcast(
+            Block.sort,
             self.classes_,
             self._class_factors,
             self._highest_draws() if apart else None,
@@ -403,8 +404,8 @@ feature_importances_, estimators_, fuser_
             step = min(shift, BITS_PER_ROUND)
             shift -= step
             counts = sum(
-                self._table.ask(
-                    "count_draws",
+                self._table.gather(
+                    Block.count_draws,
                     self.classes_,
                     self._class_factors,
                     self._seed,
@@ -446,24 +447,24 @@ feature_importances_, estimators_, fuser_
             return rows_to_grow_on(self._rows, self.mean_, self.scale_, self._usable, ascent)
         if not self._grown:
             self._set_scale(*self._moments())
-        self._table.tell("standardise", self.mean_, self.scale_, ascent)
+        self._table.broadcast(Block.standardise, self.mean_, self.scale_, ascent)
         return TableRows(self._table, self.n_features_in_, len(self.classes_))
 
     def _moments(self):
         """Mean and deviation of the columns, as `covey._core.design.dense_moments` has them."""
         table = self._table
-        answers = table.ask("extremes")
+        answers = table.gather(Block.extremes)
         largest, highest, least = np.max([extremes for extremes, _ in answers], axis=0)
         total = sum(weight for _, weight in answers)
         size = np.where(largest > 0, largest, 1.0)
-        center = sum(table.ask("first_moment", size, total))
-        spread = np.sqrt(sum(table.ask("second_moment", size, total, center)))
+        center = sum(table.gather(Block.first_moment, size, total))
+        spread = np.sqrt(sum(table.gather(Block.second_moment, size, total, center)))
         spread[highest / size == -least / size] = 0.0
         return center * size, spread * size
 
     def _stage_scores(self, fuser, held_out):
-        right, whole = self._table.sums(
-            "stages",
+        right, whole = self._table.sum(
+            Block.stages,
             self.classes_,
             np.stack([member.theta for member in self._grown], axis=1),
             np.stack([member.intercept for member in self._grown], axis=1),

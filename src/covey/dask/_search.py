@@ -4,8 +4,8 @@ import numpy as np
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.basis import Basis
-from covey._core.calls import name_of
 from covey._core.gating.gate import GatedRows, softmax_first
+from covey._core.rows import call
 from covey._core.search.rows import GrowingRows, Kind, ReplayLog, SearchBlock
 from covey.dask._scratch import SCRATCH
 from covey.dask._spill import size_of
@@ -44,11 +44,11 @@ class TableBlock(SearchBlock):
         """Lay out what a gate sees."""
         self._looked = sees.designs(self._X)
 
-    def of_squares(self, sees, question, *args):
+    def of_squares(self, sees, method, *args):
         """What is said of the columns, of their squares; see `GateFeatures.squares`."""
         X, self._X = self._X, sees.squares(self._X.tocsc())
         try:
-            return getattr(self, name_of(question))(*args)
+            return call(self, method, *args)
         finally:
             self._X = X
 
@@ -67,18 +67,18 @@ class TableBlock(SearchBlock):
 class TableRecipe(ReplayLog):
     """What a `TableBlock` must be told again if it is made anew."""
 
-    def note(self, question, args):
-        """Take note of a question that all blocks were asked."""
-        if question == "look":
-            self.calls.append((question, args))
+    def note(self, method, args):
+        """Take note of a call of all blocks."""
+        if method is TableBlock.look:
+            self.calls.append((method, args))
         else:
-            super().note(question, args)
+            super().note(method, args)
 
 
-def changes(question, args):
-    """Whether a block is another after this question, or need not be written down again."""
+def changes(method, args):
+    """Whether a block is another after this call, or need not be written down again."""
     recipe = TableRecipe()
-    recipe.note(question, args)
+    recipe.note(method, args)
     return bool(recipe.calls)
 
 
@@ -100,23 +100,23 @@ class SearchedRows:
         self.n_classes = len(classes)
         self.is_sparse = any(known.is_sparse for known in table.loaded)
         self.like = np.empty(0)
-        table.tell("search", classes, class_weight, table.starts, self.is_sparse)
+        table.broadcast("search", classes, class_weight, table.starts, self.is_sparse)
 
-    def tell(self, question, *args):
+    def broadcast(self, method, *args):
         """Call a method of every `TableBlock`."""
-        self._table.tell("searched", name_of(question), *args)
+        self._table.broadcast("searched", method, *args)
 
-    def sums(self, question, *args):
-        """Call it, and add up what the blocks answer, entry by entry."""
-        return self._table.sums("searched", name_of(question), *args)
+    def sum(self, method, *args):
+        """Call it, and add up what the blocks return, entry by entry."""
+        return self._table.sum("searched", method, *args)
 
-    def maxima(self, question, *args):
-        """Call it, and keep the larger one of what the blocks answer."""
-        return self._table.maxima("searched", name_of(question), *args)
+    def max(self, method, *args):
+        """Call it, and take the maximum of what the blocks return."""
+        return self._table.max("searched", method, *args)
 
-    def gathered(self, question, *args):
-        """Call it; what each block answers."""
-        return self._table.ask("searched", name_of(question), *args)
+    def gather(self, method, *args):
+        """Call it; what each block returns."""
+        return self._table.gather("searched", method, *args)
 
 
 class _Squares:
@@ -125,11 +125,11 @@ class _Squares:
     def __init__(self, rows, sees):
         self._rows, self._sees = rows, sees
 
-    def sums(self, *asked):
-        return self._rows.sums("of_squares", self._sees, *asked)
+    def sum(self, method, *args):
+        return self._rows.sum(TableBlock.of_squares, self._sees, method, *args)
 
-    def maxima(self, *asked):
-        return self._rows.maxima("of_squares", self._sees, *asked)
+    def max(self, method, *args):
+        return self._rows.max(TableBlock.of_squares, self._sees, method, *args)
 
 
 def moments(rows):
@@ -139,9 +139,11 @@ def moments(rows):
 
 def rows_to_grow_on(rows, mean, scale, usable, ascent):
     """Get the rows ready for members to be grown on all of them."""
-    rows.tell("standardise", "features", Basis.plain(rows.n_features), mean, scale, usable)
-    rows.tell("split", [], 1)
-    rows.tell("begin", "features", ascent)
+    rows.broadcast(
+        SearchBlock.standardise, "features", Basis.plain(rows.n_features), mean, scale, usable
+    )
+    rows.broadcast(SearchBlock.split, [], 1)
+    rows.broadcast(SearchBlock.begin, "features", ascent)
     return GrowingRows(rows, "features", rows.n_features, 1)
 
 
@@ -171,15 +173,17 @@ def refine(rows, gate, found, parts, classes, **how):
     if sees.quadratic and rows.is_sparse:
         plain = Basis.plain(rows.n_features)
         sees.standardise_squares(*moments_by_sums(_Squares(rows, sees), "squares", plain)[:2])
-    rows.tell("look", sees)
-    rows.tell("share", False, False, *rows.sums("run_totals", False, False))
+    rows.broadcast(TableBlock.look, sees)
+    rows.broadcast(
+        SearchBlock.share, False, False, *rows.sum(SearchBlock.run_totals, False, False)
+    )
     kind = Kind("features", _GATE, gate.pool, False, False)
     refined = gate.refine_by_sums(
         sees,
-        lambda parts, runs: rows.sums("gated", kind, runs, parts),
+        lambda parts, runs: rows.sum(SearchBlock.gated, kind, runs, parts),
         *parts,
         classes,
         **how,
     )
-    asked, weight = rows.sums("asked", sees, gate.coef_, gate.intercept_)
+    asked, weight = rows.sum(TableBlock.asked, sees, gate.coef_, gate.intercept_)
     return refined, asked / weight

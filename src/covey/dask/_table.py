@@ -93,11 +93,11 @@ class Table:
 
     # -- ask -------------------------------------------------------------------------------
 
-    def tell(self, question, *args):
+    def broadcast(self, question, *args):
         """Call a method of every block; it travels with the next question."""
         self._queue.append((name_of(question), args))
 
-    def ask(self, question, *args):
+    def gather(self, question, *args):
         """Call a method of every block.
 
         Returns
@@ -105,7 +105,7 @@ class Table:
         answers : list
             In the order of the blocks; those that have nothing to say are left out.
         """
-        self.tell(question, *args)
+        self.broadcast(question, *args)
         calls, self._queue = self._queue, []
         self._n_messages += 1
         said = self._said(calls)
@@ -113,14 +113,14 @@ class Table:
             self._remember(*call)
         return [said[number] for number in self._numbers if said[number] is not None]
 
-    def sums(self, question, *args):
+    def sum(self, question, *args):
         """Ask, and add up what the blocks answer, entry by entry."""
-        answers = self.ask(question, *args)
+        answers = self.gather(question, *args)
         return tuple(_added(parts) for parts in zip(*answers, strict=True))
 
-    def maxima(self, question, *args):
+    def max(self, question, *args):
         """Ask, and keep the larger one of what the blocks answer."""
-        return np.max(np.stack(self.ask(question, *args)), axis=0)
+        return np.max(np.stack(self.gather(question, *args)), axis=0)
 
     def _said(self, calls):
         said, past = {}, None
@@ -195,7 +195,8 @@ class TableRows:
     """
 
     def __init__(self, table, n_features, n_classes, n_runs=1):
-        self.tell, self.sums, self.maxima = table.tell, table.sums, table.maxima
+        self.broadcast, self.sum, self.max = table.broadcast, table.sum, table.max
+        self.gather = table.gather
         self.n_features = n_features
         self.n_classes = n_classes
         self.n_runs = n_runs

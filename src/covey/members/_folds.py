@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
 from covey._core.search.folds import deal, drawn, ranked_classes
+from covey._core.search.rows import SearchBlock
 from covey._validation import check_number
 
 
@@ -156,9 +157,9 @@ def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
         raise ValueError(
             "groups needs all rows in one place; leave groups out, or fit a sample in memory."
         )
-    counts, _ = rows.sums("counted")
+    counts, _ = rows.sum(SearchBlock.counted)
     n_folds = _fewer_folds(int(cv), counts, classes)
-    known = rows.gathered("drawn", seed, n_repeats, ranked_classes(counts))
+    known = rows.gather(SearchBlock.drawn, seed, n_repeats, ranked_classes(counts))
     return deal(counts, seed, n_folds, known)
 
 

@@ -86,11 +86,13 @@ def families(effort, n_members, alpha, bases, n_rows):
 
 def moments_by_sums(rows, name, basis):
     """Weighted mean, standard deviation and largest absolute value of a basis's columns."""
-    (total,) = rows.sums("weight_sum")
+    (total,) = rows.sum(SearchBlock.weight_sum)
     return reduced_moments(
-        rows.maxima("extent", name, basis),
-        lambda size: rows.sums("scaled_means", name, basis, size, total)[0],
-        lambda size, center: rows.sums("scaled_squares", name, basis, size, center, total)[0],
+        rows.max(SearchBlock.extent, name, basis),
+        lambda size: rows.sum(SearchBlock.scaled_means, name, basis, size, total)[0],
+        lambda size, center: rows.sum(
+            SearchBlock.scaled_squares, name, basis, size, center, total
+        )[0],
     )
 
 
@@ -170,7 +172,7 @@ class RowsSearch:
         self._flip_probability = flip_probability
         self._seed = seed
         self._bases, self._moments = {}, {}
-        rows.tell("weigh", rows.maxima("largest_weight"))
+        rows.broadcast(SearchBlock.weigh, rows.max(SearchBlock.largest_weight))
         self._add_bases()
 
     @property
@@ -200,8 +202,8 @@ class RowsSearch:
 
     def _two_valued(self):
         """Which features have two values at most."""
-        highest, lowest = self._rows.maxima("extremes", False)
-        return self._rows.sums("between", -lowest, highest)[0] == 0
+        highest, lowest = self._rows.max(SearchBlock.extremes, False)
+        return self._rows.sum(SearchBlock.between, -lowest, highest)[0] == 0
 
     def _add(self, name, basis):
         mean, deviation, size = moments_by_sums(self._rows, name, basis)
@@ -222,7 +224,7 @@ class RowsSearch:
 
     def _keep(self, name, basis, *moments):
         self._bases[name], self._moments[name] = basis, moments
-        self._rows.tell("standardise", name, basis, *moments)
+        self._rows.broadcast(SearchBlock.standardise, name, basis, *moments)
 
     def _units(self, basis):
         """Which columns flip together: ramps with their feature, a product alone."""
@@ -233,7 +235,7 @@ class RowsSearch:
 
     def _trainer(self, name):
         basis, usable = self._bases[name], self._moments[name][2]
-        self._rows.tell("begin", name, self._ascent)
+        self._rows.broadcast(SearchBlock.begin, name, self._ascent)
         n_runs = self._n_parts + self._n_restarts
         return StackTrainer(
             GrowingRows(self._rows, name, basis.n_columns, n_runs),
@@ -267,7 +269,7 @@ class RowsSearch:
         dealt = isinstance(folds, FoldAssignment)
         self._n_parts = folds.n_parts if dealt else len(folds)
         self._n_restarts = n_restarts
-        self._rows.tell("deal" if dealt else "split", folds, n_restarts)
+        self._rows.broadcast(SearchBlock.deal if dealt else SearchBlock.split, folds, n_restarts)
         fits = CrossFit(
             self._rows,
             {name: basis.n_columns for name, basis in self._bases.items()},
@@ -397,8 +399,13 @@ class RowsSearch:
 
     def _importance(self, fuser):
         """How much each member is asked, over all rows."""
-        asked, weight = self._rows.sums(
-            "importance", fuser.basis, fuser.coef, fuser.intercept, fuser.sizes, fuser.weights
+        asked, weight = self._rows.sum(
+            SearchBlock.importance,
+            fuser.basis,
+            fuser.coef,
+            fuser.intercept,
+            fuser.sizes,
+            fuser.weights,
         )
         return asked / weight
 

@@ -6,7 +6,7 @@ from covey._core.algorithm1.descent import ValueTrainer
 from covey._core.basis import Basis
 from covey._core.gating.gated_values import ValueSearchBlock
 from covey._core.search.cross_fit import Family
-from covey._core.search.rows import SearchInMemory
+from covey._core.search.rows import SearchBlock, SearchInMemory
 from covey.fusers._gate import GatedMeans
 from covey.members._search import RowsSearch
 
@@ -92,7 +92,7 @@ class ValueFlockSearch(RowsSearch):
 
     def _products(self):
         # A probability ends at 1; a number would follow a product wherever it goes.
-        highest, lowest = self._rows.maxima("extremes", True)
+        highest, lowest = self._rows.max(SearchBlock.extremes, True)
         return Basis.multiplied(self._two_valued(), self._mean, np.stack([-lowest, highest]))
 
     def _trainer(self, name):

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from covey._core.algorithm1.curvature import Curvature, gram_of
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.rows import RowBlock, in_memory
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
 from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer
@@ -118,7 +118,9 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 130)
     parts = in_memory(design, blocks, weight, NEWTON)
     assert len(parts._blocks) == 8
-    np.testing.assert_allclose(parts.sums("gram")[0], whole.sums("gram")[0], rtol=1e-12)
+    np.testing.assert_allclose(
+        parts.sum(RowBlock.gram)[0], whole.sum(RowBlock.gram)[0], rtol=1e-12
+    )
 
 
 def test_an_inverse_is_a_function_of_the_subset_alone():

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from covey._core.algorithm1.reweighting import Reweighting, reweigh, see
+from covey._core.algorithm1.reweighting import Reweighting
+from covey._core.algorithm1.rows import reweigh, see
+from covey._core.rows import call
 from covey._core.softmax_linear import class_blocks
 
 
@@ -18,10 +20,10 @@ class Alone:
     def __init__(self, block):
         self.block = block
 
-    def ask(self, question, *args):
-        return getattr(self.block, question)(*args)
+    def broadcast(self, method, *args):
+        return call(self.block, method, *args)
 
-    tell = sums = maxima = ask
+    sum = max = broadcast
 
 
 def weights_after(members, base=None, name="mean_probability"):

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 
 import covey._core.search.folds as dealing
 from covey._core.random import Purpose, UniformRows
+from covey._core.search.rows import SearchBlock
 from covey.members._folds import deal_folds, make_folds
 from tests._core.several import Several
 
@@ -68,7 +69,7 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
     assert len(deal.number) == sum(
         count for count in np.bincount(codes[weight > 0]) if 1 < count <= most_ranked
     )
-    rows.tell("deal", deal, 1)
+    rows.broadcast(SearchBlock.deal, deal, 1)
     start = 0
     for block, size in zip(rows.blocks, sizes, strict=True):
         for (train, test), (trained_on, held_out) in zip(block._parts, expected, strict=True):

@@ -8,13 +8,14 @@ from numpy.testing import assert_array_equal
 
 from covey._core.basis import quantile_knots
 from covey._core.search.knots import in_floats, in_order, knots_by_sums
+from covey._core.search.rows import SearchBlock
 from tests._core.several import Several
 
 
 def same_knots(X, weight, sizes, n_ramps=6):
     codes = np.zeros(len(X), dtype=int)
     rows = Several(X, codes, weight, sizes, 1)
-    rows.tell("weigh", rows.maxima("largest_weight"))
+    rows.broadcast(SearchBlock.weigh, rows.max(SearchBlock.largest_weight))
     found = knots_by_sums(rows, X.shape[1], n_ramps)
     unit = weight / weight.max()
     for column, knots in zip(X.T, found, strict=True):

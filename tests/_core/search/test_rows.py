@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
@@ -44,16 +45,18 @@ def ready(table, sizes, lost=None, n_restarts=2):
     """Rows with two bases and three folds."""
     X, codes, weight = table
     rows = Several(X, codes, weight, sizes, 3, lost)
-    rows.tell("weigh", rows.maxima("largest_weight"))
+    rows.broadcast(SearchBlock.weigh, rows.max(SearchBlock.largest_weight))
     for name, basis in bases(X).items():
         expanded = basis.expand(np.ascontiguousarray(X.T))
         mean, deviation = moments(expanded, weight)
         usable = np.ones(len(mean), dtype=bool)
         usable[1] = False
-        rows.tell("standardise", name, basis, mean, deviation, usable)
-    rows.tell("split", thirds(), n_restarts)
+        rows.broadcast(SearchBlock.standardise, name, basis, mean, deviation, usable)
+    rows.broadcast(SearchBlock.split, thirds(), n_restarts)
     for folds, single in ((True, True), (False, False)):
-        rows.tell("share", folds, single, *rows.sums("run_totals", folds, single))
+        rows.broadcast(
+            SearchBlock.share, folds, single, *rows.sum(SearchBlock.run_totals, folds, single)
+        )
     return rows
 
 
@@ -79,19 +82,19 @@ def in_one(table, name):
 def test_what_is_known_of_a_table_does_not_depend_on_blocks(table, sizes):
     X, codes, weight = table
     rows = Several(X, codes, weight, sizes, 3)
-    counts, total = rows.sums("counted")
+    counts, total = rows.sum(SearchBlock.counted)
     assert_array_equal(counts, np.bincount(codes[weight > 0]))
     assert_allclose(total, weight.sum())
-    assert rows.maxima("size") == max(sizes)
-    unit = rows.maxima("largest_weight")
+    assert rows.max(SearchBlock.size) == max(sizes)
+    unit = rows.max(SearchBlock.largest_weight)
     assert unit == weight.max()
-    rows.tell("weigh", unit)
-    assert_allclose(rows.sums("weight_sum")[0], weight.sum() / weight.max())
+    rows.broadcast(SearchBlock.weigh, unit)
+    assert_allclose(rows.sum(SearchBlock.weight_sum)[0], weight.sum() / weight.max())
     used = X[weight > 0]
-    assert_array_equal(rows.maxima("extremes", True), [used.max(axis=0), -used.min(axis=0)])
-    assert_array_equal(rows.maxima("extremes", False), [X.max(axis=0), -X.min(axis=0)])
+    assert_array_equal(rows.max(SearchBlock.extremes, True), [used.max(axis=0), -used.min(axis=0)])
+    assert_array_equal(rows.max(SearchBlock.extremes, False), [X.max(axis=0), -X.min(axis=0)])
     low, high = X.min(axis=0), X.max(axis=0)
-    assert_array_equal(rows.sums("between", low, high)[0], [N - 2] * 4)
+    assert_array_equal(rows.sum(SearchBlock.between, low, high)[0], [N - 2] * 4)
 
 
 @pytest.mark.parametrize("sizes", LAYOUTS)
@@ -109,7 +112,9 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     assert_array_equal(varies, [True, True, True, False])
     assert_array_equal(found_deviation > 0, varies)
     assert_allclose(found_deviation, deviation, rtol=1e-9)
-    rows.tell("standardise", "features", basis, mean, np.where(varies, deviation, 1.0), varies)
+    rows.broadcast(
+        SearchBlock.standardise, "features", basis, mean, np.where(varies, deviation, 1.0), varies
+    )
     found = [block.designs["features"].like for block in rows.blocks]
     assert_allclose(
         np.sort(np.concatenate(found, axis=1), axis=1),
@@ -139,7 +144,7 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
 def test_members_grow_as_on_one_block(table, sizes):
     def members(layout):
         rows = ready(table, layout)
-        rows.tell("begin", "products", ASCENT)
+        rows.broadcast(SearchBlock.begin, "products", ASCENT)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
             ASCENT,
@@ -182,7 +187,7 @@ def test_value_and_gradient_are_those_of_all_rows(table, sizes, pool, folds):
     kind = Kind("products", "features", pool, folds, folds)
     dtype = np.float32 if folds else np.float64
     objective = GatedObjective(
-        lambda parts, runs: rows.sums("gated", kind, lanes[runs], parts),
+        lambda parts, runs: rows.sum(SearchBlock.gated, kind, lanes[runs], parts),
         alpha.astype(dtype),
         3,
         3,
@@ -212,7 +217,7 @@ def spoken(rows, n_candidates=3):
     for candidate in range(n_candidates):
         shapes = (3, 2, 3, 14), (3, 2, 3), (3, 2, 4), (3, 2)
         parts = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
-        rows.tell("say", kind, np.full(3, candidate), np.arange(3), parts)
+        rows.broadcast(SearchBlock.say, kind, np.full(3, candidate), np.arange(3), parts)
     return rows
 
 
@@ -227,13 +232,13 @@ def test_losses_and_picks_are_those_of_all_rows(table, sizes):
     order = np.argsort(codes, kind="stable")
     held_out = np.concatenate([np.argsort(order)[test] for _, test in thirds()])
     assert_allclose(row_weight, (weight / weight.max())[order][held_out])
-    losses, total = rows.sums("candidate_losses")
+    losses, total = rows.sum(SearchBlock.candidate_losses)
     assert_allclose(losses, -np.log(library) @ row_weight, rtol=1e-5)
     assert_allclose(total, row_weight.sum())
     share = row_weight / row_weight.sum()
     for picked in ([], [1], [1, 0], [2], [2, 2, 1]):
         allowed = np.array([True, False, True])
-        (found,) = rows.sums("pick_losses", picked, allowed, total[0])
+        (found,) = rows.sum(SearchBlock.pick_losses, picked, allowed, total[0])
         by_hand = [
             -np.log(np.mean(library[[*picked, k]], axis=0)) @ share
             for k in np.flatnonzero(allowed)
@@ -254,7 +259,7 @@ def test_importance_is_that_of_all_rows(table, sizes):
     shares = np.array([0.3, 0.7])
     expected = np.average(np.hstack([0.3 * gates[0], 0.7 * gates[1]]), axis=0, weights=weight)
     rows = Several(X, *table[1:], sizes, 3)
-    asked, total = rows.sums("importance", basis, coef, intercept, [2, 3], shares)
+    asked, total = rows.sum(SearchBlock.importance, basis, coef, intercept, [2, 3], shares)
     assert_allclose(asked / total, expected, rtol=1e-12)
     assert (asked / total).sum() == pytest.approx(1)
 
@@ -268,7 +273,7 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
     def grown(lost):
         rows = ready(table, [40, 0, 50], lost)
         ascent = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True, reweighting="adaboost")
-        rows.tell("begin", "products", ascent)
+        rows.broadcast(SearchBlock.begin, "products", ascent)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
             ascent,
@@ -279,79 +284,82 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
             usable=np.ones(14, dtype=bool),
         )
         members = [trainer.grow() for _ in range(3)]
-        return rows, members, spoken(rows).sums("candidate_losses")
+        return rows, members, spoken(rows).sum(SearchBlock.candidate_losses)
 
     rows, members, losses = grown(None)
-    again, others, same = grown(lambda question, number: draws.random() < 0.2)
+    again, others, same = grown(lambda method, number: draws.random() < 0.2)
     assert again.n_lost > 20
     for one, other in zip(members, others, strict=True):
         assert_array_equal(one.theta, other.theta)
         assert_array_equal(one.support, other.support)
     assert_array_equal(losses[0], same[0])
-    assert [question for question, _ in rows.recipe.calls] == [
-        question for question, _ in again.recipe.calls
+    assert [method for method, _ in rows.recipe.calls] == [
+        method for method, _ in again.recipe.calls
     ]
 
 
 def test_a_recipe_holds_what_is_needed_and_no_more():
     recipe = ReplayLog()
-    for question, *args in [
-        ("counted",),
-        ("weigh", 1.0),
-        ("weigh", 2.0),
-        ("standardise", "a", 1),
-        ("standardise", "b", 2),
-        ("standardise", "a", 3),
-        ("share", True, False, 1),
-        ("share", False, False, 2),
-        ("share", True, False, 3),
-        ("begin", "a", 0),
-        ("grown", "a", "see", 1),
-        ("grown", "a", "see", 2),
-        ("grown", "a", "weigh", 3),
-        ("grown", "a", "rescale", 4),
-        ("grown", "b", "evaluate", 5),
-        ("grown", "a", "evaluate", 6),
-        ("grown", "a", "steepest"),
-        ("grown", "a", "slopes", 7),
-        ("grown", "a", "evaluate", 8),
-        ("grown", "a", "slopes", 9),
-        ("gated", 1),
-        ("say", 1),
-        ("say", 2),
+    for method, *args in [
+        (SearchBlock.counted,),
+        (SearchBlock.weigh, 1.0),
+        (SearchBlock.weigh, 2.0),
+        (SearchBlock.standardise, "a", 1),
+        (SearchBlock.standardise, "b", 2),
+        (SearchBlock.standardise, "a", 3),
+        (SearchBlock.share, True, False, 1),
+        (SearchBlock.share, False, False, 2),
+        (SearchBlock.share, True, False, 3),
+        (SearchBlock.begin, "a", 0),
+        (SearchBlock.grown, "a", RowBlock.see, 1),
+        (SearchBlock.grown, "a", RowBlock.see, 2),
+        (SearchBlock.grown, "a", RowBlock.weigh, 3),
+        (SearchBlock.grown, "a", RowBlock.rescale, 4),
+        (SearchBlock.grown, "b", RowBlock.evaluate, 5),
+        (SearchBlock.grown, "a", RowBlock.evaluate, 6),
+        (SearchBlock.grown, "a", RowBlock.steepest),
+        (SearchBlock.grown, "a", RowBlock.slopes, 7),
+        (SearchBlock.grown, "a", RowBlock.evaluate, 8),
+        (SearchBlock.grown, "a", RowBlock.slopes, 9),
+        (SearchBlock.gated, 1),
+        (SearchBlock.say, 1),
+        (SearchBlock.say, 2),
     ]:
-        recipe.note(question, tuple(args))
+        recipe.note(method, tuple(args))
     assert recipe.calls == [
-        ("weigh", (2.0,)),
-        ("standardise", ("b", 2)),
-        ("standardise", ("a", 3)),
-        ("share", (False, False, 2)),
-        ("share", (True, False, 3)),
-        ("begin", ("a", 0)),
-        ("grown", ("a", "see", 1)),
-        ("grown", ("a", "see", 2)),
-        ("grown", ("a", "weigh", 3)),
-        ("grown", ("a", "rescale", 4)),
-        ("grown", ("b", "evaluate", 5)),
-        ("grown", ("a", "evaluate", 8)),
-        ("grown", ("a", "slopes", 9)),
-        ("say", (1,)),
-        ("say", (2,)),
+        (SearchBlock.weigh, (2.0,)),
+        (SearchBlock.standardise, ("b", 2)),
+        (SearchBlock.standardise, ("a", 3)),
+        (SearchBlock.share, (False, False, 2)),
+        (SearchBlock.share, (True, False, 3)),
+        (SearchBlock.begin, ("a", 0)),
+        (SearchBlock.grown, ("a", RowBlock.see, 1)),
+        (SearchBlock.grown, ("a", RowBlock.see, 2)),
+        (SearchBlock.grown, ("a", RowBlock.weigh, 3)),
+        (SearchBlock.grown, ("a", RowBlock.rescale, 4)),
+        (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
+        (SearchBlock.grown, ("a", RowBlock.evaluate, 8)),
+        (SearchBlock.grown, ("a", RowBlock.slopes, 9)),
+        (SearchBlock.say, (1,)),
+        (SearchBlock.say, (2,)),
     ]
-    recipe.note("grown", ("a", "weigh", 10))
-    assert recipe.calls[8:10] == [("grown", ("b", "evaluate", 5)), ("say", (1,))]
-    recipe.note("begin", ("a", 11))
+    recipe.note(SearchBlock.grown, ("a", RowBlock.weigh, 10))
+    assert recipe.calls[8:10] == [
+        (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
+        (SearchBlock.say, (1,)),
+    ]
+    recipe.note(SearchBlock.begin, ("a", 11))
     assert recipe.calls[5:] == [
-        ("grown", ("b", "evaluate", 5)),
-        ("say", (1,)),
-        ("say", (2,)),
-        ("begin", ("a", 11)),
+        (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
+        (SearchBlock.say, (1,)),
+        (SearchBlock.say, (2,)),
+        (SearchBlock.begin, ("a", 11)),
     ]
 
 
 def test_a_recipe_keeps_arrays_as_they_were():
     recipe, array = ReplayLog(), np.zeros(2)
-    recipe.note("grown", ("a", "evaluate", (array, None)))
+    recipe.note(SearchBlock.grown, ("a", RowBlock.evaluate, (array, None)))
     array += 1
     assert_array_equal(recipe.calls[0][1][2][0], [0, 0])
 
@@ -392,8 +400,8 @@ def test_torch_says_what_numpy_says(table):
                 for part in parts
             ]
             for pool in ("linear", "log"):
-                question = Kind("features", "features", pool, folds, single)
-                answers.append(block.gated(question, np.array([1, 0]), tuple(as_given)))
+                method = Kind("features", "features", pool, folds, single)
+                answers.append(block.gated(method, np.array([1, 0]), tuple(as_given)))
         block.say(
             Kind("features", "features", "linear", False, False),
             np.arange(2),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from covey._core.arrays import Array, namespace_of
 from covey._core.softmax_linear import Blocks, highest_and_right, true_class
@@ -140,29 +139,3 @@ class Reweighting:
         # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
         assert self._log_weight is not None
         return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
-
-
-class Reducer(Protocol):
-    """Whoever passes questions to the blocks of rows: `covey._core.algorithm1.rows.Rows`."""
-
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None: ...
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]: ...
-    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array: ...
-
-
-def see(rows: Reducer, name: ReweightingName | None, *member: Array) -> None:
-    """Let all rows take note of a member."""
-    rows.tell("see", *member)
-    if name == "adaboost":
-        wrong, whole = rows.sums("errors", rows.maxima("peak"))
-        rows.tell("boost", wrong / whole)
-
-
-def reweigh(rows: Reducer, name: ReweightingName | None) -> tuple[Array, Array]:
-    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
-    weight_sum, total = rows.sums("weigh", rows.maxima("peak"))
-    if name in ("divergence", "adaboost"):
-        # Only their proportions have a meaning.
-        rows.tell("rescale", total / weight_sum)
-        weight_sum = total
-    return weight_sum, total

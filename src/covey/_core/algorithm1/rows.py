@@ -14,14 +14,14 @@ the matrix serves both candidates of a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Concatenate
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
 from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.reweighting import Reweighting
+from covey._core.algorithm1.reweighting import Reweighting, ReweightingName
 from covey._core.arrays import (
     Array,
     Positions,
@@ -31,9 +31,9 @@ from covey._core.arrays import (
     like,
     namespace_of,
 )
-from covey._core.calls import name_of
 from covey._core.design import Design
 from covey._core.losses import Loss
+from covey._core.rows import Arrays, P, Result, Rows, call
 from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
 
 IntArray = npt.NDArray[np.int64]
@@ -48,24 +48,6 @@ _MOST_LANES = 256
 _CACHED = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
-
-
-class Rows(Protocol):
-    """The rows of a table, wherever they are."""
-
-    n_features: int
-    n_classes: int
-    n_runs: int
-    like: Array  # of the namespace, dtype and device that coefficients must have
-
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
-        """Call a method of every `RowBlock`."""
-
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
-        """Call it, and add up what the blocks answer, entry by entry."""
-
-    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
-        """Call it, and keep the larger one of what the blocks answer."""
 
 
 class RowBlock:
@@ -416,24 +398,67 @@ class InMemory:
         self.n_runs = first.n_runs
         self.like = first.design.like
 
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+    def broadcast(
+        self,
+        method: Callable[Concatenate[RowBlock, P], object],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
         """Call a method of every block."""
         for block in self._blocks:
-            getattr(block, name_of(question))(*args)
+            call(block, method, *args, **kwargs)
 
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
-        """Call it, and add up what the blocks answer, entry by entry."""
-        answers = iter(self._blocks)
-        total: tuple[Array, ...] = getattr(next(answers), name_of(question))(*args)
-        for block in answers:
-            for one, other in zip(total, getattr(block, name_of(question))(*args), strict=True):
+    def sum(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Arrays],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Arrays:
+        """Call it, and add up what the blocks return, entry by entry."""
+        blocks = iter(self._blocks)
+        total = call(next(blocks), method, *args, **kwargs)
+        for block in blocks:
+            for one, other in zip(total, call(block, method, *args, **kwargs), strict=True):
                 one += other
         return total
 
-    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
-        """Call it, and keep the larger one of what the blocks answer."""
-        answers = [getattr(block, name_of(question))(*args) for block in self._blocks]
-        largest = answers[0]
-        for answer in answers[1:]:
-            largest = namespace_of(largest).maximum(largest, answer)
+    def max(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Array],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Array:
+        """Call it, and take the maximum of what the blocks return."""
+        largest, *others = self.gather(method, *args, **kwargs)
+        for other in others:
+            largest = namespace_of(largest).maximum(largest, other)
         return largest
+
+    def gather(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[Result]:
+        """Call it; what each block returns."""
+        return [call(block, method, *args, **kwargs) for block in self._blocks]
+
+
+def see(
+    rows: Rows[RowBlock], name: ReweightingName | None, theta: Array, intercept: Array
+) -> None:
+    """Let all rows take note of a member."""
+    rows.broadcast(RowBlock.see, theta, intercept)
+    if name == "adaboost":
+        wrong, whole = rows.sum(RowBlock.errors, rows.max(RowBlock.peak))
+        rows.broadcast(RowBlock.boost, wrong / whole)
+
+
+def reweigh(rows: Rows[RowBlock], name: ReweightingName | None) -> tuple[Array, Array]:
+    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
+    weight_sum, total = rows.sum(RowBlock.weigh, rows.max(RowBlock.peak))
+    if name in ("divergence", "adaboost"):
+        # Only their proportions have a meaning.
+        rows.broadcast(RowBlock.rescale, total / weight_sum)
+        weight_sum = total
+    return weight_sum, total

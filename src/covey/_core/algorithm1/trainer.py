@@ -24,14 +24,14 @@ from covey._core.algorithm1.progress import (
     as_arrays,
     select,
 )
-from covey._core.algorithm1.reweighting import reweigh, see
-from covey._core.algorithm1.rows import Rows
+from covey._core.algorithm1.rows import RowBlock, reweigh, see
 from covey._core.algorithm1.subsets import TIE, FlipProposals, beats, metropolis
 from covey._core.arrays import Array, Positions, is_on_host, like, namespace_of, to_host
 from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.losses import Loss
 from covey._core.random import Purpose, UniformRows, normals
+from covey._core.rows import Rows
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -81,7 +81,7 @@ class StackTrainer:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Rows[RowBlock],
         ascent: Ascent,
         *,
         seed: int,
@@ -98,6 +98,7 @@ class StackTrainer:
         self._loss = Loss(ascent.loss, ascent.focal_gamma)
         self._seed = seed
         self._runs = list(runs)
+        self.n_runs = len(self._runs)
         self._flip_probability = flip_probability
         self._unit_of_feature = unit_of_feature
         self._usable = usable
@@ -163,11 +164,11 @@ class StackTrainer:
         vector = self._to_device(np.broadcast_to(start, (1, n_runs, n_features + 1)).copy())
         usable = self._to_device(np.append(self._usable, self._ascent.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
-        heaviest = self.rows.maxima("heaviest", base)
+        heaviest = self.rows.max(RowBlock.heaviest, base)
         for _ in range(_POWER_ITERATIONS):
             vector = vector * usable
             vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
-            slope, total = self.rows.sums("spread", vector, heaviest, base)
+            slope, total = self.rows.sum(RowBlock.spread, vector, heaviest, base)
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
         return norm * heaviest / 2.0
@@ -175,7 +176,7 @@ class StackTrainer:
     def _shares_of_curvature(self) -> Array:
         """By how much the bound of `Curvature` is to be divided for these sample weights."""
         if self._curvature is None:
-            (gram,) = self.rows.sums("gram")
+            (gram,) = self.rows.sum(RowBlock.gram)
             self._curvature = Curvature(
                 np.asarray(gram, dtype=float), self._usable, self._ascent.fit_intercept
             )
@@ -188,10 +189,10 @@ class StackTrainer:
         start = normals(0, Purpose.POWER_ITERATION, 0, 0, (self.rows.n_features + 1,))
         start *= np.append(self._usable, self._ascent.fit_intercept)
         vectors = np.stack([start / curvature.norm(run, start) for run in range(n_runs)])
-        heaviest = self.rows.maxima("heaviest", False)
+        heaviest = self.rows.max(RowBlock.heaviest, False)
         share = np.ones(n_runs)
         for _ in range(_RELATIVE_ITERATIONS):
-            slope, total = self.rows.sums("spread", vectors[None], heaviest, False)
+            slope, total = self.rows.sum(RowBlock.spread, vectors[None], heaviest, False)
             spread = np.concatenate([slope[0], total[0][:, None]], axis=1) * heaviest[:, None]
             for run in range(n_runs):
                 new = curvature.inverse(run, self._usable) @ spread[run]
@@ -256,7 +257,7 @@ class StackTrainer:
         mask: Array,
         total: Array,
     ) -> Candidates:
-        (won,) = self.rows.sums("evaluate", runs, moving, theta * mask, intercept)
+        (won,) = self.rows.sum(RowBlock.evaluate, runs, moving, theta * mask, intercept)
         # A sum over all rows divided by M, as eq. (7) has it.
         accuracy = won / self._of_lanes(total, runs, moving)
         return Candidates(theta, intercept, mask, accuracy, runs, moving)
@@ -397,8 +398,8 @@ class StackTrainer:
         if len(active):
             if not ascent.keeps_best:
                 self._keep(result, progress.state, active, np.arange(len(active)))
-            (objective,) = rows.sums(
-                "objective", (progress.told.moving, progress.taken), progress.going
+            (objective,) = rows.sum(
+                RowBlock.objective, (progress.told.moving, progress.taken), progress.going
             )
             self._check_finite(objective)
             recorder.add(1, objective, active if looks else slice(None), progress.step)
@@ -434,8 +435,12 @@ class StackTrainer:
             flips = proposals.at(step, active)
             moving = np.flatnonzero(flips.any(axis=1))
             flipped, change = self.flipped(state, moving, self._to_device(flips[moving]))
-            objective, slope, slope0 = rows.sums(
-                "slopes", (progress.told.moving, progress.taken), progress.going, moving, change
+            objective, slope, slope0 = rows.sum(
+                RowBlock.slopes,
+                (progress.told.moving, progress.taken),
+                progress.going,
+                moving,
+                change,
             )
             self._check_finite(objective)
             recorder.add(1, objective, here, step)
@@ -512,7 +517,7 @@ class StackTrainer:
         """Steps as long as the loss allows where it stands; the user's as they are."""
         if not isinstance(self._ascent.learning_rate, str):
             return rate
-        steepest = self.rows.maxima("steepest") if self._loss.has_steepest else None
+        steepest = self.rows.max(RowBlock.steepest) if self._loss.has_steepest else None
         return rate * self._loss.pace(steepest)
 
     def _check_finite(self, objective: Array) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.subsets import TIE, FlipProposals, beats
 from covey._core.arrays import Array, like
 from covey._core.device.cuda_graph import CudaGraph
@@ -50,7 +51,7 @@ class DeviceLoop:
         self._trainer: StackTrainer = weakref.proxy(trainer)
         self._n_steps = n_steps
         rows, self._xp = trainer.rows, trainer.xp
-        self._everyone = np.arange(rows.n_runs)
+        self._everyone = np.arange(trainer.n_runs)
         self.moving = trainer.flipping
         self._at = trainer.at(self.moving)
         n_moving, n_features = len(self.moving), rows.n_features
@@ -154,8 +155,8 @@ class DeviceLoop:
         n_runs, moving = len(self._everyone), self.moving
         flips = xp.take(self._flips, self._place, axis=0)[0]
         flipped, change = trainer.flipped(state, moving, flips)
-        objective, slope, slope0 = trainer.rows.sums(
-            "slopes", (moving, self.taken), self._everyone, moving, change
+        objective, slope, slope0 = trainer.rows.sum(
+            RowBlock.slopes, (moving, self.taken), self._everyone, moving, change
         )
         self._note(1, objective)
         told = trainer.climbed(

@@ -21,7 +21,7 @@ from covey._core.arrays import Array, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, Pool
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
-from covey._core.search.rows import Kind, SearchRows
+from covey._core.search.rows import Kind, SearchBlock, SearchRows
 from covey._core.search.selection import greedy_weights
 
 FloatArray = npt.NDArray[np.float64]
@@ -201,7 +201,7 @@ class CrossFit:
         self._fit_intercept = fit_intercept
         self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
-        self._n_rows = max(1, int(rows.maxima("size")[0]))
+        self._n_rows = max(1, int(rows.max(SearchBlock.size)[0]))
         self._digits: dict[str, int] = {}
         self._shared: set[tuple[bool, bool]] = set()
         self.n_candidates = 0
@@ -218,13 +218,13 @@ class CrossFit:
         single = self._single and self._is_rough(family.basis)
         for fit in self._fits(family, runs, alpha, folds=True, single=single):
             candidates = self.n_candidates + fit.chunk // n_parts
-            self._rows.tell("say", fit.kind, candidates, runs[fit.chunk], fit.parts)
+            self._rows.broadcast(SearchBlock.say, fit.kind, candidates, runs[fit.chunk], fit.parts)
         self.n_candidates += n_alphas
 
     def _is_rough(self, basis: str) -> bool:
         """Whether single precision is enough, which all rows must agree on."""
         if basis not in self._digits:
-            self._digits[basis] = int(self._rows.maxima("digits", basis)[0])
+            self._digits[basis] = int(self._rows.max(SearchBlock.digits, basis)[0])
         return self._digits[basis] == 32
 
     def selected(self) -> tuple[FloatArray, FloatArray]:
@@ -232,10 +232,12 @@ class CrossFit:
 
         The loss is the mean over rows held out.
         """
-        losses, weight = self._rows.sums("candidate_losses")
+        losses, weight = self._rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         shares = greedy_weights(
-            lambda picked, allowed: self._rows.sums("pick_losses", picked, allowed, total)[0],
+            lambda picked, allowed: self._rows.sum(
+                SearchBlock.pick_losses, picked, allowed, total
+            )[0],
             self.n_candidates,
         )
         return shares, losses / total
@@ -313,8 +315,8 @@ class CrossFit:
     def _share(self, folds: bool, single: bool) -> None:
         """Let the rows know what all of them weigh in each run."""
         if (folds, single) not in self._shared:
-            (total,) = self._rows.sums("run_totals", folds, single)
-            self._rows.tell("share", folds, single, total)
+            (total,) = self._rows.sum(SearchBlock.run_totals, folds, single)
+            self._rows.broadcast(SearchBlock.share, folds, single, total)
             self._shared.add((folds, single))
 
     def _start(
@@ -332,4 +334,4 @@ def _asked(
     rows: SearchRows, kind: Kind, lanes: IntArray, parts: Parts, runs: IntArray
 ) -> tuple[Array, ...]:
     """What rows say of some of the runs of a chunk."""
-    return rows.sums("gated", kind, lanes[runs], parts)
+    return rows.sum(SearchBlock.gated, kind, lanes[runs], parts)

@@ -7,12 +7,10 @@ order. There are fewer than 2^64 of them, so that it ends, and it ends at the ve
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.arrays import Array
+from covey._core.search.rows import SearchBlock, SearchRows
 
 FloatArray = npt.NDArray[np.float64]
 UintArray = npt.NDArray[np.uint64]
@@ -24,14 +22,6 @@ _PARTS = 16
 _SIGN = np.uint64(1 << 63)
 # Rounding in the sums must not move a quantile to the next value.
 _HAIR = 1e-12
-
-
-class Counted(Protocol):
-    """Whoever passes questions to the blocks of rows."""
-
-    def sums(self, question: str, *args: Any) -> tuple[Array, ...]: ...
-    def maxima(self, question: str, *args: Any) -> Array: ...
-    def gathered(self, question: str, *args: Any) -> list[Any]: ...
 
 
 def in_order(values: FloatArray) -> UintArray:
@@ -54,13 +44,12 @@ def in_floats(numbers: UintArray) -> FloatArray:
     return bits.view(np.float64)
 
 
-def knots_by_sums(rows: Counted, n_features: int, n_ramps: int) -> list[FloatArray]:
+def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:
     """What `covey._core.basis.quantile_knots` says of each column of a table.
 
     Parameters
     ----------
-    rows : Counted
-        Whose blocks have ``extremes``, ``distinct`` and ``weight_up_to``.
+    rows : SearchRows
     n_features : int
     n_ramps : int
         The most intervals between them.
@@ -69,11 +58,11 @@ def knots_by_sums(rows: Counted, n_features: int, n_ramps: int) -> list[FloatArr
     -------
     knots : list of ndarray
     """
-    highest, lowest = rows.maxima("extremes", True)
+    highest, lowest = rows.max(SearchBlock.extremes, True)
     knots = []
     for first in range(0, n_features, _COLUMNS_AT_ONCE):
         which = slice(first, min(first + _COLUMNS_AT_ONCE, n_features))
-        values = np.concatenate(rows.gathered("distinct", which, n_ramps + 2), axis=1)
+        values = np.concatenate(rows.gather(SearchBlock.distinct, which, n_ramps + 2), axis=1)
         few = [np.unique(column[~np.isnan(column)]) for column in values]
         quantiles = _quantiles(rows, which, -lowest[which], highest[which], n_ramps)
         knots += [
@@ -84,10 +73,10 @@ def knots_by_sums(rows: Counted, n_features: int, n_ramps: int) -> list[FloatArr
 
 
 def _quantiles(
-    rows: Counted, which: slice, lowest: FloatArray, highest: FloatArray, n_ramps: int
+    rows: SearchRows, which: slice, lowest: FloatArray, highest: FloatArray, n_ramps: int
 ) -> FloatArray:
     """Columns' evenly spaced quantiles, (D, n_ramps + 1), the least value included."""
-    (total,) = rows.sums("weight_up_to", which, highest[:, None])
+    (total,) = rows.sum(SearchBlock.weight_up_to, which, highest[:, None])
     wanted = np.arange(1, n_ramps + 1) / n_ramps * total * (1.0 - _HAIR)
     # What rows up to `below` weigh is less than wanted; those up to `at` weigh as much.
     below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), n_ramps, axis=1)
@@ -96,7 +85,9 @@ def _quantiles(
     while (at - below > 1).any():
         length = np.maximum((at - below) // np.uint64(_PARTS), np.uint64(1))
         tried = np.minimum(below[:, :, None] + length[:, :, None] * steps, at[:, :, None])
-        (weight,) = rows.sums("weight_up_to", which, in_floats(tried.reshape(len(tried), -1)))
+        (weight,) = rows.sum(
+            SearchBlock.weight_up_to, which, in_floats(tried.reshape(len(tried), -1))
+        )
         enough = weight.reshape(tried.shape) >= wanted[:, :, None]
         at = np.where(enough, tried, at[:, :, None]).min(axis=2)
         below = np.where(enough, below[:, :, None], tried).max(axis=2)

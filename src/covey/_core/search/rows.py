@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Concatenate, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,10 @@ from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.arrays import Array, like, namespace_of, to_host
 from covey._core.basis import Basis
-from covey._core.calls import name_of
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts, Pool, softmax_first
 from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.rows import Arrays, P, Result, Rows, call
 from covey._core.search.folds import Drawn, FoldAssignment, drawn
 from covey._core.search.selection import Library, RowLoss, log_losses, possible
 from covey._core.softmax_linear import class_blocks, linear_logits
@@ -32,31 +32,17 @@ from covey._core.softmax_linear import class_blocks, linear_logits
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+Method = Callable[..., Any]
 Folds = Sequence[tuple[IntArray, IntArray]]
 
 # What is the largest of a block's rows, and of none in an empty one.
-_OF_ROWS = ("peak", "heaviest")
+_OF_ROWS: tuple[Method, ...] = (RowBlock.peak, RowBlock.heaviest)
 
 
-class SearchRows(Protocol):
+class SearchRows(Rows["SearchBlock"], Protocol):
     """The rows of a table that is searched, wherever they are."""
 
-    n_features: int
-    n_classes: int
     is_sparse: bool
-    like: Array  # of the namespace and device that parameters must have
-
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
-        """Call a method of every `SearchBlock`."""
-
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
-        """Call it, and add up what the blocks answer, entry by entry."""
-
-    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
-        """Call it, and keep the larger one of what the blocks answer."""
-
-    def gathered(self, question: str | Callable[..., Any], *args: Any) -> list[Any]:
-        """Call it; what each block answers."""
 
 
 @dataclass(frozen=True)
@@ -333,11 +319,18 @@ class SearchBlock:
             self.designs[name], self.blocks, self._placed(self.run_weight), ascent
         )
 
-    def grown(self, name: str, question: str | Callable[..., Any], *args: Any) -> Any:
-        """What the rows say, on which members are grown: a method of `RowBlock`."""
-        if not len(self.weight) and question in _OF_ROWS:
-            return self._placed(np.full(len(self.run_weight), -np.inf))
-        return getattr(self._growing[name], name_of(question))(*args)
+    def grown(
+        self,
+        name: str,
+        method: Callable[Concatenate[RowBlock, P], Result],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result:
+        """Call a method of the `RowBlock` on which members are grown on a basis."""
+        if not len(self.weight) and method in _OF_ROWS:
+            return cast(Result, self._placed(np.full(len(self.run_weight), -np.inf)))
+        return call(self._growing[name], method, *args, **kwargs)
 
     # -- candidates ------------------------------------------------------------------------
 
@@ -453,19 +446,41 @@ class SearchInMemory:
         self.is_sparse = block.is_sparse
         self.like = np.zeros(0) if block.beside is None else block.beside
 
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+    def broadcast(
+        self,
+        method: Callable[Concatenate[SearchBlock, P], object],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
         """Call a method of the block."""
-        getattr(self.block, name_of(question))(*args)
+        call(self.block, method, *args, **kwargs)
 
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> Any:
-        """What it answers."""
-        return getattr(self.block, name_of(question))(*args)
+    def sum(
+        self,
+        method: Callable[Concatenate[SearchBlock, P], Arrays],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Arrays:
+        """What the method returns for the only block."""
+        return call(self.block, method, *args, **kwargs)
 
-    maxima = sums
+    def max(
+        self,
+        method: Callable[Concatenate[SearchBlock, P], Array],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Array:
+        """What the method returns for the only block."""
+        return call(self.block, method, *args, **kwargs)
 
-    def gathered(self, question: str | Callable[..., Any], *args: Any) -> list[Any]:
-        """The same, as the only answer of a list."""
-        return [getattr(self.block, name_of(question))(*args)]
+    def gather(
+        self,
+        method: Callable[Concatenate[SearchBlock, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[Result]:
+        """The same, as the only entry of a list."""
+        return [call(self.block, method, *args, **kwargs)]
 
 
 class GrowingRows:
@@ -488,80 +503,104 @@ class GrowingRows:
         self.n_runs = n_runs
         self.like = rows.like
 
-    def tell(self, question: str | Callable[..., Any], *args: Any) -> None:
+    def broadcast(
+        self,
+        method: Callable[Concatenate[RowBlock, P], object],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
         """Call a method of every `RowBlock`."""
-        self._rows.tell("grown", self._name, name_of(question), *args)
+        self._rows.broadcast(SearchBlock.grown, self._name, method, *args, **kwargs)
 
-    def sums(self, question: str | Callable[..., Any], *args: Any) -> tuple[Array, ...]:
-        """Call it, and add up what the blocks answer, entry by entry."""
-        return self._rows.sums("grown", self._name, name_of(question), *args)
+    def sum(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Arrays],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Arrays:
+        """Call it, and add up what the blocks return, entry by entry."""
+        return self._rows.sum(SearchBlock.grown, self._name, method, *args, **kwargs)
 
-    def maxima(self, question: str | Callable[..., Any], *args: Any) -> Array:
-        """Call it, and keep the larger one of what the blocks answer."""
-        return self._rows.maxima("grown", self._name, name_of(question), *args)
+    def max(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Array],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Array:
+        """Call it, and take the maximum of what the blocks return."""
+        return self._rows.max(SearchBlock.grown, self._name, method, *args, **kwargs)
+
+    def gather(
+        self,
+        method: Callable[Concatenate[RowBlock, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[Result]:
+        """Call it; what each block returns."""
+        return self._rows.gather(SearchBlock.grown, self._name, method, *args, **kwargs)
 
 
 # -- what a lost block is made of again ---------------------------------------------------------
 
-# The questions that change a `SearchBlock`, by how many arguments say what of it is changed: a
-# later one that says the same makes an earlier one superfluous. None: all are needed.
-_CHANGES: dict[str, int | None] = {
-    "weigh": 0,
-    "standardise": 1,
-    "split": 0,
-    "deal": 0,
-    "share": 2,
-    "begin": 1,
-    "say": None,
+# The methods that change a `SearchBlock`, by how many arguments identify what is changed: a
+# later call with the same ones makes an earlier one superfluous. None: all calls are needed.
+_CHANGES: dict[Method, int | None] = {
+    SearchBlock.weigh: 0,
+    SearchBlock.standardise: 1,
+    SearchBlock.split: 0,
+    SearchBlock.deal: 0,
+    SearchBlock.share: 2,
+    SearchBlock.begin: 1,
+    SearchBlock.say: None,
 }
 # The same of a `RowBlock`: which earlier ones each makes superfluous.
-_GROWN_CHANGES: dict[str, tuple[str, ...]] = {
-    "see": (),
-    "boost": (),
-    "weigh": ("weigh", "rescale", "evaluate", "slopes", "objective"),
-    "rescale": (),
-    "evaluate": ("evaluate", "slopes", "objective"),
-    "slopes": ("slopes", "objective"),
-    "objective": ("slopes", "objective"),
+_STEP = (RowBlock.slopes, RowBlock.objective)
+_GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
+    RowBlock.see: (),
+    RowBlock.boost: (),
+    RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, *_STEP),
+    RowBlock.rescale: (),
+    RowBlock.evaluate: (RowBlock.evaluate, *_STEP),
+    RowBlock.slopes: _STEP,
+    RowBlock.objective: _STEP,
 }
 
 
 class ReplayLog:
-    """What a block was told that it must be told again if it is made anew.
+    """The calls that must be repeated if a block is lost and made anew.
 
     Attributes
     ----------
-    calls : list of (str, tuple)
-        Questions and their arguments, in order.
+    calls : list of (method, tuple)
+        Methods of `SearchBlock` and their arguments, in order.
     """
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.calls: list[tuple[Method, tuple[Any, ...]]] = []
 
-    def note(self, question: str | Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Take note of a question that all blocks were asked."""
-        question = name_of(question)
-        if question == "grown":
+    def note(self, method: Method, args: tuple[Any, ...]) -> None:
+        """Take note of a call of all blocks."""
+        if method is SearchBlock.grown:
             name, inner = args[:2]
             if inner not in _GROWN_CHANGES:
                 return
             over = _GROWN_CHANGES[inner]
-            self._drop(lambda asked, of: asked == "grown" and of[0] == name and of[1] in over)
-        elif question in _CHANGES:
-            n_saying = _CHANGES[question]
-            if n_saying is not None:
-                same = args[:n_saying]
-                self._drop(lambda asked, of: asked == question and of[:n_saying] == same)
-            if question == "begin":
-                self._drop(lambda asked, of: asked == "grown" and of[0] == args[0])
+            self._drop(lambda called, of: called is method and of[0] == name and of[1] in over)
+        elif method in _CHANGES:
+            n_identifying = _CHANGES[method]
+            if n_identifying is not None:
+                same = args[:n_identifying]
+                self._drop(lambda called, of: called is method and of[:n_identifying] == same)
+            if method is SearchBlock.begin:
+                self._drop(lambda called, of: called is SearchBlock.grown and of[0] == args[0])
         else:
             return
-        self.calls.append((question, _copied(args)))
+        self.calls.append((method, _copied(args)))
 
     def replay(self, block: SearchBlock) -> None:
-        """Bring a block that was just made to where the lost one stood."""
-        for question, args in self.calls:
-            getattr(block, name_of(question))(*args)
+        """Bring a block that was just made to the state of the lost one."""
+        for method, args in self.calls:
+            call(block, method, *args)
 
     def _drop(self, superfluous: Any) -> None:
         self.calls = [call for call in self.calls if not superfluous(*call)]
