@@ -24,17 +24,11 @@ from sklearn.svm import LinearSVC
 
 import covey
 import covey.onnx
-from covey import (
-    FusionClassifier,
-    Gate,
-    LinearMember,
-    Majority,
-    Mean,
-    Product,
-    SubsetEnsembleClassifier,
-)
+from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey._core.basis import Basis
+from covey.fusers import Majority, Mean, Product
 from covey.fusers._gate import GatedGroups
+from covey.members import LinearMember
 from covey.members._plain import as_logistic_regression
 from covey.onnx import register, to_onnx
 

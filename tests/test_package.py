@@ -11,6 +11,20 @@ import covey
 
 ROOT = Path(__file__).parent.parent
 
+# What most users need. Whatever else is public is imported from the module that it lives in.
+NAMES = """
+    FusionClassifier FusionRegressor MultiviewClassifier SampledFusionClassifier
+    SampledFusionRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor from_bagging
+    from_forest Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
+    GeneralStackingClassifier GeneralStackingRegressor LinearStackingClassifier
+    LinearStackingRegressor CodeBookClassifier SubsetSelector
+    ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
+    to_onnx make_quarter_circle BiasVarianceDisplay CoSelectionDisplay DartsDisplay
+    DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
+    TrainingHistoryDisplay bias_variance diversity held_out_bound
+    oracle_bounds oracle_interval vote_bound
+"""
+
 
 def seconds(statement):
     """The fastest of five fresh imports."""
@@ -29,6 +43,16 @@ def test_every_public_name_is_importable_and_documented():
     assert set(covey.__all__) <= set(dir(covey))
     with pytest.raises(AttributeError, match="no attribute 'Flok'"):
         covey.Flok  # noqa: B018
+
+
+def test_public_names_are_those_that_most_users_need():
+    assert covey.__all__ == ["__version__", *NAMES.split()]
+
+
+@pytest.mark.parametrize("module", ["fusers", "rivals", "utils", "members", "tables"])
+def test_modules_are_attributes_without_an_import_of_their_own(module):
+    script = f"import covey; assert covey.{module}.__doc__; assert {module!r} in dir(covey)"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_import_is_light():

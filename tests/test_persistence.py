@@ -52,16 +52,16 @@ from covey import (
     persistence,
 )
 from covey.fusers import FUSERS
-from covey.members._decorate import DecorateClassifier
-from covey.members._diverse_maxent import DiverseMaxEntClassifier
 from covey.members._fusion_regression import FusionRegressor
 from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
 from covey.members._linear_regression import LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import SampledFusionClassifier, SampledFusionRegressor
-from covey.members._subset_search import SubsetSearchClassifier
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._names import plain_class, strangers
+from covey.rivals._decorate import DecorateClassifier
+from covey.rivals._diverse_maxent import DiverseMaxEntClassifier
+from covey.rivals._subset_search import SubsetSearchClassifier
 from covey.stacking import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
@@ -211,7 +211,9 @@ def test_a_collapsed_member_a_fuser_and_an_unfitted_model_come_back(tmp_path):
     again = round_trip(member, tmp_path)
     assert_says_the_same(member, again, FRAME)
     assert again.formula() == member.formula()
-    assert repr(round_trip(covey.Mean([1.0, 2.0]), tmp_path)) == repr(covey.Mean([1.0, 2.0]))
+    assert repr(round_trip(covey.fusers.Mean([1.0, 2.0]), tmp_path)) == repr(
+        covey.fusers.Mean([1.0, 2.0])
+    )
     assert repr(round_trip(flock(), tmp_path)) == repr(flock())
 
 
@@ -254,8 +256,8 @@ def test_every_estimator_of_covey_is_saved_fitted_by_some_test():
     met = {type(model) for model in [*CLASSIFIERS.values(), *OTHERS.values()]}
     met |= {type(model) for model in REGRESSORS.values()} | set(FUSERS.values())
     # These are only bases, or have a test of their own below, or cannot be fitted in a flock.
-    met |= {covey.Fuser, covey.DynamicSelection, covey.GrownClassifier}
-    met |= {covey.LinearMember, covey.Oracle}
+    met |= {covey.Fuser, covey.fusers.DynamicSelection, covey.members.GrownClassifier}
+    met |= {covey.members.LinearMember, covey.fusers.Oracle}
     assert public_estimators() <= met
 
 
@@ -376,7 +378,7 @@ def test_functions_are_not_trusted_without_being_named(tmp_path):
     assert load(path, ["covey.fusers._fuse.fuse"]).func is covey.fuse
 
 
-@pytest.mark.parametrize("trusted", ["covey.Mean", True, [3]])
+@pytest.mark.parametrize("trusted", ["covey.fusers.Mean", True, [3]])
 def test_trusted_must_be_a_list_of_types(trusted, tmp_path):
     path = saved(flock(), tmp_path / "model.covey")
     with pytest.raises(TypeError):

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import problems
-import rivals
 from joblib import Parallel, delayed
 from sklearn.metrics import log_loss
+
+import rivals
 
 HERE = Path(__file__).parent
 FIELDS = (

@@ -26,7 +26,8 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import SubsetEnsembleClassifier, SubsetSearchClassifier
+from covey import SubsetEnsembleClassifier
+from covey.rivals import SubsetSearchClassifier
 
 warnings.simplefilter("ignore")
 

@@ -19,7 +19,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from covey import DecorateClassifier
+from covey.rivals import DecorateClassifier
 
 SETS = ("heart", "iris", "segment", "sonar", "vowel", "wisconsin", "crx", "splice")
 SHARES = (0.05, 0.10)

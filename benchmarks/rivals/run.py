@@ -34,16 +34,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import (
-    DecorateClassifier,
-    DiverseMaxEntClassifier,
-    MultiviewClassifier,
-    SubsetEnsembleClassifier,
-    SubsetSearchClassifier,
-    diversity,
-)
+from covey import MultiviewClassifier, SubsetEnsembleClassifier, diversity
 from covey.members import from_bagging, from_forest
 from covey.reproduce._data import load as load_paper_table
+from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "accuracy"))

@@ -1,9 +1,10 @@
 """The default, search and all, against tuned rivals."""
 
 import problems
-import rivals
 from results import compared
 from timing import SETTLE, on_threads, on_workers, plain, race
+
+import rivals
 
 OURS = "covey"
 SVC = "RBF SVC, 5 x 5 grid, 5 folds"

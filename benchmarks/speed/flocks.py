@@ -3,10 +3,11 @@
 from functools import partial
 
 import problems
-import rivals
 from floor import Products
 from results import compared
 from timing import SETTLE, on_threads, on_workers, race, thread_counts, with_threads
+
+import rivals
 
 FLOOR_TARGET = 2.5
 BETTER_TARGET = 0.4

@@ -2,9 +2,10 @@
 
 import numpy as np
 import problems
-import rivals
 from results import line
 from timing import cores, race, with_threads
+
+import rivals
 
 TARGET = 1.1
 N_STEPS = 20

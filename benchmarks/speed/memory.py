@@ -65,8 +65,9 @@ def _load(folder):
 
 
 def _fit(model, X, y):
-    import rivals
     import stack
+
+    import rivals
 
     if model == "stack":
         problem = problems.Problem("", X, y, None, None)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import problems
-import rivals
 from results import compared
 from sklearn import config_context
 from timing import race, thread_counts, with_threads
+
+import rivals
 
 TARGET = 1.2
 

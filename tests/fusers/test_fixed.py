@@ -13,7 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
-from covey import (
+from covey import Predictions
+from covey.fusers import (
     And,
     Borda,
     KOfN,
@@ -24,12 +25,11 @@ from covey import (
     Min,
     Or,
     Oracle,
-    Predictions,
     Product,
     SingleBest,
     TrimmedMean,
+    make_fuser,
 )
-from covey.fusers import make_fuser
 
 UNWEIGHTED = [Mean(), Product(), Median(), TrimmedMean(0.2), Max(), Min(), Borda(), Majority()]
 POSITIVE = [Or(), And(), KOfN(2)]
@@ -198,7 +198,7 @@ def test_single_best_that_is_silent_has_a_stand_in():
 def test_a_fitted_fuser_aligns_the_classes_or_refuses_them():
     known = np.array([["cat", "dog"], ["dog", "dog"], ["dog", "cat"], ["cat", "cat"]])
     X = np.arange(4.0)[:, None]
-    fuser = covey.LCA(1).fit(known, ["cat", "dog", "dog", "cat"], X)
+    fuser = covey.fusers.LCA(1).fit(known, ["cat", "dog", "dog", "cat"], X)
     assert_allclose(fuser.fuse([["dog"], ["dog"]], X[:1]), [[0.0, 1.0]])
     with pytest.raises(ValueError, match="speak of the label 'eel'"):
         fuser.fuse([["dog"], ["eel"]], X[:1])

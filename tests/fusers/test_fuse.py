@@ -37,7 +37,7 @@ def test_rules_take_their_parameters():
     P = [[[0.9, 0.1]], [[0.4, 0.6]], [[0.3, 0.7]]]
     assert_allclose(covey.fuse(P, "k_of_n", k=2), [[0.4, 0.6]])
     assert_allclose(covey.fuse(P, "and", positive_class="no", classes=["no", "yes"]), [[0.3, 0.7]])
-    assert_allclose(covey.fuse(P, covey.KOfN(3)), [[0.9, 0.1]])
+    assert_allclose(covey.fuse(P, covey.fusers.KOfN(3)), [[0.9, 0.1]])
     assert covey.fuse(P, "oracle", y=[1]).argmax() == 1
 
 
@@ -45,7 +45,7 @@ def test_a_fitted_fuser_is_a_rule():
     rng = np.random.default_rng(0)
     P, y = rng.dirichlet([1, 1], (50, 3)), rng.integers(0, 2, 50)
     X = rng.standard_normal((50, 2))
-    fuser = covey.KnoraEliminate().fit(P, y, X)
+    fuser = covey.fusers.KnoraEliminate().fit(P, y, X)
     assert_array_equal(covey.fuse(P, fuser, X=X), fuser.fuse(P, X))
 
 
@@ -62,8 +62,11 @@ def test_row_blocks_change_nothing():
         ({"rule": "single_best"}, "SingleBest learns how to fuse: fit it on held-out"),
         ({"rule": "median", "weights": [1, 2]}, "'median' has no parameter 'weights'"),
         ({"rule": "mean", "k": 2}, "'mean' has no parameter 'k'; it has weights"),
-        ({"rule": covey.Mean(), "weights": [1, 2]}, "weights cannot be set on the Mean given"),
-        ({"rule": covey.OLA()}, "OLA learns how to fuse"),
+        (
+            {"rule": covey.fusers.Mean(), "weights": [1, 2]},
+            "weights cannot be set on the Mean given",
+        ),
+        ({"rule": covey.fusers.OLA()}, "OLA learns how to fuse"),
     ],
 )
 def test_bad_rules_get_one_sentence(arguments, message):

@@ -83,7 +83,7 @@ def test_it_is_the_model_on_those_columns(output):
     expected = model.predict_proba(literal_encoding(P_new, output, 0.01))
     assert_allclose(fuser.fuse(P_new), expected, atol=1e-9)
     # A contrary member speaks for the classes that it speaks against.
-    assert brier(fuser.fuse(P_new), y_new) < brier(covey.Mean().fuse(P_new), y_new) - 0.2
+    assert brier(fuser.fuse(P_new), y_new) < brier(covey.fusers.Mean().fuse(P_new), y_new) - 0.2
 
 
 def test_outputs_by_name_and_by_position():

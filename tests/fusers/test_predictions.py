@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from covey import Predictions, Product
-from covey.fusers import make_fuser
+from covey import Predictions
+from covey.fusers import Product, make_fuser
 from covey.fusers._predictions import concatenated
 
 

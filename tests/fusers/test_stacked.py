@@ -62,7 +62,7 @@ def test_a_contrary_member_gets_no_say_for_its_opinion(fuser):
     assert weights.shape == (4,)
     assert weights.argmax() == 0
     assert weights[2] < 0.02
-    mean = covey.Mean().fuse(P_new)
+    mean = covey.fusers.Mean().fuse(P_new)
     assert brier(fuser.fuse(P_new), y_new) < brier(mean, y_new) - 0.05
 
 
@@ -79,7 +79,7 @@ def test_a_large_penalty_is_the_mean_rule():
     P, y = held_out()
     for loss in ("squared", "log"):
         fused = LinearStacking(loss, uniform_penalty=1e9).fit(P, y).fuse(P)
-        assert_allclose(fused, covey.Mean().fuse(P), atol=1e-6)
+        assert_allclose(fused, covey.fusers.Mean().fuse(P), atol=1e-6)
 
 
 def test_greedy_selection_is_the_mathematics():

@@ -68,7 +68,7 @@ def test_a_learning_fuser_sees_only_out_of_fold_predictions(wine):
     rng = np.random.default_rng(0)
     noisy = np.where(rng.random(len(y)) < 0.5, rng.permutation(y), y)
     pool = [("memory", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())]
-    fused = FusionClassifier(pool, covey.Mean("accuracy"), cv=4).fit(X, noisy)
+    fused = FusionClassifier(pool, covey.fusers.Mean("accuracy"), cv=4).fit(X, noisy)
     expected = [(cross_val_predict(member, X, noisy, cv=4) == noisy).mean() for _, member in pool]
     assert_allclose(fused.fuser_.weights_, np.array(expected) / np.sum(expected))
     assert fused.estimators_[0].score(X, noisy) == 1.0  # the member itself has seen all rows
@@ -296,7 +296,7 @@ def test_fuser_gets_the_rows_weights_and_predictions_of_incomplete_splits(wine):
     folds = [(np.arange(60, len(y)), np.arange(40, 10, -1)), (np.arange(60), np.arange(70, 100))]
     seen = {}
 
-    class Watching(covey.KnoraUnion):
+    class Watching(covey.fusers.KnoraUnion):
         def _fit(self, P, codes, X, sample_weight):
             seen.update(P=P, codes=codes, X=X, weight=sample_weight)
             super()._fit(P, codes, X, sample_weight)
@@ -409,14 +409,16 @@ def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
     X, _, y, _ = wine
     with pytest.raises(ValueError, match="select_size='train' compares flocks .* learns"):
         SubsetEnsembleClassifier(fuser="knora_e", select_size="train").fit(X, y)
-    flock = SubsetEnsembleClassifier(3, fuser=covey.Product([1, 0, 3]), random_state=0).fit(X, y)
+    flock = SubsetEnsembleClassifier(3, fuser=covey.fusers.Product([1, 0, 3]), random_state=0).fit(
+        X, y
+    )
     assert_allclose(
         flock.collapse().predict_proba(X),
         flock.fuser_.fuse(flock.member_probabilities(X)),
         atol=1e-9,
     )
     with pytest.raises(ValueError, match="KOfN has k for all members"):
-        flock.staged_score(X, y, fuser=covey.KOfN(2))
+        flock.staged_score(X, y, fuser=covey.fusers.KOfN(2))
     with pytest.raises(ValueError, match="Product has weights for all members"):
         flock.staged_score(X, y)
     dynamic = SubsetEnsembleClassifier(3, fuser="ola", random_state=0).fit(X, y)

@@ -336,7 +336,7 @@ def test_it_clones_pickles_and_takes_parameters_of_members(diabetes):
     ("make", "message"),
     [
         (lambda: FusionRegressor([]), "non-empty list"),
-        (lambda: FusionRegressor([("a", covey.Majority())]), "'a' is not a regressor"),
+        (lambda: FusionRegressor([("a", covey.fusers.Majority())]), "'a' is not a regressor"),
         (lambda: FusionRegressor(members(), "majority"), "fuser='majority' fuses what classif"),
         (lambda: FusionRegressor(members(), "average"), "fuser must be one of"),
         (lambda: FusionRegressor(members(), Mean([1, 2])), "one number for each of the 3 members"),

@@ -22,7 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.preprocessing import StandardScaler
 
-from covey import LinearMember, Oracle, SubsetEnsembleClassifier, make_quarter_circle
+from covey import SubsetEnsembleClassifier, make_quarter_circle
+from covey.fusers import Oracle
+from covey.members import LinearMember
 
 
 @pytest.fixture(scope="module")

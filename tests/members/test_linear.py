@@ -6,7 +6,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from covey import LinearMember
+from covey.members import LinearMember
 
 
 def test_a_member_with_the_coefficients_of_logistic_regression_is_logistic_regression():

@@ -11,11 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from covey import DiverseMaxEntClassifier, FusionClassifier, Gate, SubsetEnsembleClassifier
+from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey.reporting import Report, build_report
 from covey.reporting._errors import binned
 from covey.reporting._facts import MOST_ROWS, Facts
 from covey.reporting._inputs import check_asked
+from covey.rivals import DiverseMaxEntClassifier
 from tests.reporting.conftest import NASTY_NAME
 
 ALL_SECTIONS = [

@@ -39,7 +39,7 @@ class Mean(WeightedFuser):
     Examples
     --------
     >>> import covey
-    >>> covey.Mean().fuse([[[0.9, 0.1]], [[0.5, 0.5]]])
+    >>> covey.fusers.Mean().fuse([[[0.9, 0.1]], [[0.5, 0.5]]])
     array([[0.7, 0.3]])
     """
 
@@ -68,7 +68,7 @@ class Product(WeightedFuser):
     Examples
     --------
     >>> import covey
-    >>> covey.Product().fuse([[[0.9, 0.1]], [[0.5, 0.5]]]).round(3)
+    >>> covey.fusers.Product().fuse([[[0.9, 0.1]], [[0.5, 0.5]]]).round(3)
     array([[0.75, 0.25]])
     """
 
@@ -132,7 +132,7 @@ class Median(_TrimmedRule):
     Examples
     --------
     >>> import covey
-    >>> covey.Median().fuse([[[0.9, 0.1]], [[0.6, 0.4]], [[0.1, 0.9]]])
+    >>> covey.fusers.Median().fuse([[[0.9, 0.1]], [[0.6, 0.4]], [[0.1, 0.9]]])
     array([[0.6, 0.4]])
     """
 
@@ -155,7 +155,7 @@ class TrimmedMean(_TrimmedRule):
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1]], [[0.8, 0.2]], [[0.7, 0.3]], [[0.0, 1.0]]]
-    >>> covey.TrimmedMean(0.25).fuse(P)
+    >>> covey.fusers.TrimmedMean(0.25).fuse(P)
     array([[0.75, 0.25]])
     """
 
@@ -175,7 +175,7 @@ class Max(_OrderRule):
     Examples
     --------
     >>> import covey
-    >>> covey.Max().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
+    >>> covey.fusers.Max().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
     array([[0.6, 0.4]])
     """
 
@@ -191,7 +191,7 @@ class Min(_OrderRule):
     Examples
     --------
     >>> import covey
-    >>> covey.Min().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
+    >>> covey.fusers.Min().fuse([[[0.9, 0.1]], [[0.4, 0.6]]])
     array([[0.8, 0.2]])
     """
 
@@ -216,7 +216,7 @@ class Borda(WeightedFuser):
     --------
     >>> import covey
     >>> P = covey.Predictions([[[5.0, 3.0, 1.0], [-8.0, -7.0, -9.0]]], kind="score")
-    >>> covey.Borda().fuse(P)
+    >>> covey.fusers.Borda().fuse(P)
     array([[0.5, 0.5, 0. ]])
     """
 
@@ -242,7 +242,7 @@ class SingleBest(Fuser):
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1], [0.8, 0.2]], [[0.4, 0.6], [0.3, 0.7]]]
-    >>> covey.SingleBest().fit(P, [1, 1]).fuse(P)
+    >>> covey.fusers.SingleBest().fit(P, [1, 1]).fuse(P)
     array([[0.4, 0.6],
            [0.3, 0.7]])
     """
@@ -278,7 +278,7 @@ class Oracle(Fuser):
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1]], [[0.2, 0.8]]]
-    >>> covey.Oracle().fuse(P, y=[1])
+    >>> covey.fusers.Oracle().fuse(P, y=[1])
     array([[0.2, 0.8]])
     """
 

@@ -23,7 +23,7 @@ class Majority(WeightedFuser):
     Examples
     --------
     >>> import covey
-    >>> covey.Majority().fuse([["yes"], ["no"], ["yes"], ["yes"]])
+    >>> covey.fusers.Majority().fuse([["yes"], ["no"], ["yes"], ["yes"]])
     array([[0.25, 0.75]])
     """
 
@@ -63,7 +63,7 @@ class KOfN(WeightedFuser):
     --------
     >>> import covey
     >>> P = [[[0.9, 0.1]], [[0.4, 0.6]], [[0.3, 0.7]]]
-    >>> covey.KOfN(2).fuse(P)
+    >>> covey.fusers.KOfN(2).fuse(P)
     array([[0.4, 0.6]])
     """
 
@@ -132,7 +132,7 @@ class Or(KOfN):
     Examples
     --------
     >>> import covey
-    >>> covey.Or().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
+    >>> covey.fusers.Or().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
     array([[0.3, 0.7]])
     """
 
@@ -154,7 +154,7 @@ class And(KOfN):
     Examples
     --------
     >>> import covey
-    >>> covey.And().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
+    >>> covey.fusers.And().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
     array([[0.9, 0.1]])
     """
 

@@ -1,8 +1,6 @@
 """How members are grown, or brought along."""
 
 from covey.members._base import GrownClassifier
-from covey.members._decorate import DecorateClassifier
-from covey.members._diverse_maxent import DiverseMaxEntClassifier
 from covey.members._fused import FusedClassifier
 from covey.members._fused_regression import FusedRegressor
 from covey.members._fusion import FusionClassifier
@@ -19,11 +17,8 @@ from covey.members._sampled import (
     from_forest,
 )
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
-from covey.members._subset_search import SubsetSearchClassifier
 
 __all__ = [
-    "DecorateClassifier",
-    "DiverseMaxEntClassifier",
     "FusedClassifier",
     "FusedRegressor",
     "FusionClassifier",
@@ -38,7 +33,6 @@ __all__ = [
     "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
-    "SubsetSearchClassifier",
     "from_bagging",
     "from_forest",
 ]

@@ -34,7 +34,7 @@ class LinearMember(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import covey
-    >>> member = covey.LinearMember([[0.0, 0.0], [2.0, 0.0]], [0.0, -1.0], ["no", "yes"])
+    >>> member = covey.members.LinearMember([[0.0, 0.0], [2.0, 0.0]], [0.0, -1.0], ["no", "yes"])
     >>> member.predict([[0.0, 5.0], [1.0, 5.0]])
     array(['no', 'yes'], dtype='<U3')
     """
@@ -143,7 +143,7 @@ class LinearMember(ClassifierMixin, BaseEstimator):
         Examples
         --------
         >>> import covey
-        >>> print(covey.LinearMember([[0.5, 0, -2]], [1.0], ["no", "yes"]).formula())
+        >>> print(covey.members.LinearMember([[0.5, 0, -2]], [1.0], ["no", "yes"]).formula())
         log-odds of 'yes' = 1 + 0.5 x0 - 2 x2
         """
         # Softmax ignores what all classes share; two classes differ by one line.

@@ -73,7 +73,7 @@ _STATE = {
     "covey._core.basis.Basis",
     "covey._core.rivals.diverse_maxent.MaxEntMember",
     "covey.fusers._gate.GateFeatures",
-    "covey.members._diverse_maxent._Layout",
+    "covey.rivals._diverse_maxent._Layout",
     "covey.members._joint_subsets._Grown",
     *_names(
         "sklearn._loss.link",

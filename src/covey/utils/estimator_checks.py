@@ -28,7 +28,7 @@ def check_fuser(fuser):
     --------
     >>> import covey
     >>> from covey.utils.estimator_checks import check_fuser
-    >>> check_fuser(covey.Median())
+    >>> check_fuser(covey.fusers.Median())
     """
     for check in FUSER_CHECKS:
         check(fuser)

@@ -115,7 +115,7 @@ class DecorateClassifier(GrownClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from covey import DecorateClassifier
+    >>> from covey.rivals import DecorateClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> flock = DecorateClassifier(n_estimators=5, random_state=0).fit(X[::10], y[::10])
     >>> flock.n_estimators_, flock.n_iter_

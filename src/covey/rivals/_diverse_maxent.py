@@ -135,7 +135,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from covey import DiverseMaxEntClassifier
+    >>> from covey.rivals import DiverseMaxEntClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> flock = DiverseMaxEntClassifier(n_estimators=3).fit(X, y)
     >>> flock.diversity_.round(2)

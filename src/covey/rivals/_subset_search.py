@@ -14,9 +14,9 @@ from covey.fusers import make_fuser
 from covey.members._base import GrownClassifier
 from covey.members._fitting import classifies, fit_member
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
-from covey.members._neighbors import NeighborsMember
 from covey.members._outputs import common_kind, gather, member_output
 from covey.members._ranges import check_tree_range
+from covey.rivals._neighbors import NeighborsMember
 
 
 class SubsetSearchClassifier(GrownClassifier):
@@ -138,7 +138,7 @@ class SubsetSearchClassifier(GrownClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from covey import SubsetSearchClassifier
+    >>> from covey.rivals import SubsetSearchClassifier
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> flock = SubsetSearchClassifier(n_estimators=3, cv=3, random_state=0).fit(X, y)
     >>> flock.support_.shape

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import DiverseMaxEntClassifier, LinearMember
 from covey.inspection import diversity
+from covey.members import LinearMember
+from covey.rivals import DiverseMaxEntClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 X, y = load_wine(return_X_y=True)

@@ -13,9 +13,9 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import DecorateClassifier
 from covey._core.random import Purpose, UniformRows, normals
 from covey._core.rivals.artificial import SMALL_PROBABILITY, ColumnModel, inverted, opposed_labels
+from covey.rivals import DecorateClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 X, y = load_iris(return_X_y=True)
