@@ -185,7 +185,7 @@ def test_rows_in_blocks_are_the_rows_at_once(iris, monkeypatch):
     X, y = iris
     model = CodeBookClassifier(GaussianNB()).fit(X, y)
     whole = model.predict_proba(X), model.bit_probabilities(X)
-    monkeypatch.setattr("covey.members._fitting.ROWS_PER_BLOCK", 40)
+    monkeypatch.setattr("covey._blocks.ROWS_PER_BLOCK", 40)
     assert_allclose(model.predict_proba(X), whole[0])
     assert_allclose(model.bit_probabilities(X), whole[1])
 

@@ -15,9 +15,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
+from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number, check_sample_weight
-from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
 
 _CODES = ("max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive")
 _DECODINGS = {

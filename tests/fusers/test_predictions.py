@@ -3,8 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from covey import Predictions
-from covey.fusers import Product, make_fuser
-from covey.fusers._predictions import concatenated
+from covey.fusers import Product, concatenated, make_fuser
 
 
 def test_defaults_and_first_members():

@@ -284,7 +284,7 @@ def test_blocks_of_rows_change_nothing(wine, monkeypatch):
         fused = FusionClassifier(members(), rule).fit(X, y)
         whole = fused.predict_proba(X_test), fused.explain_fusion(X_test)
         with monkeypatch.context() as patch:
-            patch.setattr("covey.members._fitting.ROWS_PER_BLOCK", 7)
+            patch.setattr("covey._blocks.ROWS_PER_BLOCK", 7)
             assert_allclose(fused.predict_proba(X_test), whole[0], atol=1e-12)
             assert_allclose(fused.explain_fusion(X_test), whole[1], atol=1e-12)
 

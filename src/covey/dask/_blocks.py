@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.design import Design
 from covey._core.random import Purpose, UniformRows
@@ -18,7 +19,6 @@ from covey._core.softmax_linear import class_blocks, log_softmax
 from covey.dask._scratch import SCRATCH
 from covey.dask._search import TableBlock
 from covey.fusers import Predictions
-from covey.members._fitting import ROWS_PER_BLOCK
 from covey.members._joint_subsets import SubsetEnsembleClassifier
 
 # Columns that are worked on together: bounds the memory that copies of them need.

@@ -26,7 +26,14 @@ from covey.fusers._fixed import (
 from covey.fusers._fuse import fuse
 from covey.fusers._gate import Gate
 from covey.fusers._model_stacking import Stacking
-from covey.fusers._predictions import Predictions, align_classes, as_predictions
+from covey.fusers._outputs import common_kind, gather, importance_frame, member_output
+from covey.fusers._predictions import (
+    Predictions,
+    align_classes,
+    as_predictions,
+    concatenated,
+    encode_labels,
+)
 from covey.fusers._registry import FUSERS, make_fuser
 from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._votes import And, KOfN, Majority, Or
@@ -65,6 +72,12 @@ __all__ = [
     "WeightedFuser",
     "align_classes",
     "as_predictions",
+    "common_kind",
+    "concatenated",
+    "encode_labels",
     "fuse",
+    "gather",
+    "importance_frame",
     "make_fuser",
+    "member_output",
 ]

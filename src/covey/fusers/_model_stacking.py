@@ -284,7 +284,7 @@ class Stacking(Fuser):
 
     def _check_parameters(self, P):
         # What is known of models lives beside members, which stand on fusers.
-        from covey.members._fitting import classifies
+        from covey._models import classifies
 
         if self.final_estimator is not None and not classifies(self.final_estimator):
             raise ValueError(
@@ -295,7 +295,8 @@ class Stacking(Fuser):
             outputs_by_member(self.outputs, P.names, OUTPUTS)
 
     def _fit(self, P, codes, X, sample_weight):
-        from covey.members._fitting import fit_member, take_rows
+        from covey._blocks import take_rows
+        from covey._models import fit_member
 
         if len(np.unique(codes[sample_weight > 0])) < 2:
             raise ValueError("Stacking needs samples of at least 2 classes to learn from.")

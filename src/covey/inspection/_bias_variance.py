@@ -13,6 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import column_or_1d
 
+from covey._blocks import take_rows
 from covey._core.inspection.bias_variance import (
     domingos_terms,
     kohavi_wolpert_terms,
@@ -30,7 +31,6 @@ from covey.inspection._training_sets import (
     rows_to_draw_from,
 )
 from covey.inspection._truth import Truth
-from covey.members._fitting import take_rows
 
 AUTHORS = {"domingos": " (Domingos)", "kohavi_wolpert": " (Kohavi and Wolpert)"}
 

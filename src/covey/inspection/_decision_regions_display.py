@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_number
-from covey.fusers._predictions import encode_labels
+from covey.fusers import encode_labels
 from covey.inspection._display import (
     GRAY,
     INK,

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from covey._blocks import take_rows
 from covey._validation import check_number
 from covey.inspection._truth import targets
-from covey.members._fitting import take_rows
 
 # A training set of one class is no classification problem: it is drawn again, so many times.
 MAX_DRAWS = 100

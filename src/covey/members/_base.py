@@ -8,6 +8,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from covey._blocks import checked_numbers, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._core.random import Purpose, UniformRows
 from covey._validation import (
@@ -17,7 +18,6 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.fusers import make_fuser
-from covey.members._fitting import checked_numbers, in_blocks
 from covey.members._folds import check_groups
 from covey.members._fused import FusedClassifier
 

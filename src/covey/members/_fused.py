@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
-from covey.fusers import Oracle, make_fuser
-from covey.members._outputs import importance_frame
+from covey.fusers import Oracle, importance_frame, make_fuser
 
 
 class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):

@@ -9,8 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_sample_weight
-from covey.fusers import Predictions, make_fuser
-from covey.members._outputs import importance_frame
+from covey.fusers import Predictions, importance_frame, make_fuser
 
 
 def check_numbers(y):

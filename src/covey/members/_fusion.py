@@ -12,13 +12,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from covey._blocks import as_table, in_blocks, take_rows
+from covey._models import classifies, fit_member
 from covey._validation import check_sample_weight
-from covey.fusers import make_fuser
-from covey.fusers._predictions import concatenated
-from covey.members._fitting import as_table, classifies, fit_member, in_blocks, take_rows
+from covey.fusers import common_kind, concatenated, gather, make_fuser, member_output
 from covey.members._fused import FusedClassifier
 from covey.members._named import NamedMembers
-from covey.members._outputs import common_kind, gather, member_output
 
 
 class FusionClassifier(NamedMembers, FusedClassifier):

@@ -5,9 +5,10 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from covey._blocks import as_table, in_blocks, take_rows
+from covey._models import fit_member, regresses
 from covey._validation import check_sample_weight
 from covey.fusers import Predictions
-from covey.members._fitting import as_table, fit_member, in_blocks, regresses, take_rows
 from covey.members._fused_regression import FusedRegressor, check_numbers, said, value_fuser
 from covey.members._named import NamedMembers
 

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._blocks import checked_numbers, in_blocks
 from covey._core.algorithm1.ascent import DivergedError
 from covey._core.algorithm1.descent import Descent, ValueTrainer
 from covey._core.basis import Basis
@@ -26,7 +27,6 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.members._columns import flip_units
-from covey.members._fitting import checked_numbers, in_blocks
 from covey.members._folds import check_cv_parameter, make_folds
 from covey.members._fused_regression import FusedRegressor, value_fuser
 from covey.members._linear_regression import LinearRegressionMember

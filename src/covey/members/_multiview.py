@@ -18,15 +18,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from covey._blocks import as_table, take_rows
 from covey._core.fusion.views import class_quotas, co_em, co_train, present_views
 from covey._core.random import Purpose, UniformRows
+from covey._models import classifies
 from covey._validation import check_choice, check_number, check_sample_weight
-from covey.fusers import Mean, Predictions, make_fuser
-from covey.fusers._predictions import concatenated
-from covey.members._fitting import as_table, classifies, take_rows
+from covey.fusers import Mean, Predictions, common_kind, concatenated, make_fuser, member_output
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier
-from covey.members._outputs import common_kind, member_output
 from covey.members._ranges import check_range
 from covey.members._view_columns import (
     PARTITIONS,

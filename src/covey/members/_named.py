@@ -12,7 +12,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from covey.members._fitting import fit_on_rows
+from covey._models import fit_on_rows
 
 
 class NamedMembers:

@@ -5,10 +5,9 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._blocks import as_table, in_blocks
 from covey._core.fusion.out_of_bag import mean_in_order
-from covey.fusers import FUSERS, Mean, make_fuser
-from covey.fusers._predictions import encode_labels
-from covey.members._fitting import as_table, in_blocks
+from covey.fusers import FUSERS, Mean, encode_labels, make_fuser
 from covey.members._fused import FusedClassifier
 from covey.members._fused_regression import FusedRegressor, said, value_fuser
 from covey.members._sampled_sources import grown, grown_without, members_of

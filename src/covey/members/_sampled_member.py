@@ -8,7 +8,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey.members._fitting import as_table
+from covey._blocks import as_table
 from covey.members._sampling import as_array
 
 

@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import validate_data
 
+from covey._blocks import as_table, take_rows
 from covey._core.fusion.out_of_bag import (
     mean_in_order,
     median_of_spoken,
@@ -15,10 +16,8 @@ from covey._core.fusion.out_of_bag import (
     with_stand_ins,
 )
 from covey._validation import check_choice
-from covey.fusers import KNOP, Gate, MetaDES, Predictions
-from covey.members._fitting import as_table, take_rows
+from covey.fusers import KNOP, Gate, MetaDES, Predictions, common_kind, member_output
 from covey.members._fused_regression import said
-from covey.members._outputs import common_kind, member_output
 from covey.members._sampled_member import SampledClassifier, SampledRegressor
 from covey.members._sampling import (
     FORESTS,

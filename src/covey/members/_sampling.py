@@ -17,14 +17,14 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from covey._blocks import as_table
 from covey._core.fusion.out_of_bag import (
     held_out_rows,
 )
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number, check_sample_weight
-from covey.members._fitting import as_table
+from covey.fusers import gather, member_output
 from covey.members._fused_regression import check_numbers
-from covey.members._outputs import gather, member_output
 
 BAGGING = (BaggingClassifier, BaggingRegressor)
 FORESTS = (

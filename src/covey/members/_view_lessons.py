@@ -8,8 +8,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from covey._blocks import take_rows
+from covey._models import fit_member
 from covey.fusers import align_classes
-from covey.members._fitting import fit_member, take_rows
 from covey.members._view_columns import label_of, missing_values
 
 

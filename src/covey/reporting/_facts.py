@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from covey._blocks import take_rows
 from covey._core.inspection.bounds import binomial_limits
 from covey.members import SubsetEnsembleClassifier
-from covey.members._fitting import take_rows
 from covey.reporting._inputs import ReportInputs
 
 CONFIDENCE = 0.95

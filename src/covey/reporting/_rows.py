@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from covey._blocks import take_rows
 from covey.members import SubsetEnsembleClassifier
-from covey.members._fitting import take_rows
 from covey.reporting._charts import Bar, bars
 from covey.reporting._markup import fill, joined, tag
 from covey.reporting._parts import Section, lead

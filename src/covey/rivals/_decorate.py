@@ -7,12 +7,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.artificial import ColumnModel, opposed_labels
+from covey._models import classifies, fit_member
 from covey._validation import check_number
-from covey.fusers import make_fuser
+from covey.fusers import common_kind, gather, make_fuser, member_output
 from covey.members._base import GrownClassifier
 from covey.members._columns import column_positions
-from covey.members._fitting import classifies, fit_member
-from covey.members._outputs import common_kind, gather, member_output
 from covey.members._ranges import check_tree_range
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.

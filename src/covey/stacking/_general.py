@@ -14,9 +14,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from covey._blocks import as_table, in_blocks
 from covey._core.fusion.rules import normalised, uniform
+from covey._models import fit_member, regresses
 from covey._validation import check_number, check_sample_weight
-from covey.fusers import Predictions, Stacking
+from covey.fusers import Predictions, Stacking, member_output
 from covey.fusers._model_stacking import (
     OUTPUTS,
     changes_without,
@@ -27,9 +29,7 @@ from covey.fusers._model_stacking import (
     ranks_of_classes,
 )
 from covey.members import FusionClassifier
-from covey.members._fitting import as_table, fit_member, in_blocks, regresses
 from covey.members._fused_regression import said
-from covey.members._outputs import member_output
 from covey.stacking._layers import Layered
 
 

@@ -9,9 +9,10 @@ from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from covey._blocks import take_rows
+from covey._models import fit_member
 from covey.fusers._model_stacking import join_columns, outputs_by_member
 from covey.members._columns import column_positions, positions_of_slice
-from covey.members._fitting import fit_member, take_rows
 from covey.members._named import NamedMembers
 
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from covey.fusers import Predictions, align_classes
-from covey.fusers._predictions import encode_labels
+from covey.fusers._predictions import Predictions, align_classes, encode_labels
 
 # How to get each kind of prediction, the most telling method first.
 _METHODS = {

@@ -1,0 +1,79 @@
+"""Rows of arrays, sparse matrices and data frames: checked, taken, and predicted in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from covey._devices import to_numpy
+from covey._validation import check_all_finite
+
+# Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
+ROWS_PER_BLOCK = 1 << 14
+
+
+def as_table(X: Any) -> Any:
+    """X as members receive it: arrays, sparse matrices and frames stay as they are."""
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
+            "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
+        )
+    return X
+
+
+def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
+    """Rows for a fitted estimator that wants finite numbers, dense or sparse."""
+    check_is_fitted(estimator, "fuser_")
+    X = to_numpy(X)
+    if _is_plainly_right(estimator, X):
+        return X
+    X = validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def _is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether there is nothing to check, which makes many predictions of few rows fast."""
+    return (
+        get_config()["assume_finite"]
+        and type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and len(X) > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
+
+
+def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
+    """Some rows of an array, sparse matrix or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+def in_blocks(
+    function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
+) -> np.ndarray:
+    """A function of rows, block by block: all members' predictions may not fit into memory."""
+    starts = range(0, X.shape[0], ROWS_PER_BLOCK)
+    if len(starts) < 2:
+        return function(X)
+    blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in blocks)
+    return np.concatenate(parts)
