@@ -41,6 +41,13 @@ def emulate(browser, width=1280, theme="light", media=""):
     )
 
 
+def until(browser, condition):
+    """Wait for a condition of the page, however busy the machine is."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 60, poll_frequency=0.05).until(lambda _: condition())
+
+
 def pixels(browser):
     """A picture of what is on the screen."""
     return base64.b64decode(browser.get_screenshot_as_base64())
@@ -67,7 +74,12 @@ def test_the_browser_would_notice_what_is_loaded_from_outside(browser, tmp_path)
     page.write_text("<img src='https://example.org/x.png'>")
     browser.get(page.as_uri())
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 1
-    assert any("ERR_NAME_NOT_RESOLVED" in entry["message"] for entry in browser.get_log("browser"))
+    until(
+        browser,
+        lambda: any(
+            "ERR_NAME_NOT_RESOLVED" in entry["message"] for entry in browser.get_log("browser")
+        ),
+    )
 
 
 def test_names_of_columns_are_shown_and_never_run(look):
@@ -189,12 +201,17 @@ def test_pointing_at_a_cell_names_it_at_once(look):
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
     tip = browser.find_element("css selector", "#tip")
     assert not tip.is_displayed()
+    # The page reports that it has scrolled at the next frame, and scrolling hides the tip.
+    browser.execute_async_script(
+        "const done = arguments[0];"
+        "requestAnimationFrame(() => requestAnimationFrame(() => done()));"
+    )
     ActionChains(browser).move_to_element(cell).perform()
-    assert tip.is_displayed()
+    until(browser, tip.is_displayed)
     assert "alcohol and malic_acid" in tip.text
     assert "keep both" in tip.text
     ActionChains(browser).send_keys("\ue00c").perform()  # Escape
-    assert not tip.is_displayed()
+    until(browser, lambda: not tip.is_displayed())
 
 
 def test_charts_keep_their_text_alternative(look):
@@ -217,6 +234,12 @@ def test_the_frame_of_a_notebook_works(browser, reports, tmp_path):
     browser.get(page.as_uri())
     browser.switch_to.frame(0)
     try:
+        until(
+            browser,
+            lambda: browser.execute_script(
+                "return document.readyState === 'complete' && !!document.querySelector('h1')"
+            ),
+        )
         assert browser.find_element("css selector", "h1").is_displayed()
         # The script has run: it closes the contents where there is little room.
         assert browser.execute_script("return document.querySelectorAll('svg title').length") == 0

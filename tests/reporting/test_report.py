@@ -13,9 +13,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey.reporting import Report, build_report
-from covey.reporting._errors import binned
-from covey.reporting._facts import MOST_ROWS, Facts
-from covey.reporting._inputs import check_asked
+from covey.reporting._calibration import binned
+from covey.reporting._class_facts import ClassFacts
+from covey.reporting._facts import MOST_ROWS
+from covey.reporting._inputs import check_inputs
 from covey.rivals import DiverseMaxEntClassifier
 from tests.reporting.conftest import NASTY_NAME
 
@@ -197,8 +198,8 @@ def test_colours_of_both_themes_can_be_read(reports):
 
 def test_accuracy_and_oracle_are_those_of_the_model(wine, product, reports):
     _, X, _, y = wine
-    facts = Facts(check_asked(product, X, y))
-    assert facts.accuracy == product.score(X, y)
+    facts = ClassFacts(check_inputs(product, X, y))
+    assert facts.accuracy.value == product.score(X, y)
     assert facts.oracle_accuracy == pytest.approx(product.oracle_score(X, y))
     right = round(product.score(X, y) * len(y))
     assert f"{right} of {len(y)} rows are predicted rightly" in reports["product"].html
@@ -206,21 +207,21 @@ def test_accuracy_and_oracle_are_those_of_the_model(wine, product, reports):
 
 def test_members_are_judged_as_a_loop_would(wine, gated):
     _, X, _, y = wine
-    facts = Facts(check_asked(gated, X, y))
+    facts = ClassFacts(check_inputs(gated, X, y))
     said = gated.member_probabilities(X)
     for k in range(gated.n_estimators_):
         labels = gated.classes_[said[:, k].argmax(axis=1)]
-        assert facts.member_accuracy[k] == pytest.approx(np.mean(labels == y))
+        assert facts.member_score[k] == pytest.approx(np.mean(labels == y))
         for code, label in enumerate(gated.classes_):
-            assert facts.member_recall[k, code] == pytest.approx(
+            assert facts.member_parts[k, code] == pytest.approx(
                 np.mean(labels[y == label] == label)
             )
-        assert facts.asked_for[k] == pytest.approx(gated.explain_fusion(X)[:, k].mean())
+        assert facts.mean_importance[k] == pytest.approx(gated.explain_fusion(X)[:, k].mean())
 
 
 def test_strength_is_what_one_deviation_does_to_the_logits(wine, product):
     X, X_new, _, y_new = wine
-    facts = Facts(check_asked(product, X_new, y_new))
+    facts = ClassFacts(check_inputs(product, X_new, y_new))
     for k, j in ((0, 0), (3, 12)):
         coef = product.coef_[k, :, j] * X.iloc[:, j].std(ddof=0)
         centred = coef - coef.mean()
@@ -231,7 +232,7 @@ def test_strength_is_what_one_deviation_does_to_the_logits(wine, product):
 
 def test_calibration_counts_as_a_loop_would(wine, fused):
     _, X, _, y = wine
-    facts = Facts(check_asked(fused, X, y))
+    facts = ClassFacts(check_inputs(fused, X, y))
     sure = fused.predict_proba(X).max(axis=1)
     right = fused.predict(X) == y
     seen = 0
@@ -527,7 +528,7 @@ def test_members_of_a_fusion_that_are_pipelines_show_their_weights(wine):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         flock = FusionClassifier(members).fit(X, y)
-    facts = Facts(check_asked(flock, X_new, y_new))
+    facts = ClassFacts(check_inputs(flock, X_new, y_new))
     steps = flock.estimators_[0]
     moved = steps[1].coef_ * steps[0].transform(X_new).std(axis=0)
     expected = np.abs(moved - moved.mean(axis=0)).mean(axis=0)

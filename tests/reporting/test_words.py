@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from covey.reporting._charts import Curve, apart, heat_map, line_chart
-from covey.reporting._markup import Markup, escaped, fill, joined, tag
-from covey.reporting._svg import ticks
+from covey._templates import Markup, escaped
+from covey.reporting._charts import Curve, apart, line_chart
+from covey.reporting._maps import heat_map
+from covey.reporting._svg import tag, ticks
 from covey.reporting._words import (
     counted,
     fitted,
@@ -47,7 +48,7 @@ def test_percentages_do_not_pretend():
     assert percent(0.9999) == "99.9\u00a0%"
     assert percent(0.00001) == "<\u00a00.1\u00a0%"
     assert percent(0) == "0\u00a0%"
-    assert interval(0.88, 0.991) == "88 to 99.1\u00a0%"
+    assert interval((0.88, 0.991)) == "88 to 99.1\u00a0%"
 
 
 def test_names_are_shortened_in_the_middle_and_whole_on_hover():
@@ -72,13 +73,12 @@ def test_words_of_sentences():
 
 
 def test_what_is_no_markup_is_escaped_wherever_it_goes():
-    assert tag("p", "<b>", title='"&') == '<p title="&quot;&amp;">&lt;b&gt;</p>'
+    assert tag("p", "<b>", title='"&') == '<p title="&#34;&amp;">&lt;b&gt;</p>'
     assert tag("p", Markup("<b>x</b>")) == "<p><b>x</b></p>"
-    assert fill("{}: {}", "<", Markup("<i>")) == "&lt;: <i>"
-    assert joined(["<", None, Markup("<br>")], " ") == "&lt; <br>"
+    assert tag("p", None, "a") == "<p>a</p>"
     assert escaped("a\x00\ud800b") == "a\ufffd\ufffdb"
-    # Text that is added to markup is no markup any more.
-    assert escaped(Markup("<i>") + "<") == "&lt;i&gt;&lt;"
+    # Text that is added to markup is escaped, too.
+    assert escaped(Markup("<i>") + "<") == "<i>&lt;"
 
 
 def test_ticks_are_round_and_inside():

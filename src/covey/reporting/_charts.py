@@ -1,19 +1,25 @@
-"""The charts of a report, each one function from numbers to a drawing."""
+"""The charts of a report, each one function from numbers to a drawing.
+
+Every chart has a ``key`` unlike that of any other on the page, and a ``title`` and a
+``description`` for readers who do not see it.
+"""
+
+from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from covey.reporting._markup import tag
-from covey.reporting._svg import at, box, described, dot, line, room_for, svg, text, ticks
-from covey.reporting._words import fitted, number, percent, width_of
+from covey._templates import Markup
+from covey.reporting._svg import at, box, dot, line, room_for, svg, tag, text, ticks
+from covey.reporting._words import described, fitted, number, percent
 
 # -- dots with intervals ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Dot:
+class Dot(NamedTuple):
     """A line of a dot plot: a value with its interval; ``kind`` is own, other or limit."""
 
     name: str
@@ -24,54 +30,55 @@ class Dot:
     tip: str | None = None
 
 
-def dot_plot(key, dots, *, title, description, low=None, high=None):
+def dot_plot(
+    key: str,
+    dots: list[Dot],
+    *,
+    title: str,
+    description: str,
+    low: float | None = None,
+    least: float = 0.0,
+    show: Callable = percent,
+) -> Markup:
     """Values with their intervals, one below the other.
 
-    Parameters
-    ----------
-    key : str
-    dots : list of Dot
-    title, description : str
-    low, high : float, optional
-        Where the axis begins and ends; what the dots need by default.
+    The axis begins at ``low``, by default at what the dots need, and ends within ``least`` and 1.
     """
     width, row, top = 464, 30, 8
     # Bold letters are wider.
     names = room_for([d.name for d in dots], 172, 13)
     left, right = names + 14, 64
     ends = [v for d in dots for v in (d.value, d.low, d.high) if v is not None]
-    low = min(ends) if low is None else low
-    high = max(ends) if high is None else high
+    low, high = min(ends) if low is None else low, max(ends)
     if high - low < 0.02:
-        low, high = max(0.0, low - 0.02), min(1.0, high + 0.02)
+        low, high = max(least, low - 0.02), min(1.0, high + 0.02)
     pad = 0.05 * (high - low)
-    low, high = max(0.0, low - pad), min(1.0, high + pad)
+    low, high = max(least, low - pad), min(1.0, high + pad)
 
-    def place(value):
+    def across(value: float) -> float:
         return left + (width - left - right) * (value - low) / (high - low)
 
     bottom = top + row * len(dots)
     parts = []
     for tick in ticks(low, high, 5):
-        parts.append(line(place(tick), top, place(tick), bottom, "grid"))
-        parts.append(text(place(tick), bottom + 16, percent(tick), "axis", "middle"))
+        parts.append(line(across(tick), top, across(tick), bottom, "grid"))
+        parts.append(text(across(tick), bottom + 16, show(tick), "axis", "middle"))
     for position, d in enumerate(dots):
         y = top + row * (position + 0.5)
         emphasis = " strong" if d.kind == "own" else ""
         short = fitted(d.name, names, 12 if not emphasis else 13)
         parts.append(text(left - 12, y + 4, short, "label" + emphasis, "end", d.name))
         if d.low is not None and d.high is not None:
-            parts.append(line(place(d.low), y, place(d.high), y, f"interval {d.kind}"))
-        parts.append(dot(place(d.value), y, 5 if d.kind == "own" else 4.5, d.kind, d.tip))
-        parts.append(text(width - 2, y + 4, percent(d.value), "value" + emphasis, "end"))
+            parts.append(line(across(d.low), y, across(d.high), y, f"interval {d.kind}"))
+        parts.append(dot(across(d.value), y, 5 if d.kind == "own" else 4.5, d.kind, d.tip))
+        parts.append(text(width - 2, y + 4, show(d.value), "value" + emphasis, "end"))
     return svg(key, width, bottom + 24, *parts, title=title, description=description)
 
 
 # -- lines -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A line of a line chart: values at 1, 2, ...; ``kind`` is own or limit."""
 
     name: str
@@ -79,19 +86,21 @@ class Curve:
     kind: str
 
 
-def line_chart(key, curves, *, x_name, level=None, mark=None, title, description):
-    """Shares against a whole number, the lines named at their ends.
+def line_chart(
+    key: str,
+    curves: list[Curve],
+    *,
+    x_name: str,
+    level: tuple[str, float] | None = None,
+    mark: tuple[str, float] | None = None,
+    show: Callable = percent,
+    highest: float = 1.0,
+    title: str,
+    description: str,
+) -> Markup:
+    """Scores against a whole number, the lines named at their ends.
 
-    Parameters
-    ----------
-    key : str
-    curves : list of Curve
-    x_name : str
-    level : tuple of (name, value), optional
-        A level to compare with.
-    mark : tuple of (name, value), optional
-        A single point at the end.
-    title, description : str
+    ``level`` is a score to compare with, ``mark`` a single point at the end.
     """
     width, height, left, bottom, top = 464, 260, 50, 40, 10
     right = 112
@@ -99,19 +108,19 @@ def line_chart(key, curves, *, x_name, level=None, mark=None, title, description
     values = [v for curve in curves for v in curve.values]
     values += [extra[1] for extra in (level, mark) if extra is not None]
     low, high = min(values), max(values)
-    spread = max(high - low, 0.02)
-    low, high = max(0.0, low - 0.08 * spread), min(1.0, high + 0.08 * spread)
+    spread = max(high - low, 0.02 * min(highest, abs(high) or 1.0))
+    low, high = max(0.0, low - 0.08 * spread), min(highest, high + 0.08 * spread)
 
-    def across(k):
+    def across(k: int) -> float:
         return left + (width - left - right) * ((k - 1) / max(n - 1, 1))
 
-    def up(value):
+    def up(value: float) -> float:
         return height - bottom - (height - bottom - top) * (value - low) / (high - low)
 
     parts = []
     for tick in ticks(low, high, 5):
         parts.append(line(left, up(tick), width - right, up(tick), "grid"))
-        parts.append(text(left - 8, up(tick) + 4, percent(tick), "axis", "end"))
+        parts.append(text(left - 8, up(tick) + 4, show(tick), "axis", "end"))
     shown = {1, n} | {k for k in map(round, ticks(1, n, 5)) if 1 <= k <= n} if n > 1 else {1}
     # The last number needs room of its own.
     shown -= {k for k in shown if k not in (1, n) and n - k < n / 12}
@@ -129,7 +138,7 @@ def line_chart(key, curves, *, x_name, level=None, mark=None, title, description
         parts.append(tag("polyline", points=points, class_=f"curve {curve.kind}"))
         if n <= 40:
             parts.extend(
-                dot(across(k), up(v), 3, curve.kind, f"{curve.name}, K = {k}: {percent(v)}")
+                dot(across(k), up(v), 3, curve.kind, f"{curve.name}, K = {k}: {show(v)}")
                 for k, v in enumerate(curve.values, start=1)
             )
         named.append((up(curve.values[-1]), curve.name, f"label {curve.kind}"))
@@ -138,7 +147,7 @@ def line_chart(key, curves, *, x_name, level=None, mark=None, title, description
         parts.append(
             tag(
                 "path",
-                tag("title", f"{mark[0]}: {percent(mark[1])}"),
+                tag("title", f"{mark[0]}: {show(mark[1])}"),
                 d=f"M{at(x)} {at(y - 7)}L{at(x + 7)} {at(y)}L{at(x)} {at(y + 7)}"
                 f"L{at(x - 7)} {at(y)}Z",
                 class_="own halo",
@@ -150,10 +159,10 @@ def line_chart(key, curves, *, x_name, level=None, mark=None, title, description
     return svg(key, width, height, *parts, title=title, description=description)
 
 
-def apart(places, least=15.0):
-    """Places moved as little as it takes to be so far from one another."""
-    order = np.argsort(places, kind="stable")
-    moved = np.array(places, dtype=np.float64)[order]
+def apart(heights: list[float], least: float = 15.0) -> list[float]:
+    """Heights moved as little as it takes to be so far from one another."""
+    order = np.argsort(heights, kind="stable")
+    moved = np.array(heights, dtype=np.float64)[order]
     for _ in range(200):
         gaps = np.diff(moved)
         tight = np.flatnonzero(gaps < least - 1e-6)
@@ -169,190 +178,10 @@ def apart(places, least=15.0):
     return result.tolist()
 
 
-# -- maps of shades --------------------------------------------------------------------------
-
-
-def heat_map(
-    key,
-    values,
-    rows,
-    columns,
-    *,
-    title,
-    description,
-    cell=(22, 22),
-    shown=None,
-    tip=None,
-    lowest=0.0,
-    highest=None,
-    legend=None,
-    longest=120,
-):
-    """Numbers as shades of the accent colour.
-
-    Parameters
-    ----------
-    key : str
-    values : ndarray of shape (n_rows, n_columns)
-        Not negative; NaN is left empty.
-    rows, columns : list of str
-        Their names.
-    title, description : str
-    cell : tuple of number
-        Width and height.
-    shown : function of a value, optional
-        What to write into a cell.
-    tip : function of (row, column), optional
-        What to say on hover.
-    lowest, highest : float, optional
-        What is lightest, and what is darkest; the largest value by default.
-    legend : tuple of str, optional
-        What the lightest and the darkest shade mean.
-    longest : number
-        How wide names are at most.
-    """
-    across, down = cell
-    of_rows, of_columns = room_for(rows, longest), room_for(columns, longest)
-    left = of_rows + 10
-    slanted = of_columns > across - 4
-    reach = (of_columns + 10) * 0.71 if slanted else 0
-    top = reach + 10 if slanted else 22
-    width = left + across * len(columns) + max(reach - across / 2 + 6, 2)
-    bottom = top + down * len(rows)
-    highest = float(np.nanmax(values)) if highest is None else highest
-    parts = []
-    for position, name in enumerate(columns):
-        x = left + across * (position + 0.5)
-        short = fitted(name, longest)
-        if slanted:
-            turn = f"rotate(-45 {at(x)} {at(top - 6)})"
-            parts.append(text(x, top - 6, short, "axis", None, name, transform=turn))
-        else:
-            parts.append(text(x, top - 8, short, "axis", "middle", name))
-    for row, name in enumerate(rows):
-        y = top + down * row
-        short = fitted(name, longest)
-        parts.append(text(left - 8, y + down / 2 + 4, short, "axis", "end", name))
-        for column in range(len(columns)):
-            value = values[row, column]
-            if np.isnan(value):
-                continue
-            x = left + across * column
-            spread = highest - lowest
-            shade = readable((value - lowest) / spread if spread > 0 else 0.0)
-            said = None if tip is None else tip(row, column)
-            parts.append(
-                box(
-                    x + 0.75,
-                    y + 0.75,
-                    across - 1.5,
-                    down - 1.5,
-                    "cell",
-                    said,
-                    fill_opacity=at_shade(shade),
-                )
-            )
-            if shown is not None:
-                words = shown(value)
-                if words:
-                    class_ = "in-cell over" if shade >= 0.8 else "in-cell"
-                    parts.append(text(x + across / 2, y + down / 2 + 4, words, class_, "middle"))
-    if legend is not None:
-        y = bottom + 14
-        parts.append(text(left, y + 9, legend[0], "axis"))
-        start = left + width_of(legend[0]) + 6
-        for step in range(5):
-            parts.append(
-                box(
-                    start + 16 * step, y, 15, 10, "cell", fill_opacity=at_shade((step + 0.3) / 4.3)
-                )
-            )
-        parts.append(text(start + 86, y + 9, legend[1], "axis"))
-        bottom += 28
-        width = max(width, start + 92 + width_of(legend[1]))
-    return svg(key, width, bottom + 4, *parts, title=title, description=description)
-
-
-def readable(shade):
-    """A shade that letters can be read on: those in the middle suit neither light nor dark."""
-    if 0.62 < shade < 0.8:
-        return 0.62 if shade < 0.71 else 0.8
-    return shade
-
-
-def at_shade(shade):
-    # What is nothing still shows where it is.
-    return f"{0.05 + 0.95 * min(max(shade, 0.0), 1.0):.2f}"
-
-
-# -- bars ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A named bar."""
-
-    name: str
-    value: float
-    note: str = ""
-
-
-def bars(key, items, *, title, description, highest=None, width=272, left=134):
-    """A few named bars, as long as their values are large.
-
-    Parameters
-    ----------
-    key : str
-    items : list of Bar
-    title, description : str
-    highest : float, optional
-        What the longest possible bar means; the largest value by default.
-    width, left : number
-        Of all, and of the names.
-    """
-    highest = max((abs(item.value) for item in items), default=0.0) if highest is None else highest
-    row = 19
-    long = width - left - 46
-    parts = []
-    for position, item in enumerate(items):
-        y = row * position
-        length = long * abs(item.value) / highest if highest > 0 else 0.0
-        tip = f"{item.name}: {number(item.value)}" + (f", {item.note}" if item.note else "")
-        parts.append(text(0, y + 13, fitted(item.name, left - 8), "axis ink", None, item.name))
-        parts.append(box(left, y + 4, long, 10, "track"))
-        parts.append(box(left, y + 4, max(length, 1.5), 10, "bar", tip))
-        parts.append(text(width, y + 13, _small(item.value), "axis", "end"))
-    return svg(key, width, row * len(items), *parts, title=title, description=description)
-
-
-def _small(value):
-    return number(value, 2) if abs(value) >= 0.001 else "< 0.001"
-
-
-def strip(key, shares, names, *, title, description, width=272):
-    """Shares of one side by side, each as a small upright bar with its name below."""
-    gap = 3
-    each = min((width - gap * (len(shares) - 1)) / len(shares), 88)
-    tall = 34
-    parts = []
-    for position, (share, name) in enumerate(zip(shares, names, strict=True)):
-        x = (each + gap) * position
-        known = not math.isnan(share)
-        tip = f"{name}: {percent(share)} right" if known else f"{name}: no such row"
-        parts.append(box(x, 0, each, tall, "track", tip))
-        if known:
-            up = tall * share
-            parts.append(box(x, tall - up, each, up, "bar", tip))
-        short = fitted(name, each)
-        parts.append(text(x + each / 2, tall + 13, short, "axis", "middle", str(name)))
-    return svg(key, width, tall + 18, *parts, title=title, description=description)
-
-
 # -- calibration -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Bin:
+class Bin(NamedTuple):
     """Rows of about the same confidence."""
 
     confidence: float
@@ -364,28 +193,24 @@ class Bin:
     end: float
 
 
-def reliability(key, bins, *, start, title, description):
+def reliability(
+    key: str, bins: list[Bin], *, start: float, title: str, description: str
+) -> Markup:
     """Accuracy against confidence, and below how many rows there are of each.
 
-    Parameters
-    ----------
-    key : str
-    bins : list of Bin
-    start : float
-        The least confidence that there can be, where the axis begins.
-    title, description : str
+    ``start`` is the least possible confidence, where the axis begins.
     """
     side, left, top, gap, tall = 270, 52, 8, 14, 66
     width = left + side + 16
     below = top + side + gap
 
-    def across(value):
+    def across(value: float) -> float:
         return left + side * (value - start) / (1.0 - start)
 
     least = min([start, *(b.low for b in bins)])
     floor = 0.0 if least < 0.25 else math.floor(least * 10) / 10
 
-    def up(value):
+    def up(value: float) -> float:
         return top + side * (1.0 - (value - floor) / (1.0 - floor))
 
     parts = [box(left, top, side, side, "frame")]
@@ -422,27 +247,27 @@ def reliability(key, bins, *, start, title, description):
     return svg(key, width, base + 40, *parts, title=title, description=description)
 
 
-def _brief(value):
+def _brief(value: int) -> str:
     return f"{value:,}" if value < 10_000 else f"{value / 1000:.0f}k"
 
 
-def histogram(key, values, *, title):
+def histogram(key: str, values: np.ndarray, *, title: str) -> Markup:
     """How numbers are spread, small enough for a cell of a table."""
     width, tall, n_bins = 96, 20, 16
     low, high = float(values.min()), float(values.max())
     counts, _ = np.histogram(values, bins=n_bins, range=(low, high if high > low else low + 1.0))
     each = width / n_bins
     parts = [
-        box(each * place, tall - height, each - 1, height, "bar faint")
-        for place, height in enumerate(tall * counts / counts.max())
+        box(each * position, tall - height, each - 1, height, "bar faint")
+        for position, height in enumerate(tall * counts / counts.max())
         if height > 0
     ]
     parts.append(line(0, tall, width, tall, "grid"))
-    said = described(
+    ends = described(
         [
             ("least", number(low)),
             ("median", number(float(np.median(values)))),
             ("most", number(high)),
         ]
     )
-    return svg(key, width, tall + 1, *parts, title=title, description=said)
+    return svg(key, width, tall + 1, *parts, title=title, description=ends)

@@ -1,12 +1,15 @@
-"""What a report is asked about, checked before anything slow happens."""
+"""The model and the rows of a report, checked before anything slow happens."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
-
-from covey.members import FusedClassifier
 
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
@@ -20,16 +23,16 @@ class ReportInputs:
     ----------
     model : object
         As it was given.
-    flock : FusedClassifier
+    flock : object
         The model itself, or its last step.
     rows : array or data frame
         As they were given.
     seen : array or data frame
         What the flock sees of them, after the steps before it.
-    codes : ndarray of shape (n_samples,)
-        The true classes as positions in ``flock.classes_``.
-    classes : list
-        The labels as users know them.
+    y : ndarray of shape (n_samples,)
+        The true classes as positions in ``flock.classes_``, or the true values.
+    classes : list or None
+        The labels as users know them; None for a regressor.
     features : list of str
         The names of what the flock sees.
     steps : list of str
@@ -37,26 +40,39 @@ class ReportInputs:
     """
 
     model: object
-    flock: FusedClassifier
-    rows: object
-    seen: object
-    codes: np.ndarray
-    classes: list
-    features: list
-    steps: list
+    flock: Any
+    rows: Any
+    seen: Any
+    y: np.ndarray
+    classes: list | None
+    features: list[str]
+    steps: list[str]
+
+    @property
+    def n_columns(self) -> int:
+        return self.rows.shape[1]
+
+    def columns(self) -> list[str]:
+        """The names of the columns as they were given, before any step."""
+        if hasattr(self.rows, "columns"):
+            return [str(column) for column in self.rows.columns]
+        return [f"x{place}" for place in range(self.n_columns)] if self.steps else self.features
 
 
-def check_asked(model, X, y):
-    """The flock and its rows, or one sentence that says what is wrong."""
+def check_inputs(model: object, X: Any, y: Any) -> ReportInputs:
+    """The flock and its rows, or one sentence that states what is wrong."""
     whole, before, flock = _taken_apart(model)
     if getattr(flock.fuser_, "needs_y", False):
         raise ValueError(
             "The oracle reads the true labels and predicts nothing that could be reported; "
-            "fit the model with a fusion that can predict."
+            "fit the model with a fuser that can predict."
         )
     X, n_rows = _checked_rows(whole, X)
-    labels = _labels_of(model, whole, flock)
-    codes = _checked_labels(y, n_rows, labels)
+    if is_regressor(flock):
+        classes, y = None, _checked_values(y, n_rows)
+    else:
+        classes = _labels_of(model, whole, flock)
+        y = _checked_labels(y, n_rows, classes)
     seen = X
     for _, step in before:
         seen = step.transform(seen)
@@ -65,30 +81,33 @@ def check_asked(model, X, y):
         flock,
         X,
         seen,
-        codes,
-        labels,
+        y,
+        classes,
         _feature_names(flock, before, seen),
         [type(step).__name__ for _, step in before],
     )
 
 
-def _taken_apart(model):
+def _is_flock(model: object) -> bool:
+    """Whether a model fuses members and shows how much each decides."""
+    return hasattr(type(model), "explain_fusion")
+
+
+def _taken_apart(model: Any) -> tuple[Any, list, Any]:
     """What takes the rows as they are given, the steps before the flock, and the flock."""
     whole = model
-    if not isinstance(model, FusedClassifier) and hasattr(model, "pipeline_"):
+    if not _is_flock(model) and hasattr(model, "pipeline_"):
         whole = model.pipeline_
-    steps = getattr(whole, "steps", None)
-    before = []
-    last = whole
-    if steps is not None and not isinstance(whole, FusedClassifier):
-        before = [(n, step) for n, step in steps[:-1] if step not in (None, "passthrough")]
-        last = steps[-1][1]
-    if not isinstance(last, FusedClassifier):
+    before, last = [], whole
+    if not _is_flock(whole) and getattr(whole, "steps", None) is not None:
+        before = [(n, step) for n, step in whole.steps[:-1] if step not in (None, "passthrough")]
+        last = whole.steps[-1][1]
+    if not _is_flock(last):
         raise TypeError(
-            "model must be a fitted classifier of covey, such as SubsetEnsembleClassifier or "
-            "FusionClassifier, or a pipeline that ends with one, got "
+            "model must be a fitted ensemble of covey, such as FlockClassifier or "
+            "FusionRegressor, or a pipeline that ends with one, got "
             f"{type(model).__name__}{'' if last is model else f' with {type(last).__name__}'}; "
-            "wrap other classifiers in a FusionClassifier with prefit=True."
+            "wrap other models in a FusionClassifier or FusionRegressor with prefit=True."
         )
     if not hasattr(last, "fuser_"):
         raise NotFittedError(
@@ -97,7 +116,7 @@ def _taken_apart(model):
     return whole, before, last
 
 
-def _checked_rows(whole, X):
+def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
     """The rows, and how many there are."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
@@ -113,7 +132,7 @@ def _checked_rows(whole, X):
     columns = list(X.columns) if hasattr(X, "columns") else None
     if known is not None and columns is not None:
         present = set(columns)
-        missing = [str(column) for column in known if column not in present]
+        missing = [repr(str(column)) for column in known if column not in present]
         if missing:
             raise ValueError(
                 f"X lacks the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} "
@@ -127,7 +146,7 @@ def _checked_rows(whole, X):
     return X, shape[0]
 
 
-def _labels_of(model, whole, flock):
+def _labels_of(model: Any, whole: Any, flock: Any) -> list:
     """The classes as users know them: those of the outermost model that has as many."""
     for candidate in (model, whole):
         classes = getattr(candidate, "classes_", None)
@@ -136,42 +155,60 @@ def _labels_of(model, whole, flock):
     return flock.classes_.tolist()
 
 
-def _checked_labels(y, n_rows, labels):
-    """Positions of the true labels among those of the model."""
+def _checked_targets(y: Any, n_rows: int, what: str) -> np.ndarray:
+    """One present target a row."""
     y = column_or_1d(np.asarray(y))
     if len(y) != n_rows:
-        raise ValueError(f"y has {len(y)} labels, but X has {n_rows} rows; give one label a row.")
-    given = y.tolist()
-    if any(is_missing(label) for label in given):
-        raise ValueError("y holds missing labels; leave out the rows without one.")
-    place = {label: code for code, label in enumerate(labels)}
-    unknown = sorted({repr(label) for label in given if label not in place})
+        raise ValueError(
+            f"y has {len(y)} {what}s, but X has {n_rows} rows; give one {what} a row."
+        )
+    if any(is_missing(value) for value in y.tolist()):
+        raise ValueError(f"y holds missing {what}s; leave out the rows without one.")
+    return y
+
+
+def _checked_labels(y: Any, n_rows: int, labels: list) -> np.ndarray:
+    """Positions of the true labels among those of the model."""
+    given = _checked_targets(y, n_rows, "label").tolist()
+    position = {label: code for code, label in enumerate(labels)}
+    unknown = sorted({repr(label) for label in given if label not in position})
     if unknown:
         raise ValueError(
-            f"y holds {_some(unknown, quoted=True)}, which the model was not trained on; its "
-            f"classes are {_some([repr(label) for label in labels], quoted=True)}."
+            f"y holds {_some(unknown)}, which the model was not trained on; its "
+            f"classes are {_some([repr(label) for label in labels])}."
         )
-    return np.array([place[label] for label in given], dtype=np.intp)
+    return np.array([position[label] for label in given], dtype=np.intp)
 
 
-def is_missing(value):
-    """Whether a value stands for none: None, NaN, or what pandas has in their place."""
+def _checked_values(y: Any, n_rows: int) -> np.ndarray:
+    """The true values as finite numbers."""
+    y = _checked_targets(y, n_rows, "value")
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        y = np.array([np.nan])
+    if not np.isfinite(y).all():
+        raise ValueError("y must hold finite numbers, since the model predicts numbers.")
+    return y
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, or what pandas has instead."""
     if value is None:
         return True
     try:
-        return bool(value != value)  # what is missing differs from itself
+        return bool(value != value)  # a missing value differs from itself
     except (TypeError, ValueError):
-        # pandas.NA refuses to say; an array inside a cell is a value.
+        # pandas.NA does not compare; an array inside a cell is a value.
         return not hasattr(value, "__len__")
 
 
-def _some(names, quoted=False):
-    shown = [name if quoted else repr(name) for name in names[:_MOST_NAMED]]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _feature_names(flock, before, seen):
+def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
     names = getattr(flock, "feature_names_in_", None)
     if names is None and hasattr(seen, "columns"):
         names = seen.columns
@@ -186,8 +223,8 @@ def _feature_names(flock, before, seen):
     return bare if before and len(set(bare)) == len(bare) else names
 
 
-def _names_out(before):
-    """The names that the steps give to what they make; None where one cannot tell."""
+def _names_out(before: list) -> Any:
+    """The names that the steps give to their output; None where a step gives none."""
     names = getattr(before[0][1], "feature_names_in_", None)
     for _, step in before:
         try:

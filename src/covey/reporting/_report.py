@@ -1,36 +1,38 @@
 """A fitted flock on one page."""
 
+from __future__ import annotations
+
 import os
-import tempfile
 from base64 import b64encode
 from hashlib import sha256
-from html import escape
-from importlib.resources import files
 from pathlib import Path
-from string import Template
+from typing import Any
 
 import numpy as np
 
-from covey.reporting import _data, _errors, _features, _flock, _results, _rows
+from covey._files import write_file
+from covey._templates import Markup, environment, escaped
+from covey.reporting import _words as words
+from covey.reporting._class_facts import ClassFacts
 from covey.reporting._facts import Facts
-from covey.reporting._inputs import check_asked
-from covey.reporting._markup import escaped, fill, joined, tag
-from covey.reporting._words import (
-    count,
-    counted,
-    interval,
-    name,
-    number,
-    one_line,
-    percent,
-    strong,
-)
+from covey.reporting._inputs import check_inputs
+from covey.reporting._sections import SECTIONS, Details
 
 # How tall a report is in a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 720
-
-_OF_BASELINE = ("name", "accuracy")
-_OF_HEALTH = ("column",)
+# What templates may do to what they show.
+_FILTERS = (
+    words.count,
+    words.counted,
+    words.interval,
+    words.listed,
+    words.name,
+    words.number,
+    words.number_interval,
+    words.one_line,
+    words.percent,
+    words.shortened,
+)
 
 
 class Report:
@@ -41,7 +43,7 @@ class Report:
     Parameters
     ----------
     html : str
-        The page, whole.
+        The whole page.
 
     Attributes
     ----------
@@ -55,10 +57,10 @@ class Report:
     '<!doctype html>'
     """
 
-    def __init__(self, html):
+    def __init__(self, html: str):
         self.html = html
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to a file; an older one stays until the new one is complete.
 
         Parameters
@@ -68,7 +70,7 @@ class Report:
         Returns
         -------
         path : Path
-            Where it is.
+            The same as a path.
         """
         path = Path(path)
         if path.is_dir():
@@ -77,66 +79,57 @@ class Report:
             raise FileNotFoundError(
                 f"There is no folder {str(path.parent)!r} to save the report in; make it first."
             )
-        handle, draft = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=".part", dir=path.absolute().parent
-        )
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as page:
-                page.write(self.html)
-            os.chmod(draft, _usual_mode())
-            os.replace(draft, path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        write_file(path, self.html)
         return path
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         """What notebooks show: the page in a frame of its own."""
         return (
-            f'<iframe srcdoc="{escape(self.html)}" title="covey report" loading="lazy" '
+            f'<iframe srcdoc="{escaped(self.html)}" title="covey report" loading="lazy" '
             'sandbox="allow-scripts" '
             f'style="width:100%;height:{_NOTEBOOK_HEIGHT}px;border:1px solid #8884"></iframe>'
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Report({len(self.html.encode()) / 1024:.0f} KiB; save(path) writes it)"
 
 
 def build_report(
-    model,
-    X,
-    y,
+    model: Any,
+    X: Any,
+    y: Any,
     *,
-    title=None,
-    target=None,
-    task=None,
-    baselines=None,
-    data_health=None,
-    command=None,
-):
+    title: str | None = None,
+    target: str | None = None,
+    task: str | None = None,
+    baselines: list[dict] | None = None,
+    data_health: list[dict] | None = None,
+    command: str | None = None,
+) -> Report:
     """One self-contained page about a fitted flock: what it does, how well, and who decides.
 
     The page loads nothing from anywhere, follows the reader's light or dark theme, prints, and
-    is the same to the byte for the same model and rows. Parts that a model has nothing to say
-    about are left out.
+    is the same to the byte for the same model and rows. Sections that do not apply to a model
+    are left out.
 
     Parameters
     ----------
-    model : SubsetEnsembleClassifier, FusionClassifier or other classifier of covey, or Pipeline
-        Fitted. A pipeline must end with such a classifier.
+    model : FlockClassifier, FusionRegressor or other ensemble of covey, or Pipeline
+        Fitted. A pipeline must end with such an ensemble.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Rows that the model was **not** trained on: all that the page says is measured on them.
+        Rows that the model was **not** trained on: everything on the page is measured on them.
     y : array-like of shape (n_samples,)
-        Their labels.
+        Their labels, or their values for a regressor.
     title : str, optional
         The page's title.
     target : str, optional
         What is predicted, such as the name of the column.
     task : str, optional
-        The question that the model answers, in words.
+        What the model is for, in words.
     baselines : list of dict, optional
-        What to compare with: ``name`` and ``accuracy``, and where known ``low`` and ``high`` (its
-        interval), ``log_loss`` and ``seconds``.
+        What to compare with: ``name``, ``accuracy`` (for a regressor ``r2``), and where known
+        ``low`` and ``high`` (its interval), ``log_loss`` (``rmse``, ``mae``) and ``seconds``. A
+        regressor is compared with a tuned ridge, cross-fitted on these rows, by default.
     data_health : list of dict, optional
         What the columns were like: ``column``, and where known ``kind``, ``missing`` (how many,
         or a share) and ``note``. By default what can be seen in ``X``.
@@ -161,137 +154,50 @@ def build_report(
     >>> "Which iris is it?" in report.html
     True
     """
-    baselines = _checked_records(baselines, "baselines", _OF_BASELINE)
-    data_health = _checked_records(data_health, "data_health", _OF_HEALTH)
-    _check_baselines(baselines)
-    for given, what in (
-        (title, "title"),
-        (target, "target"),
-        (task, "task"),
-        (command, "command"),
-    ):
+    texts = {"title": title, "target": target, "task": task, "command": command}
+    for what, given in texts.items():
         if given is not None and not isinstance(given, str):
             raise TypeError(f"{what} must be text, got {type(given).__name__}.")
-    facts = Facts(check_asked(model, X, y))
-    sections = [
-        _data.asked(facts, target=target, task=task, command=command),
-        _data.health(facts, data_health),
-        _results.accuracy(facts, baselines),
-        _results.size(facts),
-        _features.co_selection(facts),
-        _flock.members(facts),
-        _flock.who_decides(facts),
-        _errors.confusion(facts),
-        _errors.calibration(facts),
-        _flock.differ(facts),
-        _results.bounds(facts),
-        _rows.explained(facts),
-        _rows.usage(facts),
-    ]
-    return Report(_page(facts, title, target, [s for s in sections if s is not None]))
+    _check_records(baselines, "baselines", ("name",))
+    _check_records(data_health, "data_health", ("column",))
+    inputs = check_inputs(model, X, y)
+    regression = inputs.classes is None
+    _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
+    facts = ClassFacts(inputs)
+    return Report(_page(facts, Details(**texts, baselines=baselines, data_health=data_health)))
 
 
-def _page(facts, title, target, sections):
-    script = _package_text("_script.js")
+def _page(facts: Facts, details: Details) -> str:
+    templates = environment("covey.reporting")
+    templates.filters.update({function.__name__: function for function in _FILTERS})
+    sections = []
+    for section in SECTIONS:
+        context = section.context(facts, details) if facts.task in section.tasks else None
+        if context is not None:
+            template = templates.get_template(f"sections/{section.key}.html")
+            body = Markup(template.render(facts=facts, details=details, **context))
+            title = context.get("title", section.title)
+            sections.append(
+                {"key": section.key, "short": section.short, "title": title, "body": body}
+            )
+    title, target = details.title, details.target
     if title is None:
-        title = f"A flock for “{one_line(target)}”" if target else "A flock, looked into"
-    return Template(_package_text("_page.html")).substitute(
-        title=escaped(one_line(title)),
+        title = f"A flock for “{words.one_line(target)}”" if target else "A flock, looked into"
+    script = templates.get_template("script.js").render()
+    return templates.get_template("page.html").render(
+        title=words.one_line(title),
+        facts=facts,
+        sections=sections,
+        script=Markup(script),
         script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
-        style=_package_text("_style.css"),
-        script=script,
-        contents=joined(
-            tag("li", tag("a", section.short, href=f"#{section.key}")) for section in sections
-        ),
-        summary=_summary(facts),
-        tiles=_tiles(facts),
-        sections=joined(
-            (
-                tag(
-                    "section",
-                    tag("h2", section.title, id=f"{section.key}-h"),
-                    section.body,
-                    id=section.key,
-                    aria_labelledby=f"{section.key}-h",
-                )
-                for section in sections
-            ),
-            "\n",
-        ),
-        footer=escaped(
-            "Made by covey: small flocks of simple models, and who decided and why. This page is "
-            "whole: it loads nothing."
-        ),
     )
 
 
-def _summary(facts):
-    groups = getattr(facts.flock, "group_weights_", None)
-    who = counted(facts.n_members, "model")
-    if groups is not None and len(groups) > 1:
-        who += f" in {counted(len(groups), 'group')}"
-    if facts.n_members == 1:
-        how = "{} decides between {}. On {} that it was not trained on it gets {} right."
-    else:
-        how = (
-            "{} decide together between {}. On {} that none of them was trained on they get {} "
-            "right."
-        )
-    return fill(
-        how,
-        who,
-        counted(facts.n_classes, "class", "classes"),
-        counted(facts.n_rows, "row"),
-        strong(percent(facts.accuracy)),
-    )
-
-
-def _tiles(facts):
-    common, share = facts.most_common
-    tiles = [
-        (
-            "Accuracy",
-            percent(facts.accuracy),
-            f"95\u00a0% interval {interval(*facts.accuracy_limits)}",
-        ),
-        (
-            "Without a model",
-            percent(share),
-            fill("always naming {}", name(facts.classes[common], 18)),
-        ),
-        ("Log-loss", number(facts.log_loss), f"even guess {number(np.log(facts.n_classes))}"),
-        ("Members", count(facts.n_members), f"oracle {percent(facts.oracle_accuracy)}"),
-    ]
-    if facts.support is not None:
-        used = facts.support.any(axis=0).sum()
-        tiles.append(("Features in use", count(used), f"of {count(len(facts.features))}"))
-    return tag(
-        "dl",
-        *[
-            tag("div", tag("dt", term), tag("dd", said, tag("span", under, class_="under")))
-            for term, said, under in tiles
-        ],
-        class_="tiles",
-    )
-
-
-def _package_text(file):
-    return files("covey.reporting").joinpath(file).read_text(encoding="utf-8")
-
-
-def _usual_mode():
-    """What a new file may do; those of ``tempfile`` are for their owner alone."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _checked_records(records, what, needed):
+def _check_records(records: Any, what: str, needed: tuple[str, ...]) -> None:
     if records is None:
-        return None
-    if isinstance(records, dict | str):
+        return
+    if not isinstance(records, list | tuple):
         raise TypeError(f"{what} must be a list of dictionaries, got {type(records).__name__}.")
-    records = list(records)
     for position, record in enumerate(records):
         if not isinstance(record, dict):
             raise TypeError(
@@ -303,19 +209,20 @@ def _checked_records(records, what, needed):
                 raise ValueError(
                     f"{what} must have {key!r} in every entry; entry {position} lacks it."
                 )
-    return records
 
 
-def _check_baselines(baselines):
+def _check_baselines(baselines: list[dict] | None, measure: str, least: float) -> None:
+    """Refuse baselines whose measure or limits are none; accuracies are 0 to 1, R2 1 at most."""
+    _check_records(baselines, "baselines", (measure,))
+    between = "between 0 and 1" if least == 0 else "of at most 1"
     for position, record in enumerate(baselines or ()):
-        for key in ("accuracy", "low", "high"):
+        for key in (measure, "low", "high"):
             value = record.get(key)
-            if value is None and key != "accuracy":
+            if value is None and key != measure:
                 continue
-            if not isinstance(value, int | float | np.number) or not 0 <= value <= 1:
+            if not isinstance(value, int | float | np.number) or not least <= value <= 1:
                 raise ValueError(
-                    f"baselines must have {key!r} between 0 and 1, but entry {position} has "
-                    f"{value!r}."
+                    f"baselines must have {key!r} {between}, but entry {position} has {value!r}."
                 )
         if (record.get("low") is None) != (record.get("high") is None):
             raise ValueError(

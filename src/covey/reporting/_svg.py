@@ -1,32 +1,45 @@
-"""Charts as inline SVG, drawn by hand: they follow the page's colours, light or dark.
+"""Inline SVG, drawn by hand: charts follow the page's colors, light or dark.
 
-Every chart has a title and a description for those who do not see it, and is drawn about as
+Every chart has a title and a description for readers who do not see it, and is drawn about as
 wide as a phone, so that its letters stay readable there.
 """
 
-import math
+from __future__ import annotations
 
-from covey.reporting._markup import tag
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from covey._templates import Markup, escaped
 from covey.reporting._words import width_of
 
 
-def at(value):
+def tag(name: str, *children: Any, **attributes: Any) -> Markup:
+    """An element; attributes are written as keywords, ``class_`` and ``text_anchor``."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(escaped(child) for child in children if child is not None)
+    return Markup(f"<{name}{written}>{inside}</{name}>")
+
+
+def at(value: float) -> str:
     """A coordinate; a tenth of a pixel is as fine as eyes see."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def svg(key, width, height, *parts, title, description, class_="chart"):
-    """A drawing with its text alternative.
-
-    Parameters
-    ----------
-    key : str
-        Unlike that of any other drawing on the page.
-    width, height : number
-    *parts : Markup
-    title, description : str
-    class_ : str
-    """
+def svg(
+    key: str,
+    width: float,
+    height: float,
+    *parts: Markup,
+    title: str,
+    description: str,
+    class_: str = "chart",
+) -> Markup:
+    """A drawing with its text alternative; ``key`` is unlike that of any other on the page."""
     return tag(
         "svg",
         tag("title", title, id=f"{key}-t"),
@@ -42,52 +55,57 @@ def svg(key, width, height, *parts, title, description, class_="chart"):
     )
 
 
-def text(x, y, words, class_=None, anchor=None, tip=None, **more):
-    """A word or two; the whole of it on hover if it is shortened."""
-    inside = [words] if tip is None or tip == words else [words, tag("title", tip)]
-    return tag("text", *inside, x=at(x), y=at(y), class_=class_, text_anchor=anchor, **more)
+def text(
+    x: float,
+    y: float,
+    words: str,
+    class_: str | None = None,
+    anchor: str | None = None,
+    tip: str | None = None,
+    **more: Any,
+) -> Markup:
+    """A word or two; the full text on hover if it is shortened."""
+    whole = None if tip is None or tip == words else tag("title", tip)
+    return tag("text", words, whole, x=at(x), y=at(y), class_=class_, text_anchor=anchor, **more)
 
 
-def line(x1, y1, x2, y2, class_):
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
     return tag("line", x1=at(x1), y1=at(y1), x2=at(x2), y2=at(y2), class_=class_)
 
 
-def box(x, y, width, height, class_=None, tip=None, **more):
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    class_: str | None = None,
+    tip: str | None = None,
+    **more: Any,
+) -> Markup:
     """A rectangle."""
-    inside = [] if tip is None else [tag("title", tip)]
-    return tag(
-        "rect",
-        *inside,
-        x=at(x),
-        y=at(y),
-        width=at(max(width, 0)),
-        height=at(max(height, 0)),
-        class_=class_,
-        **more,
-    )
+    size = {"width": at(max(width, 0)), "height": at(max(height, 0))}
+    return tag("rect", _tip(tip), x=at(x), y=at(y), **size, class_=class_, **more)
 
 
-def dot(x, y, radius, class_, tip=None):
+def dot(x: float, y: float, radius: float, class_: str, tip: str | None = None) -> Markup:
     """A circle."""
-    inside = [] if tip is None else [tag("title", tip)]
-    return tag("circle", *inside, cx=at(x), cy=at(y), r=at(radius), class_=class_)
+    return tag("circle", _tip(tip), cx=at(x), cy=at(y), r=at(radius), class_=class_)
 
 
-def ticks(low, high, most=5):
+def _tip(words: str | None) -> Markup | None:
+    return None if words is None else tag("title", words)
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
     """Round numbers from low to high."""
     raw = (high - low) / most
     size = 10.0 ** math.floor(math.log10(raw))
     step = next(size * nice for nice in (1, 2, 2.5, 5, 10) if size * nice >= raw * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [place * step for place in range(first, last + 1)]
+    return [position * step for position in range(first, last + 1)]
 
 
-def room_for(names, most, size=11.0):
+def room_for(names: Iterable, most: float, size: float = 11.0) -> float:
     """The width that names take, of so many pixels at most."""
     return min(max((width_of(str(name), size) for name in names), default=0.0), most)
-
-
-def described(pairs):
-    """Names and numbers as one sentence, for those who do not see the chart."""
-    return "; ".join(f"{name}: {said}" for name, said in pairs) + "."

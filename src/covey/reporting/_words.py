@@ -1,17 +1,24 @@
 """Numbers and names as readers want them."""
 
+from __future__ import annotations
+
 import math
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from covey.reporting._markup import Markup, escaped, joined, tag
+from covey._templates import Markup, escaped
 
-# Written as numbers, since they look like others.
+# Written as code points, since they look like other characters.
 DASH, MINUS, TIMES = "\u2013", "\u2212", "\u00d7"
 NOTHING = DASH
 NO_BREAK = "\u00a0"
 
+# What unknown numbers are sorted by.
+_LEAST = -1e300
 
-def number(value, digits=3):
+
+def number(value: float | None, digits: int = 3) -> str:
     """A number of three significant digits."""
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -29,10 +36,10 @@ def number(value, digits=3):
     return _minus(text.rstrip("0").rstrip("."))
 
 
-def percent(value):
+def percent(value: float | None) -> str:
     """A share of one as a percentage of three significant digits.
 
-    It is never rounded to 100 %, and what is next to nothing is said to be so.
+    It is never rounded to 100 %, and a share close to zero is shown as below 0.1 %.
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -44,31 +51,37 @@ def percent(value):
     return f"{number(shown)}{NO_BREAK}%"
 
 
-def count(value):
-    """A whole number, thousands apart."""
+def count(value: float) -> str:
+    """A whole number with separated thousands."""
     return f"{int(value):,}"
 
 
-def counted(value, noun, plural=None):
+def counted(value: float, noun: str, plural: str | None = None) -> str:
     """A number of things."""
     return f"{count(value)}{NO_BREAK}{noun if value == 1 else plural or noun + 's'}"
 
 
-def interval(low, high):
+def interval(limits: Sequence[float | None]) -> str:
     """Two shares as an interval of percentages."""
+    low, high = limits
     if low is None or high is None:
         return NOTHING
-    first = number(100 * low)
-    return f"{first} to {percent(high)}"
+    return f"{number(100 * low)} to {percent(high)}"
 
 
-def one_line(text):
+def number_interval(limits: Sequence[float | None]) -> str:
+    """Two numbers as an interval."""
+    low, high = limits
+    return NOTHING if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+def one_line(text: Any) -> str:
     """Text without line breaks."""
     return re.sub(r"\s+", " ", str(text)).strip()
 
 
-def shortened(text, most=22):
-    """Text of so many characters at most; what is left out is left out in the middle.
+def shortened(text: Any, most: int = 22) -> str:
+    """Text of at most so many characters; what is too much is removed from the middle.
 
     The ends of names tell columns apart more often than their middles do.
     """
@@ -79,12 +92,12 @@ def shortened(text, most=22):
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def width_of(text, size=11.0):
-    """About how wide text is in pixels; of the widest of the usual typefaces, to be safe."""
+def width_of(text: str, size: float = 11.0) -> float:
+    """About how wide text is in pixels, in the widest of the usual typefaces."""
     return size * sum(_letter(letter) for letter in text)
 
 
-def _letter(letter):
+def _letter(letter: str) -> float:
     if letter in "iljI.,:;'|! ":
         return 0.33
     if letter in 'ftr()[]-/"':
@@ -94,7 +107,7 @@ def _letter(letter):
     return 0.7 if letter.isupper() else 0.63
 
 
-def fitted(text, width, size=11.0):
+def fitted(text: Any, width: float, size: float = 11.0) -> str:
     """Text shortened until it is no wider than so many pixels."""
     text = one_line(text)
     most = len(text)
@@ -103,31 +116,54 @@ def fitted(text, width, size=11.0):
     return shortened(text, most)
 
 
-def name(text, most=22):
-    """A name, shortened, with the whole of it on hover."""
+def name(text: Any, most: int = 22) -> Markup:
+    """A name, shortened, with its full text on hover."""
     whole = one_line(text)
     short = shortened(whole, most)
     if short == whole:
-        return tag("span", whole, class_="name")
-    return tag("span", short, class_="name", title=whole)
+        return Markup('<span class="name">{}</span>').format(escaped(whole))
+    return Markup('<span class="name" title="{}">{}</span>').format(escaped(whole), escaped(short))
 
 
-def listed(parts):
+def listed(parts: Iterable) -> Markup:
     """Parts as a sentence lists them: a, b and c."""
     parts = [escaped(part) for part in parts]
     if len(parts) < 2:
-        return joined(parts)
-    return Markup(", ".join(parts[:-1]) + " and " + parts[-1])
+        return Markup("").join(parts)
+    return Markup(", ").join(parts[:-1]) + Markup(" and ") + parts[-1]
 
 
-def strong(text):
-    """What a reader should find at a glance."""
-    return tag("strong", text)
+def described(pairs: Iterable[tuple[Any, Any]]) -> str:
+    """Names and values as one sentence, for readers who do not see the chart."""
+    return "; ".join(f"{label}: {value}" for label, value in pairs) + "."
 
 
-def _minus(text):
+class Cell(NamedTuple):
+    """A cell of a table: what it shows, and what it is sorted by."""
+
+    shown: Any
+    by: Any
+
+
+def name_cell(text: Any, most: int = 30) -> Cell:
+    """A cell of a name."""
+    return Cell(name(text, most), one_line(text))
+
+
+def number_cell(value: float | None, show=number) -> Cell:
+    """A cell of a number; one that is not known is sorted as the least."""
+    known = value is not None and math.isfinite(value)
+    return Cell(show(value), value if known else _LEAST)
+
+
+def percent_cell(value: float | None) -> Cell:
+    """A cell of a share."""
+    return number_cell(value, percent)
+
+
+def _minus(text: str) -> str:
     return text.replace("-", MINUS)
 
 
-def _raised(power):
+def _raised(power: int) -> str:
     return str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -1,0 +1,189 @@
+"""What there is to report about a classifier, as plain numbers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn import metrics
+
+from covey._intervals import Interval, proportion_interval
+from covey.fusers import Predictions
+from covey.reporting._facts import Facts, shares
+from covey.reporting._inputs import ReportInputs
+from covey.reporting._words import percent
+
+
+class ClassFacts(Facts):
+    """A classifier on some rows.
+
+    Attributes
+    ----------
+    classes : list of str
+        The labels as users know them.
+    probabilities : ndarray of shape (n_rows, n_classes)
+    predicted : ndarray of shape (n_rows,)
+        As positions of classes.
+    right : ndarray of shape (n_rows,)
+    """
+
+    task = "classification"
+    # How scores are shown, their highest value, and the rule that fuses the first few members.
+    measure, show, highest = "Accuracy", staticmethod(percent), 1.0
+    higher_is_better = True
+    # What sections that serve both tasks write about classes.
+    favors = "speaks for {}"
+    parts_title = "What {} gets right of each class"
+    predicted_as, predicted_what = "on rows called", "the class that is predicted"
+
+    def __init__(self, inputs: ReportInputs):
+        super().__init__(inputs)
+        self.classes = self.outcomes = [str(label) for label in inputs.classes]
+        self.n_classes = len(self.classes)
+        self.probabilities = self.flock.predict_proba(inputs.seen)
+        self.predicted = self.probabilities.argmax(axis=1)
+        self.right = self.predicted == self.y
+
+    # -- the whole -------------------------------------------------------------------------
+
+    @property
+    def plain_rule(self) -> str:
+        """The rule that fuses the first few members of any flock."""
+        return "product" if self.P.kind == "probability" else "majority"
+
+    def score(self, fused: np.ndarray) -> float:
+        """The accuracy of fused probabilities of the sample."""
+        return float((fused.argmax(axis=1) == self.y[self.sample]).mean())
+
+    @property
+    def sample_score(self) -> float:
+        return float(self.right[self.sample].mean())
+
+    @property
+    def n_right(self) -> int:
+        """How many rows are predicted correctly."""
+        return int(self.right.sum())
+
+    @cached_property
+    def accuracy(self) -> Interval:
+        """The share of rows that are predicted correctly."""
+        return proportion_interval(self.n_right, self.n_rows)
+
+    @cached_property
+    def log_loss(self) -> float:
+        """Mean negative logarithm of the true class's probability."""
+        labels = np.arange(self.n_classes)
+        # scikit-learn takes a probability of 1 for a little less, which is rounded away.
+        return round(float(metrics.log_loss(self.y, self.probabilities, labels=labels)), 12)
+
+    @property
+    def even_guess(self) -> float:
+        """The log-loss of giving every class the same probability."""
+        return float(np.log(self.n_classes))
+
+    @cached_property
+    def brier(self) -> float:
+        """Mean squared distance of the probabilities from the truth, over all classes."""
+        labels = np.arange(self.n_classes)
+        return float(
+            metrics.brier_score_loss(
+                self.y, self.probabilities, labels=labels, scale_by_half=False
+            )
+        )
+
+    @cached_property
+    def confusion(self) -> np.ndarray:
+        """How often each class (row) is predicted as each (column)."""
+        return metrics.confusion_matrix(self.y, self.predicted, labels=np.arange(self.n_classes))
+
+    @cached_property
+    def most_common(self) -> tuple[int, Interval]:
+        """The most common class of these rows, and its share."""
+        counts = np.bincount(self.y, minlength=self.n_classes)
+        return int(counts.argmax()), proportion_interval(counts.max(), self.n_rows)
+
+    # -- the members -----------------------------------------------------------------------
+
+    @cached_property
+    def member_right(self) -> np.ndarray:
+        """Where each member is right, (n_sample, n_members)."""
+        return (self.P.labels == self.y[self.sample][:, None]) & self.available
+
+    @cached_property
+    def member_score(self) -> np.ndarray:
+        """Accuracy on the rows that each member predicts; NaN if there are none."""
+        return shares(self.member_right.sum(axis=0), self.available.sum(axis=0))
+
+    @property
+    def parts(self) -> list[str]:
+        """What members are measured on one by one: the classes."""
+        return self.classes
+
+    @cached_property
+    def member_parts(self) -> np.ndarray:
+        """Share of each class that each member gets right, (n_members, n_classes)."""
+        is_class = np.eye(self.n_classes)[self.y[self.sample]]
+        return shares(self.member_right.T @ is_class, self.available.T @ is_class)
+
+    @property
+    def best_member(self) -> int:
+        return int(np.nanargmax(self.member_score))
+
+    def staged_oracle(self) -> np.ndarray:
+        """Share of the sample on which any of the first 1, 2, ... members is right."""
+        return np.logical_or.accumulate(self.member_right, axis=1).mean(axis=0)
+
+    @property
+    def oracle_accuracy(self) -> float:
+        """Share of the sample on which any member is right."""
+        return float(self.staged_oracle()[-1])
+
+    @staticmethod
+    def show_part(share: float) -> str:
+        return "no such row" if np.isnan(share) else f"{percent(share)} right"
+
+    def predicted_groups(self) -> tuple[np.ndarray, list[str]]:
+        """The predicted class of each row of the sample, and the names of the classes."""
+        return self.predicted[self.sample], self.classes
+
+    # -- single rows -----------------------------------------------------------------------
+
+    def telling_rows(self) -> list[tuple[int, str]]:
+        """Positions of rows with why they are shown, each row once."""
+        sure = self.probabilities.max(axis=1)
+        right, wrong = np.flatnonzero(self.right), np.flatnonzero(~self.right)
+        wanted = [
+            ("surest and wrong", wrong[np.argsort(-sure[wrong], kind="stable")][:2]),
+            ("most in doubt", np.argsort(sure, kind="stable")[:2]),
+            ("surest and right", right[np.argsort(-sure[right], kind="stable")][:2]),
+        ]
+        chosen: dict[int, str] = {}
+        for why, rows in wanted:
+            for row in rows:
+                chosen.setdefault(int(row), why)
+        return list(chosen.items())
+
+    def is_wrong(self, row: int) -> bool:
+        return not self.right[row]
+
+    def show_truth(self, row: int) -> str:
+        return self.classes[self.y[row]]
+
+    def show_prediction(self, label: Any) -> str:
+        """A label of the flock as users know it."""
+        return self.classes[self.flock.classes_.tolist().index(label)]
+
+    def fused_records(self, seen: Any) -> list[dict]:
+        """The decision for each row, as ``explain`` gives it."""
+        labels = self.flock.classes_.tolist()
+        return [
+            {"prediction": labels[row.argmax()], "probability": float(row.max())}
+            for row in self.flock.predict_proba(seen)
+        ]
+
+    def member_record(self, P: Predictions, row: int, k: int) -> dict:
+        """What one member predicts for a row."""
+        code = P.labels[row, k]
+        sure = float(P.values[row, k, code]) if P.kind == "probability" else None
+        return {"prediction": self.flock.classes_.tolist()[code], "probability": sure}

@@ -1,0 +1,78 @@
+"""The section about how much members differ."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey import inspection
+from covey.inspection._diversity import MEASURES
+from covey.reporting._class_facts import ClassFacts
+from covey.reporting._details import Details
+from covey.reporting._maps import heat_map
+from covey.reporting._words import MINUS, number_cell, percent
+
+_MOST_MEMBERS = 30
+
+_MEANINGS = {
+    "q_statistic": "1: right on the same rows; 0: independently; "
+    + MINUS
+    + "1: on different ones",
+    "correlation": "correlation of being right",
+    "disagreement": "how often just one of two is right",
+    "double_fault": "how often two err together",
+    "interrater_kappa": "agreement in being right, beyond chance",
+    "entropy": "how split members are about a row, 0 to 1",
+    "kohavi_wolpert_variance": "variance of being right over members",
+    "generalized_diversity": "1: when one errs, no other does",
+    "coincident_failure_diversity": "1: errors are always those of one member",
+    "label_kappa": "agreement of labels, beyond chance",
+    "kl_divergence": "how far apart their probabilities are, in nats",
+    "posterior_cross_correlation": "how often two drawn labels are the same",
+    "posterior_correlation": "correlation of their probabilities",
+}
+
+
+def diversity(facts: ClassFacts, details: Details) -> dict | None:
+    """How much members differ; None for a single one, or where some predict not all rows."""
+    if facts.n_members < 2 or not facts.all_available:
+        return None
+    found = inspection.diversity(facts.P, facts.P.classes[facts.y[facts.sample]])
+    rows = [
+        [
+            measure.replace("_", " "),
+            number_cell(value),
+            "higher" if MEASURES[measure].more_is_diverse else "lower",
+            _MEANINGS.get(measure, ""),
+        ]
+        for measure, value in found.values.items()
+    ]
+    order = facts.by_importance[:_MOST_MEMBERS]
+    matrix = found.matrices["disagreement"][np.ix_(order, order)].astype(np.float64)
+    names = [facts.names[k] for k in order]
+    # Each pair is shown once.
+    matrix[np.triu_indices(len(matrix))] = np.nan
+    pairs = matrix[1:, :-1]
+    low, high = (percent(float(end)) for end in (np.nanmin(pairs), np.nanmax(pairs)))
+    few = len(names) <= 10
+    drawing = heat_map(
+        "diversity-map",
+        pairs,
+        names[1:],
+        names[:-1],
+        cell=(30, 26) if few else (20, 20),
+        tip=lambda r, c: f"{names[r + 1]} and {names[c]}: {percent(pairs[r, c])}",
+        shown=(lambda r, c: f"{100 * pairs[r, c]:.0f}" if pairs[r, c] >= 0.005 else "")
+        if few
+        else None,
+        legend=("0 %", high),
+        longest=110,
+        title="How often just one of two members is right",
+        description=f"Between {low} and {high} of rows.",
+    )
+    return {
+        "drawing": drawing,
+        "rows": rows,
+        "disagreement": found["disagreement"],
+        "double_fault": found["double_fault"],
+        "n_shown": len(names),
+    }

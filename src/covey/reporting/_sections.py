@@ -1,0 +1,77 @@
+"""The sections of a report, in their order, and the tasks that each serves.
+
+A section is a function from facts to what its template, ``templates/sections/KEY.html``, shows;
+None where it does not apply to a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from covey.reporting import (
+    _accuracy,
+    _bounds,
+    _calibration,
+    _confusion,
+    _decides,
+    _diversity,
+    _features,
+    _health,
+    _members,
+    _overview,
+    _rows,
+    _size,
+)
+from covey.reporting._details import Details
+from covey.reporting._facts import Facts
+
+CLASSES, VALUES = ("classification",), ("regression",)
+
+
+class Section(NamedTuple):
+    """A part of the page.
+
+    Attributes
+    ----------
+    key : str
+        Its address on the page, and its template.
+    short : str
+        Its name in the contents.
+    title : str
+        Its heading, unless the context has another.
+    context : callable
+    tasks : tuple of str
+        What it serves.
+    """
+
+    key: str
+    short: str
+    title: str
+    context: Callable[[Facts, Details], dict | None]
+    tasks: tuple[str, ...] = CLASSES + VALUES
+
+
+SECTIONS = (
+    Section("asked", "What was asked", "What was asked", _overview.asked),
+    Section("health", "Data health", "Data health", _health.health),
+    Section("accuracy", "Accuracy", "Accuracy against baselines", _accuracy.accuracy, CLASSES),
+    Section("size", "Number of members", "What more members bring", _size.size),
+    Section("features", "Features", "What members look at", _features.features),
+    Section("members", "The members", "The members, one by one", _members.members),
+    Section("decides", "Who decides", "Who decides where", _decides.decides),
+    Section(
+        "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
+    ),
+    Section(
+        "calibration",
+        "Calibration",
+        "Can its probabilities be believed?",
+        _calibration.calibration,
+        CLASSES,
+    ),
+    Section("diversity", "Diversity", "How much members differ", _diversity.diversity, CLASSES),
+    Section("bounds", "Guarantees", "What is guaranteed", _bounds.bounds, CLASSES),
+    Section("rows", "Single rows", "Single rows, explained", _rows.rows),
+    Section("use", "How to use it", "How to use the model", _overview.use),
+)
