@@ -10,7 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import SubsetEnsembleClassifier, SubsetSelector, make_quarter_circle
+from covey import (
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+    SubsetSelector,
+    make_quarter_circle,
+)
 
 
 def linear_effects(seed, n_rows=1000, n_features=200):
@@ -20,6 +25,15 @@ def linear_effects(seed, n_rows=1000, n_features=200):
     true = rng.choice(n_features, 10, replace=False)
     odds = X[:, true] @ (0.7 * rng.choice([-1, 1], 10))
     return X, (rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(int), true
+
+
+def numeric_effects(seed, n_rows=1000, n_features=200, share=0.5):
+    """Normal columns, 10 of them with equal effects that explain a share of y's variance."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    true = rng.choice(n_features, 10, replace=False)
+    signal = X[:, true] @ rng.choice([-1.0, 1.0], 10)
+    return X, signal + rng.normal(size=n_rows) * np.sqrt(10 * (1 - share) / share), true
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +93,70 @@ def test_nothing_stands_out_of_noise():
     assert np.median(counts) == 0
 
 
-# -- what it says ----------------------------------------------------------------------------
+def test_effects_on_numbers_among_two_hundred():
+    """Over 10 seeds: the 10 true ones are the 10 first, and its own choice adds one at most."""
+    for share, least in ((0.5, 9.5), (0.2, 7.5)):
+        first, true_ones, false_ones = [], [], []
+        for seed in range(10):
+            X, y, true = numeric_effects(seed, share=share)
+            model = SubsetSelector(random_state=seed).fit(X, y)
+            first.append(np.isin(np.argsort(model.ranking_)[:10], true).sum())
+            true_ones.append(model.support_[true].sum())
+            false_ones.append(model.support_.sum() - model.support_[true].sum())
+        assert np.mean(first) >= least
+        assert np.mean(true_ones) >= least
+        assert np.mean(false_ones) <= 1
+
+
+def test_nothing_stands_out_of_noise_for_numbers():
+    rng = np.random.default_rng(0)
+    counts = [
+        SubsetSelector(random_state=seed)
+        .fit(rng.normal(size=(200, 30)), rng.normal(size=200))
+        .support_.sum()
+        for seed in range(5)
+    ]
+    assert np.median(counts) == 0
+
+
+def test_the_unit_of_a_number_does_not_matter_and_robust_losses_resist_outliers():
+    X, y, true = numeric_effects(0, 400, 30)
+    plain = SubsetSelector(random_state=0).fit(X, y)
+    moved = SubsetSelector(random_state=0).fit(X, 1000 + 50 * y)
+    assert_array_equal(plain.support_, moved.support_)
+    spoiled = y.copy()
+    spoiled[:8] += 200.0
+    recipe = SubsetEnsembleRegressor(
+        1, loss="huber", flip_probability=0.05, tol=-np.inf, max_iter=150, subset_penalty=0.003
+    )
+    huber = SubsetSelector(recipe, random_state=0).fit(X, spoiled)
+    squared = SubsetSelector(recipe.set_params(loss="squared"), random_state=0).fit(X, spoiled)
+    assert huber.support_[true].sum() > squared.support_[true].sum()
+
+
+def test_the_estimators_kind_decides_what_y_is(extended):
+    X, y = extended
+    recipe = SubsetEnsembleRegressor(
+        1, flip_probability=0.05, tol=-np.inf, max_iter=50, subset_penalty=0.003
+    )
+    as_numbers = SubsetSelector(recipe, random_state=0).fit(X, y)
+    as_labels = SubsetSelector(random_state=0).fit(X, y)
+    assert not np.array_equal(as_numbers.co_selection_, as_labels.co_selection_)
+    assert_array_equal(np.flatnonzero(as_numbers.support_), [0, 1])
+    labels = SubsetSelector(SubsetEnsembleClassifier(1))
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        labels.fit(X, y + 0.5 * X[:, 0])
+
+
+def test_a_fitted_regressor_serves_as_it_is():
+    X, y, _ = numeric_effects(0, 300, 12)
+    flock = SubsetEnsembleRegressor(5, flip_probability=0.2, fuser="mean", random_state=0)
+    flock.fit(X, y)
+    model = SubsetSelector(flock, prefit=True).fit(X, y)
+    assert_allclose(model.selection_frequency_, flock.support_.mean(axis=0))
+
+
+# -- what it reports -------------------------------------------------------------------------
 
 
 def test_co_selection_is_eq_12_of_a_fitted_flock(extended):
@@ -136,10 +213,11 @@ def test_names_pipeline_and_back():
     assert reduced.shape == (569, 4)
     back = model.inverse_transform(reduced)
     assert_allclose(back[:, model.get_support()], reduced)
-    pipeline = make_pipeline(
-        SubsetSelector(n_features_to_select=5, random_state=0), LogisticRegression(max_iter=5000)
-    )
-    assert pipeline.fit(X.to_numpy(), y).score(X.to_numpy(), y) > 0.9
+    five = SubsetSelector(n_features_to_select=5, random_state=0)
+    pipeline = make_pipeline(five, LogisticRegression(max_iter=5000)).fit(X.to_numpy(), y)
+    kept = X.to_numpy()[:, five.get_support()]
+    alone = LogisticRegression(max_iter=5000).fit(kept, y)
+    assert_array_equal(pipeline.predict_proba(X.to_numpy()), alone.predict_proba(kept))
 
 
 def test_sparse_rows_and_feature_groups(extended):
@@ -179,7 +257,11 @@ def test_same_seed_same_choice(extended):
         ({"n_features_to_select": 9}, ValueError, "n_features_to_select=9 is more than the 8"),
         ({"n_pairs": 29}, ValueError, "n_pairs=29 is more than the 28"),
         ({"n_pairs": 2, "cross_threshold": 0.5}, ValueError, "give one of them"),
-        ({"estimator": LogisticRegression()}, TypeError, "must be a SubsetEnsembleClassifier"),
+        (
+            {"estimator": LogisticRegression()},
+            TypeError,
+            "must be a SubsetEnsembleClassifier or SubsetEnsembleRegressor",
+        ),
         ({"prefit": True}, ValueError, "prefit=True needs a fitted estimator"),
     ],
 )
