@@ -94,8 +94,8 @@ def assert_same(one, other):
     assert one.classes_.tolist() == other.classes_.tolist()
     np.testing.assert_array_equal(one.estimator_.support_, other.estimator_.support_)
     np.testing.assert_allclose(one.estimator_.coef_, other.estimator_.coef_, atol=1e-8)
-    medians = other.preparation_.medians_
-    np.testing.assert_allclose(one.preparation_.medians_, medians, rtol=1e-12)
+    medians = other.preparation_.imputer_.statistics_
+    np.testing.assert_allclose(one.preparation_.imputer_.statistics_, medians, rtol=1e-12)
 
 
 def test_the_model_that_is_saved_is_the_plain_one(lake, fitted):

@@ -544,10 +544,4 @@ def _table_model(table, learner, flock, seed):
 
     preparation = table.rows[ALL].preparation
     model = TableClassifier(learner, columns=preparation.kinds_, random_state=seed)
-    model.preparation_ = preparation
-    model.feature_names_in_ = preparation.feature_names_in_
-    model.n_features_in_ = preparation.n_features_in_
-    model._width = None
-    model.estimator_ = flock
-    model.classes_ = flock.classes_
-    return model
+    return model._set_fitted(preparation, flock)

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from covey._core.random import Purpose, UniformRows
+from covey._kinds import as_kind
 from covey.cli._evaluate import right_and_loss
 from covey.cli._reading import MISSING, SURELY_MISSING
 from covey.tables import TablePreparation
-from covey.tables._columns import as_kind
 
 # Answers that are counted in a block: more than there may be classes.
 _MOST_ANSWERS = 1_000

@@ -44,11 +44,11 @@ def export(
     console = Console(quiet, as_json)
     check_writable(onnx, (".onnx",))
     fitted = load_model(model)
-    from covey.tables._onnx import table_to_onnx
+    from covey.tables import table_to_onnx
 
     try:
         table_to_onnx(fitted, onnx, dtype="float64" if double else "float32")
     except OSError as error:
         raise CommandError(f"{onnx} cannot be written: {error.strerror or error}.", 1) from None
     console.note(f"Wrote {onnx}.")
-    console.emit(onnx=onnx, columns=fitted.columns_)
+    console.emit(onnx=onnx, columns=fitted.feature_names_in_)

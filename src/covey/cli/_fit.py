@@ -271,7 +271,8 @@ def say(console, question, fitted, scores, how, model, report, seconds, *, n_row
             f"The flock is {100 * gap[0]:+.1f} points from the linear model "
             f"({100 * gap[1]:+.1f} to {100 * gap[2]:+.1f} on the same rows).",
         )
-    importances = sorted(fitted.feature_importances_.items(), key=lambda pair: -pair[1])
+    shares = zip(fitted.feature_names_in_, fitted.feature_importances_.tolist(), strict=True)
+    importances = sorted(shares, key=lambda pair: -pair[1])
     console.result("", "What it looks at:")
     console.table(
         ("column", "kind", "share"),

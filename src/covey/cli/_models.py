@@ -61,12 +61,12 @@ def numbers_of(model):
 
 def check_needed(model, names, path):
     """Name the columns that a table lacks, and how many it has of those that are needed."""
-    absent = [name for name in model.columns_ if name not in set(names)]
+    absent = [name for name in model.feature_names_in_ if name not in set(names)]
     if not absent:
         return
     listed = ", ".join(repr(name) for name in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    needed = len(model.columns_)
+    needed = len(model.feature_names_in_)
     if len(absent) == needed:
         raise CommandError(
             f"{path} has none of the {needed} columns that the model needs ({listed}{more}); "

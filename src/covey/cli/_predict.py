@@ -70,7 +70,7 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
     if explain and not hasattr(model.estimator_, "basis_"):
         raise CommandError(f"--explain: a {type(model.estimator_).__name__} does not say why.")
-    needed = {*model.columns_, *copy}
+    needed = {*model.feature_names_in_, *copy}
     n_rows = 0
     strange, unseen = {}, {}
     known = model.preparation_.categories()
@@ -147,7 +147,7 @@ def _count_strange(model, piece, strange):
 
 def _count_unseen(known, piece, unseen):
     """Notice categories that were not there when the model was fitted."""
-    from covey.tables._columns import as_kind
+    from covey._kinds import as_kind
 
     for name, categories in known.items():
         values = as_kind(piece[name], "text")
@@ -180,16 +180,20 @@ def answers(model, piece, proba=False, explain=False, copies=None):
     else:
         made["prediction"] = model.predict(piece)
     if explain:
-        records = model.explain(piece, top=_TOP_REASONS)
-        made["decided_by"] = [f"member {record['member']}" for record in records]
-        made["weight"] = [round(record["weight"], 4) for record in records]
-        made["member_says"] = [record["prediction"] for record in records]
-        made["because"] = [_reasons(record["because"]) for record in records]
+        records = model.explain(piece, top=_TOP_REASONS, max_members=1)
+        first = [record["members"][0] for record in records]
+        values = {name: piece[name].tolist() for name in model.feature_names_in_}
+        made["decided_by"] = [f"member {member['member']}" for member in first]
+        made["weight"] = [round(member["weight"], 4) for member in first]
+        made["member_says"] = [member["prediction"] for member in first]
+        made["because"] = [
+            "; ".join(
+                f"{name} = {_shown(values[name][row])} ({push:+.2g})"
+                for name, push in member["because"]
+            )
+            for row, member in enumerate(first)
+        ]
     return pd.DataFrame(made)
-
-
-def _reasons(because):
-    return "; ".join(f"{name} = {_shown(value)} ({push:+.2g})" for name, value, push in because)
 
 
 def _shown(value):

@@ -219,7 +219,7 @@ def row_hashes(table, kinds):
     """
     import pandas as pd
 
-    from covey.tables._columns import as_kind
+    from covey._kinds import as_kind
 
     columns = {}
     for name, kind in kinds.items():

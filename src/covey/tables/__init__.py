@@ -1,7 +1,15 @@
 """Models of whole tables: numbers, categories, text, dates and gaps, in the user's columns."""
 
-from covey.tables._columns import Column, look
+from covey._kinds import Column, look
 from covey.tables._models import TableClassifier, TableRegressor
+from covey.tables._onnx import table_to_onnx
 from covey.tables._preparation import TablePreparation
 
-__all__ = ["Column", "TableClassifier", "TablePreparation", "TableRegressor", "look"]
+__all__ = [
+    "Column",
+    "TableClassifier",
+    "TablePreparation",
+    "TableRegressor",
+    "look",
+    "table_to_onnx",
+]

@@ -1,23 +1,37 @@
 """A model of a whole table: the preparation, and any estimator after it."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from covey.tables._columns import as_frame, check_width, width_of_array
 from covey.tables._preparation import TablePreparation
+
+# A member with less weight in a decision is not named.
+_LEAST_WEIGHT = 0.01
 
 
 class _TableModel(BaseEstimator):
     """What models of tables share."""
 
-    def __init__(self, estimator=None, *, columns=None, random_state=None):
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        columns: Mapping[str, str] | None = None,
+        random_state: int | None = None,
+    ):
         self.estimator = estimator
         self.columns = columns
         self.random_state = random_state
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Prepare the table and fit the estimator to it.
 
         Parameters
@@ -25,8 +39,9 @@ class _TableModel(BaseEstimator):
         X : data frame or array of shape (n_rows, n_columns)
             Anything: numbers, categories, text, dates, gaps.
         y : array-like of shape (n_rows,)
+            Labels, or numbers for a regressor.
         groups : array-like of shape (n_rows,), optional
-            Rows that belong together, for an estimator that asks.
+            Rows that belong together, for an estimator whose ``fit`` takes them.
 
         Returns
         -------
@@ -36,25 +51,33 @@ class _TableModel(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        table = as_frame(X)
         y = column_or_1d(y, warn=True)
-        if len(y) != len(table):
-            raise ValueError(f"X has {len(table)} rows and y has {len(y)}; they must match.")
-        self.preparation_ = TablePreparation(
-            columns=self.columns, random_state=self.random_state
-        ).fit(table)
-        self._width = width_of_array(X)
-        self.feature_names_in_ = self.preparation_.feature_names_in_
-        self.n_features_in_ = self.preparation_.n_features_in_
+        if hasattr(X, "__len__") and len(y) != len(X):
+            raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must match.")
+        preparation = TablePreparation(columns=self.columns, random_state=self.random_state)
+        return self._fit_prepared(preparation, preparation.fit_transform(X), y, groups)
+
+    def _fit_prepared(
+        self, preparation: TablePreparation, numbers: Any, y: ArrayLike, groups: Any = None
+    ) -> Self:
+        """Fit the estimator to the numbers that a fitted preparation has made of a table."""
         estimator = self._default() if self.estimator is None else clone(self.estimator)
-        if "feature_groups" in estimator.get_params() and self.preparation_.feature_groups_:
-            estimator.set_params(feature_groups=self.preparation_.feature_groups_)
+        if preparation.feature_groups_ and "feature_groups" in estimator.get_params():
+            estimator.set_params(feature_groups=preparation.feature_groups_)
         more = {} if groups is None else {"groups": groups}
-        self.estimator_ = estimator.fit(self.preparation_.transform(table), y, **more)
+        return self._set_fitted(preparation, estimator.fit(numbers, y, **more))
+
+    def _set_fitted(self, preparation: TablePreparation, estimator: Any) -> Self:
+        """Become the model of a fitted preparation and a fitted estimator."""
+        self.preparation_, self.estimator_ = preparation, estimator
+        self.feature_names_in_ = preparation.feature_names_in_
+        self.n_features_in_ = preparation.n_features_in_
+        if hasattr(estimator, "classes_"):
+            self.classes_ = estimator.classes_
         return self
 
-    def predict(self, X):
-        """What the estimator says of each row.
+    def predict(self, X: Any) -> np.ndarray:
+        """The estimator's prediction for each row.
 
         Parameters
         ----------
@@ -68,11 +91,9 @@ class _TableModel(BaseEstimator):
         numbers = self._prepared(X)
         return self.estimator_.predict(numbers)
 
-    def _prepared(self, X):
+    def _prepared(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
-        table = as_frame(X)
-        check_width(self, X)
-        return self.preparation_.transform(table)
+        return self.preparation_._transformed(X, type(self).__name__)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -83,89 +104,89 @@ class _TableModel(BaseEstimator):
         return tags
 
     @property
-    def columns_(self):
-        """The columns that the model needs."""
-        check_is_fitted(self, "estimator_")
-        return list(self.preparation_.kinds_)
-
-    @property
-    def pipeline_(self):
+    def pipeline_(self) -> Pipeline:
         """Preparation and estimator, both fitted, as a scikit-learn pipeline."""
         check_is_fitted(self, "estimator_")
         return Pipeline([("table", self.preparation_), ("flock", self.estimator_)])
 
     @property
-    def feature_importances_(self):
-        """How much each of the table's columns counts, as a dict; sums to one."""
+    def feature_importances_(self) -> np.ndarray:
+        """How much each of ``feature_names_in_`` counts; sums to one."""
         check_is_fitted(self, "estimator_")
-        importances = dict.fromkeys(self.columns_, 0.0)
-        for name, size in zip(
-            self.preparation_.column_of_, self.estimator_.feature_importances_, strict=True
-        ):
-            importances[name] += float(size)
-        return importances
+        return np.asarray(self.estimator_.feature_importances_) @ self._columns_of_features()
 
     # -- explain ---------------------------------------------------------------------------
 
-    def explain(self, X, *, top=3):
-        """Who decided each row, and which columns of the table pushed that member.
+    def explain(self, X: Any, *, top: int = 3, max_members: int | None = None) -> list[dict]:
+        """Who decided each row, with what weight, and which columns of the table pushed them.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
         top : int, default=3
-            How many columns to name.
+            How many columns to name for each member.
+        max_members : int, optional
+            How many members to name for each row, the most important ones; by default all that
+            count.
 
         Returns
         -------
         records : list of dict
-            For each row the ``member`` (a number from 1) that was asked most, its ``weight``,
-            its own ``prediction``, and ``because``: (column, value, push) of the columns that
-            moved it most, compared with an average row: towards its prediction for classes, up
-            or down for numbers.
+            As those of the flock's own ``explain``. One for each row: ``prediction``, for
+            classes its ``probability``, and ``members``, the most important first. Each of these
+            has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
+            ``probability``), and ``because``: (column, push) of the columns that moved it most,
+            compared with an average row: towards its prediction for classes, up or down for
+            numbers.
         """
-        table = as_frame(X)
-        numbers = self._prepared(table)
+        numbers = self._prepared(X)
         flock = self.estimator_
         if not hasattr(flock, "basis_"):
             raise ValueError(
                 f"A {type(flock).__name__} does not say why it decides; use a flock, such as "
-                "SubsetEnsembleClassifier."
+                f"{type(self._default()).__name__}."
             )
         importance = np.asarray(flock.explain_fusion(numbers))
-        member = importance.argmax(axis=1)
-        rows = np.arange(len(table))
-        said, coef = self._said(numbers, member)
-        average = flock.basis_.rows(flock.mean_[None])[0]
-        push = coef * (flock.basis_.rows(numbers.to_numpy()) - average)
-        by_column = push @ self._shares()
-        order = np.argsort(-self._size(by_column), axis=1, kind="stable")[:, :top]
-        names = self.columns_
-        values = {name: table[name].tolist() for name in names}
-        return [
-            {
-                "member": int(member[row]) + 1,
-                "weight": float(importance[row, member[row]]),
-                "prediction": said[row],
-                "because": [
-                    (names[k], values[names[k]][row], float(by_column[row, k]))
-                    for k in order[row]
-                    if self._size(by_column[row, k]) > 1e-9
-                ],
-            }
-            for row in rows
-        ]
+        order = np.argsort(-importance, axis=1, kind="stable")[:, :max_members]
+        seen = flock.basis_.rows(numbers.to_numpy()) - flock.basis_.rows(flock.mean_[None])[0]
+        values, coef = self._member_outputs(numbers)
+        records = self._decided(self._fused(numbers))
+        names, shares = self.feature_names_in_, self._columns_of_basis()
+        for rank in range(order.shape[1]):
+            member = order[:, rank]
+            weight = np.take_along_axis(importance, member[:, None], axis=1)[:, 0]
+            rows = np.flatnonzero((weight > _LEAST_WEIGHT) | (rank == 0))
+            own = values[rows, member[rows]]
+            push = (self._coef_of(coef, member[rows], own) * seen[rows]) @ shares
+            size = push if hasattr(self, "classes_") else np.abs(push)
+            strongest = np.argsort(-size, axis=1, kind="stable")[:, :top]
+            for place, (row, decided) in enumerate(zip(rows, self._decided(own), strict=True)):
+                because = [
+                    (names[k], float(push[place, k]))
+                    for k in strongest[place]
+                    if size[place, k] > 1e-9
+                ]
+                records[row].setdefault("members", []).append(
+                    {
+                        "member": int(member[row]) + 1,
+                        "weight": float(weight[row]),
+                        **decided,
+                        "because": because,
+                    }
+                )
+        return records
 
-    def _shares(self):
-        """The share (n_seen, n_columns) of what members see in each of the table's columns."""
-        basis = self.estimator_.basis_
-        names = self.columns_
-        place = np.array([names.index(name) for name in self.preparation_.column_of_])
-        shares = np.zeros((basis.n_columns, len(names)))
-        seen = np.arange(basis.n_columns)
+    def _columns_of_features(self) -> np.ndarray:
+        """1 where a prepared feature is made of a column, (n_features, n_columns)."""
+        made_of = np.array(self.preparation_.column_of_, dtype=object)
+        return (made_of[:, None] == self.feature_names_in_).astype(np.float64)
+
+    def _columns_of_basis(self) -> np.ndarray:
+        """The share (n_basis, n_columns) of what members see in each of the table's columns."""
+        basis, columns = self.estimator_.basis_, self._columns_of_features()
+        shares = columns[basis.feature]
         paired = basis.partner >= 0
-        np.add.at(shares, (seen, place[basis.feature]), np.where(paired, 0.5, 1.0))
-        np.add.at(shares, (seen[paired], place[basis.partner[paired]]), 0.5)
+        shares[paired] = (shares[paired] + columns[basis.partner[paired]]) / 2
         return shares
 
 
@@ -176,8 +197,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
     ----------
     estimator : classifier, optional
         What learns from the numbers that the preparation makes. By default a
-        `SubsetEnsembleClassifier`. One with a parameter ``feature_groups`` is told which
-        numbers are made of one column, so that it takes or leaves the column as a whole.
+        `SubsetEnsembleClassifier`. One with a parameter ``feature_groups`` is given the numbers
+        that are made of one column, so that it takes or leaves the column as a whole.
     columns : mapping from column to kind, optional
         As in `TablePreparation`.
     random_state : int or None, default=None
@@ -189,6 +210,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
     estimator_ : classifier
     classes_ : ndarray of shape (n_classes,)
     feature_names_in_ : ndarray of shape (n_columns,)
+        The columns that the model needs.
     n_features_in_ : int
 
     Examples
@@ -201,38 +223,18 @@ class TableClassifier(ClassifierMixin, _TableModel):
     ... })
     >>> ill = ["no", "no", "yes", "yes", "no", "no"] * 5
     >>> model = TableClassifier(random_state=0).fit(table, ill)
-    >>> model.score(table, ill)
-    1.0
-    >>> model.explain(table.head(1))[0]["because"][0][:2]
-    ('town', 'Rome')
+    >>> model.predict(table.head(3)).tolist()
+    ['no', 'no', 'yes']
+    >>> model.explain(table.head(1))[0]["members"][0]["because"][0][0]
+    'town'
     """
 
-    def _default(self):
+    def _default(self) -> Any:
         from covey.members import SubsetEnsembleClassifier
 
         return SubsetEnsembleClassifier(random_state=self.random_state)
 
-    def fit(self, X, y, groups=None):
-        """Prepare the table and fit the classifier to it.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Anything: numbers, categories, text, dates, gaps.
-        y : array-like of shape (n_rows,)
-            Labels.
-        groups : array-like of shape (n_rows,), optional
-            Rows that belong together, for a classifier that asks.
-
-        Returns
-        -------
-        self : TableClassifier
-        """
-        super().fit(X, y, groups)
-        self.classes_ = self.estimator_.classes_
-        return self
-
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes.
 
         Parameters
@@ -246,17 +248,25 @@ class TableClassifier(ClassifierMixin, _TableModel):
         numbers = self._prepared(X)
         return self.estimator_.predict_proba(numbers)
 
-    def _said(self, numbers, member):
-        """What one member a row says, and its coefficients for that."""
-        flock = self.estimator_
-        rows = np.arange(len(numbers))
-        code = flock.member_probabilities(numbers)[rows, member].argmax(axis=1)
-        contrast = flock.coef_ - flock.coef_.mean(axis=1, keepdims=True)
-        return flock.classes_[code].tolist(), contrast[member, code]
+    def _fused(self, numbers: Any) -> np.ndarray:
+        return self.estimator_.predict_proba(numbers)
+
+    def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+        coef = self.estimator_.coef_
+        # Softmax ignores what all classes share.
+        contrast = coef - coef.mean(axis=1, keepdims=True)
+        return self.estimator_.member_probabilities(numbers), contrast
 
     @staticmethod
-    def _size(push):
-        return push
+    def _coef_of(coef: np.ndarray, member: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return coef[member, values.argmax(axis=1)]
+
+    def _decided(self, values: np.ndarray) -> list[dict]:
+        labels, highest = self.classes_[values.argmax(axis=1)], values.max(axis=1)
+        return [
+            {"prediction": label, "probability": probability}
+            for label, probability in zip(labels.tolist(), highest.tolist(), strict=True)
+        ]
 
 
 class TableRegressor(RegressorMixin, _TableModel):
@@ -277,6 +287,7 @@ class TableRegressor(RegressorMixin, _TableModel):
     preparation_ : TablePreparation
     estimator_ : regressor
     feature_names_in_ : ndarray of shape (n_columns,)
+        The columns that the model needs.
     n_features_in_ : int
 
     Examples
@@ -286,21 +297,25 @@ class TableRegressor(RegressorMixin, _TableModel):
     >>> table = pd.DataFrame({"size": range(0, 80, 2), "town": ["Rome", "Oslo"] * 20})
     >>> price = 3.0 * table["size"] + 20.0 * (table["town"] == "Oslo")
     >>> model = TableRegressor(random_state=0).fit(table, price)
-    >>> bool(model.score(table, price) > 0.9)
+    >>> bool(abs(model.predict(table) - price).max() < 1)
     True
     """
 
-    def _default(self):
-        from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
+    def _default(self) -> Any:
+        from covey.members import SubsetEnsembleRegressor
 
         return SubsetEnsembleRegressor(random_state=self.random_state)
 
-    def _said(self, numbers, member):
-        flock = self.estimator_
-        rows = np.arange(len(numbers))
-        said = np.asarray(flock.member_predictions(numbers))[rows, member]
-        return said.tolist(), flock.coef_[member]
+    def _fused(self, numbers: Any) -> np.ndarray:
+        return self.estimator_.predict(numbers)
+
+    def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.estimator_.member_predictions(numbers)), self.estimator_.coef_
 
     @staticmethod
-    def _size(push):
-        return np.abs(push)
+    def _coef_of(coef: np.ndarray, member: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return coef[member]
+
+    @staticmethod
+    def _decided(values: np.ndarray) -> list[dict]:
+        return [{"prediction": value} for value in values.tolist()]

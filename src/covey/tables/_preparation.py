@@ -1,13 +1,21 @@
-"""From a table of anything to columns of numbers, each of which remembers where it is from."""
+"""From a table of anything to columns of numbers, each of which knows its column of origin."""
+
+from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from covey.tables._columns import as_frame, as_kind, check_width, look, width_of_array
+from covey._kinds import as_frame, as_kind, listed, look
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The last part of a date as skrub has it; in days its size is more like that of other numbers.
 _SECONDS = "total_seconds"
@@ -15,12 +23,12 @@ _SECONDS_OF_A_DAY = 86_400.0
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
-    """Makes numbers of a table, without gaps, and remembers which column each is from.
+    """Makes numbers without gaps of a table, and remembers which column each is made of.
 
     Numbers stay as they are. Categories, text and dates become numbers by skrub's
     ``TableVectorizer``: one column for each of a few categories, the leading directions of the
     n-grams of text, the parts of a date. Gaps are filled with the median of the column, and
-    where there were some, a column says so. Columns that say nothing (constant, empty, or
+    where there were some, a further column marks them. Columns of no use (constant, empty, or
     different in every row) are left out.
 
     Parameters
@@ -46,8 +54,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         For each column that comes out the one that it was made of.
     feature_groups_ : dict
         The columns that become several, and which: the one-hot columns of one variable.
-    medians_ : ndarray
-        What gaps are filled with.
+    imputer_ : SimpleImputer
+        Fills the gaps, and marks them.
 
     Examples
     --------
@@ -63,7 +71,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, columns=None, max_categories=40, n_text_components=10, random_state=None
+        self,
+        *,
+        columns: Mapping[str, str] | None = None,
+        max_categories: int = 40,
+        n_text_components: int = 10,
+        random_state: int | None = None,
     ):
         self.columns = columns
         self.max_categories = max_categories
@@ -72,7 +85,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     # -- fit -------------------------------------------------------------------------------
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn categories, text and medians.
 
         Parameters
@@ -84,9 +97,18 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         -------
         self : TablePreparation
         """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> pd.DataFrame:
+        """Learn from a table and give its numbers; see `fit` and `transform`."""
+        return self._named(self._fit(X), as_frame(X))
+
+    def _fit(self, X: Any) -> np.ndarray:
+        """Learn from a table; its numbers, without gaps."""
         table = as_frame(X)
         if len(table) < 2:
-            raise ValueError("The table has 1 sample; nothing can be learnt from one row.")
+            raise ValueError("The table has 1 sample; nothing can be learned from one row.")
         if self.columns is None:
             kinds = {column.name: column.kind for column in look(table) if not column.drop}
         else:
@@ -98,34 +120,31 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(list(kinds), dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         self.kinds_ = kinds
-        self._width = width_of_array(X)
+        # Columns of an array are known by their number only.
+        self._width = None if hasattr(X, "columns") else table.shape[1]
         self._check_columns(table)
-        self._names, self._dates = {}, []
-        self._steps, made = self._vectorised(table)
+        self._steps, names, made = self._vectorized(table)
         numbers = [name for name, kind in kinds.items() if kind == "number"]
-        block = _as_block(table, numbers)
-        self._names.update({name: [name] for name in numbers})
-        # Of text that these rows have none of nothing is made, though others may have some.
-        self._outputs = {name: self._names[name] for name in kinds if name in self._names}
-        medians = {name: _medians(values) for name, values in made.items()}
-        medians.update(zip(numbers, _medians(block)[:, None], strict=True))
-        gaps = {name for name, values in made.items() if np.isnan(values).any()}
-        gaps.update(np.array(numbers, dtype=object)[np.isnan(block).any(axis=0)])
-        self._gaps = [name for name in self._outputs if name in gaps]
-        self.medians_ = np.concatenate([np.empty(0), *(medians[name] for name in self._outputs)])
+        made.update(_number_columns(table, numbers))
+        # Text that these rows lack makes no column, though other rows may have some.
+        self._outputs = {name: names.get(name, [name]) for name in kinds if name in made}
+        # A column of gaps only is filled with zeros.
+        self.imputer_ = SimpleImputer(
+            strategy="median", add_indicator=True, keep_empty_features=True
+        ).set_output(transform="default")
+        filled = self.imputer_.fit_transform(self._joined(made))
         self._set_names()
-        return self
+        return np.take(filled, self._order, axis=1)
 
-    def _vectorised(self, table):
-        """The steps of each column that is not numbers, and the numbers made of it."""
-        made = {}
+    def _vectorized(self, table: pd.DataFrame) -> tuple[dict, dict, dict]:
+        """By column, of those that are not numbers: steps, names of outputs, and numbers."""
         rest = [
             _for_skrub(as_kind(table[name], kind), kind)
             for name, kind in self.kinds_.items()
             if kind != "number"
         ]
         if not rest:
-            return {}, made
+            return {}, {}, {}
         import pandas as pd
 
         skrub = _skrub()
@@ -136,65 +155,68 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             ),
         )
         with warnings.catch_warnings():
-            # Text of a few n-grams has fewer directions; that is all right.
+            # Text of a few n-grams has fewer directions, which is no reason for a warning.
             warnings.simplefilter("ignore")
             numbers = vectorizer.fit_transform(pd.concat(rest, axis=1))
-        steps = {}
+        steps, names, made = {}, {}, {}
         for name, outputs in vectorizer.input_to_outputs_.items():
             if not outputs:
                 continue
             # The last step only casts to single precision.
             steps[name] = vectorizer.all_processing_steps_[name][:-1]
             made[name] = numbers[outputs].to_numpy(dtype=np.float64)
-            if outputs[-1] == f"{name}_{_SECONDS}":
-                self._dates.append(name)
-                made[name][:, -1] /= _SECONDS_OF_A_DAY
             categories = vectorizer.column_to_kind_[name] == "low_cardinality"
-            self._names[name] = _readable(name, outputs, categories)
-        return steps, made
+            names[name] = _readable(name, outputs, categories)
+            if names[name][-1] == f"{name}: days":
+                made[name][:, -1] /= _SECONDS_OF_A_DAY
+        return steps, names, made
 
-    def _set_names(self):
-        self._feature_names, self.column_of_ = [], []
-        gaps = set(self._gaps)
-        for name, outputs in self._outputs.items():
-            own = list(outputs)
-            if name in gaps:
-                own.append(f"{name} is missing")
-            self._feature_names += own
-            self.column_of_ += [name] * len(own)
-        if len(set(self._feature_names)) < len(self._feature_names):
-            # A column whose name reads like another's category.
-            self._feature_names = [
-                f"{column} ({place}) {name}"
-                for place, (column, name) in enumerate(
-                    zip(self.column_of_, self._feature_names, strict=True)
-                )
+    def _joined(self, made: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The numbers of all columns in their order, with gaps."""
+        n_rows = len(next(iter(made.values()), ()))
+        return np.hstack([np.empty((n_rows, 0)), *(made[name] for name in self._outputs)])
+
+    def _set_names(self) -> None:
+        """The names of what comes out, and its order: after each column the mark of its gaps."""
+        width = sum(map(len, self._outputs.values()))
+        indicator = self.imputer_.indicator_.features_
+        names, self.column_of_, self._order, self._gaps = [], [], [], []
+        first = 0
+        for column, outputs in self._outputs.items():
+            own, last = list(outputs), first + len(outputs)
+            self._order += range(first, last)
+            marks = np.flatnonzero((indicator >= first) & (indicator < last))
+            if len(marks):
+                # The parts of a date are missing together: one mark is enough.
+                own.append(f"{column} is missing")
+                self._order.append(width + int(marks[0]))
+                self._gaps.append(column)
+            names += own
+            self.column_of_ += [column] * len(own)
+            first = last
+        if len(set(names)) < len(names):
+            # A column is named like another's category.
+            names = [
+                f"{column} ({position}) {name}"
+                for position, (column, name) in enumerate(zip(self.column_of_, names, strict=True))
             ]
-        groups = {}
-        for column, name in zip(self.column_of_, self._feature_names, strict=True):
-            groups.setdefault(column, []).append(name)
-        # A number and the word that it is missing may come and go alone, so that a table of
-        # numbers has no groups and a search may make products.
+        self._feature_names = names
+        # A number and the mark of its gaps may be in a subset alone, so that a table of numbers
+        # has no groups and a search may make products.
         several = any(len(outputs) > 1 for outputs in self._outputs.values())
-        self.feature_groups_ = (
-            {column: names for column, names in groups.items() if len(names) > 1}
-            if several
-            else {}
-        )
-        self._all_groups = groups
+        self.feature_groups_ = {
+            column: made for column, made in self.groups().items() if several and len(made) > 1
+        }
 
     # -- transform -------------------------------------------------------------------------
 
-    def _check_columns(self, table):
+    def _check_columns(self, table: pd.DataFrame) -> None:
         absent = [name for name in self.kinds_ if name not in table.columns]
         if absent:
-            listed = ", ".join(repr(name) for name in absent[:5])
-            more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-            word = "columns" if len(absent) > 1 else "column"
-            raise ValueError(f"The table lacks the {word} {listed}{more}, which the model needs.")
+            raise ValueError(f"The table lacks the {listed(absent)}, which the model needs.")
 
-    def transform(self, X):
-        """The numbers of a table; its columns may stand in any order, others are ignored.
+    def transform(self, X: Any) -> pd.DataFrame:
+        """The numbers of a table; its columns may be in any order, others are ignored.
 
         Parameters
         ----------
@@ -205,41 +227,39 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         numbers : data frame of shape (n_rows, n_made)
             Without gaps.
         """
+        return self._transformed(X, type(self).__name__)
+
+    def _transformed(self, X: Any, name: str) -> pd.DataFrame:
+        """The numbers of a table; ``name`` is that of the estimator in messages."""
+        check_is_fitted(self, "imputer_")
+        table = as_frame(X)
+        if not hasattr(X, "columns") and self._width not in (None, table.shape[1]):
+            raise ValueError(
+                f"X has {table.shape[1]} features, but {name} is expecting {self._width} features "
+                "as input."
+            )
+        self._check_columns(table)
+        made = _number_columns(table, [name for name in self._outputs if name not in self._steps])
+        for name in self._steps:
+            made[name] = self._numbers_of(name, table[name])
+        filled = self.imputer_.transform(self._joined(made))
+        return self._named(np.take(filled, self._order, axis=1), table)
+
+    def _named(self, numbers: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd
 
-        check_is_fitted(self, "medians_")
-        table = as_frame(X)
-        check_width(self, X)
-        self._check_columns(table)
-        # Columns of numbers all at once: there may be thousands.
-        plain = [name for name in self._outputs if name not in self._steps]
-        block = dict(zip(plain, _as_block(table, plain).T[:, :, None], strict=True))
-        numbers = np.empty((len(table), len(self._feature_names)))
-        with_gaps = set(self._gaps)
-        place = median = 0
-        for name, outputs in self._outputs.items():
-            values = block[name] if name in block else self._numbers_of(name, table[name])
-            width = len(outputs)
-            gaps = np.isnan(values)
-            fill = self.medians_[median : median + width]
-            numbers[:, place : place + width] = np.where(gaps, fill, values)
-            place, median = place + width, median + width
-            if name in with_gaps:
-                numbers[:, place] = gaps.any(axis=1)
-                place += 1
         return pd.DataFrame(numbers, index=table.index, columns=self._feature_names)
 
-    def _numbers_of(self, name, values):
-        steps = self._steps[name]
+    def _numbers_of(self, name: str, values: pd.Series) -> np.ndarray:
         values = _for_skrub(as_kind(values, self.kinds_[name]), self.kinds_[name])
         with warnings.catch_warnings():
-            # A category that was never seen is none of those known, and that is all right.
+            # A category that was never seen is none of those known, which is as it should be.
             warnings.simplefilter("ignore")
-            for step in steps:
+            for step in self._steps[name]:
                 frame = isinstance(step, OneHotEncoder)
                 values = step.transform(values.to_frame() if frame else values)
         numbers = np.array(values, dtype=np.float64).reshape(len(values), -1)
-        if name in self._dates:
+        if self._outputs[name][-1] == f"{name}: days":
             numbers[:, -1] /= _SECONDS_OF_A_DAY
         return numbers
 
@@ -252,7 +272,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that come out.
 
         Parameters
@@ -263,45 +283,39 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         -------
         names : ndarray of str
         """
-        check_is_fitted(self, "medians_")
+        check_is_fitted(self, "imputer_")
         return np.array(self._feature_names, dtype=object)
 
-    def categories(self):
-        """For each column of categories those that were there when it was fitted."""
-        check_is_fitted(self, "medians_")
+    def categories(self) -> dict[str, list]:
+        """For each column of categories those that were known when it was fitted."""
+        check_is_fitted(self, "imputer_")
         return {
             name: steps[-1].categories_[0].tolist()
             for name, steps in self._steps.items()
             if isinstance(steps[-1], OneHotEncoder)
         }
 
-    def groups(self):
+    def groups(self) -> dict[str, list[str]]:
         """For each column in use the names of what is made of it."""
-        check_is_fitted(self, "medians_")
-        return self._all_groups
+        check_is_fitted(self, "imputer_")
+        groups: dict[str, list[str]] = {}
+        for column, name in zip(self.column_of_, self._feature_names, strict=True):
+            groups.setdefault(column, []).append(name)
+        return groups
 
 
-def _as_block(table, names):
-    """Columns of numbers as one array (n_rows, n_names), gaps as NaN."""
+def _number_columns(table: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Columns of numbers, each (n_rows, 1), with NaN for gaps and infinities."""
     types = dict(zip(table.columns, table.dtypes, strict=True))
-    simple = [isinstance(types[name], np.dtype) and types[name].kind in "fiub" for name in names]
-    if all(simple):
-        block = table[names].to_numpy(dtype=np.float64)
-        return np.where(np.isinf(block), np.nan, block)
-    block = np.empty((len(table), len(names)))
-    for place, name in enumerate(names):
-        block[:, place] = as_kind(table[name], "number")
-    return block
+    if all(isinstance(types[name], np.dtype) and types[name].kind in "fiub" for name in names):
+        # All at once, since there may be thousands.
+        block = table[list(names)].to_numpy(dtype=np.float64)
+        block = np.where(np.isinf(block), np.nan, block)
+        return dict(zip(names, block.T[:, :, None], strict=True))
+    return {name: as_kind(table[name], "number").to_numpy()[:, None] for name in names}
 
 
-def _medians(values):
-    """The medians of columns, 0 of those without values."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
-        return np.nan_to_num(np.nanmedian(values, axis=0))
-
-
-def _skrub():
+def _skrub() -> Any:
     try:
         import skrub
     except ImportError:
@@ -312,17 +326,16 @@ def _skrub():
     return skrub
 
 
-def _for_skrub(values, kind):
+def _for_skrub(values: pd.Series, kind: str) -> pd.Series:
     """Text as categories, lest skrub take 01234 for a number; dates as they are."""
     return values.astype("category") if kind == "text" else values
 
 
-def _readable(name, outputs, categories):
+def _readable(name: str, outputs: list[str], categories: bool) -> list[str]:
     """Names that a user understands: ``town = Rome``, ``town is missing``, ``when: year``."""
     if outputs == [name]:
         return outputs
-    prefix = f"{name}_"
-    rests = [output.removeprefix(prefix) for output in outputs]
+    rests = [output.removeprefix(f"{name}_") for output in outputs]
     if not categories:
         return [f"{name}: {'days' if rest == _SECONDS else rest}" for rest in rests]
     # A gap is the last category; text that says so was read as one.

@@ -1,25 +1,41 @@
-"""What kind of thing each column of a table is, and which columns say nothing."""
+"""The kind of each column of a table, and which columns are of no use.
+
+This is the one inference of kinds: commands, reports and models use it, for text from a CSV file
+(an Arrow array) as for a column of a data frame.
+"""
+
+from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-# A column of text counts as numbers if at least this share of its values are some.
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Kind = Literal["number", "text", "date", "nested", "empty"]
+
+# A column of text counts as numbers if at least this share of its values are numbers.
 _ENOUGH_NUMBERS = 0.95
-# Below so many rows any column may have a different value in each by chance.
+# With fewer rows, any column may have a different value in each by chance.
 _FEWEST_ROWS_OF_IDS = 12
-# Text of so many words a row says something, however different the rows are.
+# Text of this many words a row has content, however different the rows are.
 _WORDS_OF_PROSE = 4
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
 )
 _ID_TAIL = re.compile(r"[a-z](ID|Id)$")
 _LARGEST_EXACT = 2.0**53
-_LONG = r"[+-]?\d{16,}$"
-_DATE = r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+_NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
+_LEADING_ZERO = r"^[+-]?0\d"
+_LONG = r"^[+-]?\d{16,}$"
+_DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 
 @dataclass(frozen=True)
@@ -37,23 +53,23 @@ class Column:
     drop : str
         Why the column is of no use; empty if it is.
     note : str
-        What else is to be said.
+        A remark for the user.
     """
 
     name: str
-    kind: str
+    kind: Kind
     missing: int
     n_values: int
     drop: str = ""
     note: str = ""
 
-    def as_health(self):
+    def as_health(self) -> dict[str, Any]:
         """The column as a line of a report: ``column``, ``kind``, ``missing`` and ``note``."""
         note = f"left out: {self.drop}" if self.drop else self.note
         return {"column": self.name, "kind": self.kind, "missing": self.missing, "note": note}
 
 
-def as_frame(X):
+def as_frame(X: Any) -> pd.DataFrame:
     """A pandas frame with names as text; arrays get the names x0, x1, ..."""
     import pandas as pd
 
@@ -70,7 +86,7 @@ def as_frame(X):
             )
         if np.iscomplexobj(X):
             raise ValueError("Complex data not supported: a table holds real numbers and text.")
-        X = pd.DataFrame(X, columns=[f"x{place}" for place in range(X.shape[1])])
+        X = pd.DataFrame(X, columns=[f"x{position}" for position in range(X.shape[1])])
     for count, what in zip(X.shape, ("sample", "feature"), strict=True):
         if not count:
             raise ValueError(
@@ -83,29 +99,27 @@ def as_frame(X):
     return X.set_axis(names, axis=1) if names != list(X.columns) else X
 
 
-def width_of_array(X):
-    """How many columns an array has; None for a data frame, whose columns have names."""
-    return None if hasattr(X, "columns") else np.asarray(X).shape[1]
+def listed(names: Collection[str]) -> str:
+    """Columns in a sentence: ``column 'a'`` or ``columns 'a', 'b' and 3 more``."""
+    shown = ", ".join(repr(name) for name in list(names)[:5])
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"{'columns' if len(names) > 1 else 'column'} {shown}{more}"
 
 
-def check_width(model, X):
-    """Refuse an array with other columns than the array that a model was fitted on."""
-    width = width_of_array(X)
-    if width is not None and model._width not in (None, width):
-        raise ValueError(
-            f"X has {width} features, but {type(model).__name__} is expecting {model._width} "
-            "features as input."
-        )
+def not_numbers(count: int, example: object) -> str:
+    """A remark on values of a column of numbers that are no numbers."""
+    what = "value is no number" if count == 1 else "values are no numbers"
+    return f"{count:,} {what} ({example!r}) and counted as missing"
 
 
-def look(table, keep=()):
-    """Look at the columns of a table, without a target in mind.
+def look(table: Any, keep: Collection[str] = ()) -> list[Column]:
+    """Find the kind of each column of a table, and whether it is of use for any target.
 
     Parameters
     ----------
     table : data frame or array of shape (n_rows, n_columns)
-    keep : sequence of str, default=()
-        Columns that are of use whatever they look like.
+    keep : collection of str, default=()
+        Columns that are used whatever they look like.
 
     Returns
     -------
@@ -121,72 +135,97 @@ def look(table, keep=()):
     [('age', 'number', ''), ('unit', 'text', 'it has one value only')]
     """
     table = as_frame(table)
-    return [_look_at(name, table[name], name in keep) for name in table.columns]
+    return [_described(name, table[name], name in keep) for name in table.columns]
 
 
-def _look_at(name, values, keep):
-    kind, note = _kind(values)
+def _described(name: str, values: pd.Series, keep: bool) -> Column:
+    kind, note = kind_of(values)
     if kind == "nested":
         return Column(name, kind, 0, 0, "it holds lists or records, not single values")
     values = as_kind(values, kind)
     missing = int(values.isna().sum())
     n_values = int(values.nunique())
-    drop = ""
     if missing == len(values):
         return Column(name, "empty", missing, 0, "it is empty")
-    if not keep:
-        if n_values == 1 and not missing:
-            drop = "it has one value only"
-        elif _is_id(name, values, kind, n_values):
-            drop = "it names the rows (every value is different)"
+    drop = ""
+    if not keep and n_values == 1 and not missing:
+        drop = "it has one value only"
+    elif not keep and _is_id(name, values, kind, n_values):
+        drop = "it names the rows (every value is different)"
     return Column(name, kind, missing, n_values, drop, note)
 
 
-def _kind(values):
-    """The kind of a column, and what has to be said about it."""
-    import pandas as pd
+def kind_of(values: pd.Series) -> tuple[Kind, str]:
+    """The kind of a column of a data frame, and a remark on it."""
     from pandas.api import types
 
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.astype(object)
-    if types.is_bool_dtype(values.dtype):
+    dtype, present = values.dtype, values[values.notna()]
+    if types.is_bool_dtype(dtype):
         return "text", ""
-    if types.is_integer_dtype(values.dtype) and _is_long(values.dropna()):
-        return "text", ""
-    if types.is_numeric_dtype(values.dtype) or types.is_timedelta64_dtype(values.dtype):
-        return "number", ""
-    if types.is_datetime64_any_dtype(values.dtype):
+    if types.is_datetime64_any_dtype(dtype):
         return "date", ""
-    present = values[values.notna()]
+    if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
+        whole = types.is_integer_dtype(dtype) and len(present)
+        # Longer whole numbers may be codes, of which a float drops digits: looked at as text.
+        if not whole or present.abs().max() <= _LARGEST_EXACT:
+            return "number", ""
     if not len(present):
         return "text", ""
     if isinstance(present.iloc[0], list | tuple | dict | set | bytes | np.ndarray):
         return "nested", ""
-    text = present.astype(str).str.strip()
-    numbers = pd.to_numeric(text, errors="coerce")
-    share = numbers.notna().mean()
-    # 01234 is the name of a place, not a number, and 19 digits are that of an account.
-    codes = text.str.match(r"[+-]?0\d").any() or _is_long(text[text.str.match(_LONG)])
-    if share >= _ENOUGH_NUMBERS and not codes:
-        strange = text[numbers.isna()]
-        if not len(strange):
+    import pyarrow as pa
+
+    return kind_of_text(pa.array(present.astype(str), pa.string()))
+
+
+def kind_of_text(
+    text: pa.Array | pa.ChunkedArray, enough: float = _ENOUGH_NUMBERS
+) -> tuple[Kind, str]:
+    """The kind of a column of text without gaps, and a remark on it.
+
+    ``enough`` is the share of numbers from which on it is a column of numbers.
+    """
+    from pyarrow import compute
+
+    text = compute.utf8_trim_whitespace(text)
+    numbers = as_numbers(text)
+    strange = compute.is_null(numbers, nan_is_null=True)
+    n_strange = compute.sum(strange).as_py() or 0
+    if len(text) and 1 - n_strange / len(text) >= enough and not _are_codes(text):
+        if not n_strange:
             return "number", ""
-        said = "value is no number" if len(strange) == 1 else "values are no numbers"
-        return "number", f"{len(strange)} {said} ({strange.iloc[0]!r}) and counted as missing"
-    if text.str.match(_DATE).all():
+        return "number", not_numbers(n_strange, text.filter(strange)[0].as_py())
+    if compute.all(compute.match_substring_regex(text, _DATE)).as_py():
         return "date", ""
     return "text", ""
 
 
-def _is_long(values):
-    """Whether whole numbers have more digits than floats can tell apart."""
-    if not len(values) or float(values.astype(float).abs().max()) <= _LARGEST_EXACT:
-        return False
-    return any(int(float(value)) != int(value) for value in values.unique())
+def as_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Text as floats, null where it is no number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    text = compute.utf8_trim_whitespace(text)
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        numeric = compute.match_substring_regex(text, _NUMBER)
+        return compute.if_else(numeric, text, pa.scalar(None, text.type)).cast(pa.float64())
 
 
-def as_kind(values, kind):
-    """A column as its kind has it: floats, text with None for gaps, or dates."""
+def _are_codes(text: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether numbers are names: 01234 is a postal code, and 19 digits are an account."""
+    from pyarrow import compute
+
+    if compute.any(compute.match_substring_regex(text, _LEADING_ZERO)).as_py():
+        return True
+    long = text.filter(compute.match_substring_regex(text, _LONG)).unique().to_pylist()
+    # Names that differ only in digits that a float does not hold would be taken for the same.
+    return any(int(float(value)) != int(value) for value in long)
+
+
+def as_kind(values: pd.Series, kind: str) -> pd.Series:
+    """A column in the form of its kind: floats, text with None for gaps, or dates."""
     import pandas as pd
     from pandas.api import types
 
@@ -212,13 +251,13 @@ def as_kind(values, kind):
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
 
 
-def _without_point(value):
+def _without_point(value: Any) -> Any:
     whole = isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value)
     return int(value) if whole else value
 
 
-def _is_id(name, values, kind, n_values):
-    """Whether a column only tells rows apart: no new row will ever have its values."""
+def _is_id(name: str, values: pd.Series, kind: str, n_values: int) -> bool:
+    """Whether a column only distinguishes rows: no new row will have one of its values."""
     n_rows = len(values)
     if n_rows < _FEWEST_ROWS_OF_IDS or n_values < n_rows or kind == "date":
         return False

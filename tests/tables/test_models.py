@@ -1,0 +1,151 @@
+"""Models of tables: groups of columns, reasons, any estimator."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from covey.persistence import load, save
+from covey.tables import TableClassifier, TablePreparation, TableRegressor
+from tests.cli.conftest import patients
+
+
+@parametrize_with_checks(
+    [
+        TableClassifier(LogisticRegression()),
+        TableRegressor(LinearRegression()),
+        TablePreparation(),
+    ]
+)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def test_columns_of_one_variable_are_one_group_and_stay_together():
+    table = patients().dropna(subset="outcome")
+    model = TableClassifier(random_state=0).set_params(
+        estimator=clone(TableClassifier(random_state=0)._default()).set_params(effort="fast")
+    )
+    model.fit(table.drop(columns="outcome"), table["outcome"])
+    groups = model.preparation_.feature_groups_
+    assert groups["town"] == [
+        *("town = Köln", 'town = Paris, "Rive Gauche"', "town = Rome", "town is missing"),
+    ]
+    names = list(model.preparation_.get_feature_names_out())
+    places = [names.index(name) for name in groups["town"]]
+    kept = model.estimator_.support_[:, places]
+    assert (kept.all(axis=1) | ~kept.any(axis=1)).all()
+    importances = model.feature_importances_
+    assert importances.shape == model.feature_names_in_.shape
+    assert importances.sum() == pytest.approx(1)
+    assert "patient_id" not in model.feature_names_in_
+    of_town = importances[model.feature_names_in_.tolist().index("town")]
+    assert of_town == pytest.approx(model.estimator_.feature_importances_[places].sum())
+
+
+def mixed_rows(target="outcome"):
+    table = patients(60).dropna(subset=target).drop(columns="visited")
+    return table.drop(columns=target), table[target]
+
+
+def test_reasons_are_what_each_member_adds_up():
+    X, y = mixed_rows()
+    model = TableClassifier(random_state=0).fit(X, y)
+    flock = model.estimator_
+    numbers = model.preparation_.transform(X)
+    record = model.explain(X, top=50)[7]
+    assert record["prediction"] == model.predict(X)[7]
+    assert record["probability"] == pytest.approx(model.predict_proba(X)[7].max())
+    importance = np.asarray(flock.explain_fusion(numbers))[7]
+    named = [one["member"] - 1 for one in record["members"]]
+    assert named[0] == importance.argmax()
+    assert set(named) == set(np.flatnonzero(importance > 0.01)) | {importance.argmax()}
+    average = pd.DataFrame([flock.mean_], columns=numbers.columns)
+    for one in record["members"]:
+        # The member's own log-probabilities, against those of the average row.
+        member = flock.estimators_[one["member"] - 1]
+        logits = np.vstack(
+            [member.predict_log_proba(rows)[0] for rows in (numbers.iloc[[7]], average)]
+        )
+        logits -= logits.mean(axis=1, keepdims=True)
+        code = logits[0].argmax()
+        assert one["weight"] == importance[one["member"] - 1]
+        assert one["prediction"] == flock.classes_[code]
+        pushes = [push for _, push in one["because"]]
+        assert pushes == sorted(pushes, reverse=True)
+        assert all(push > 0 for push in pushes)
+        # What is not named pushed the other way.
+        assert (logits[0] - logits[1])[code] - sum(pushes) <= 1e-9
+        assert {name for name, _ in one["because"]} <= set(X.columns)
+
+
+def test_reasons_of_numbers_add_up_to_the_difference_from_the_average():
+    X, y = mixed_rows("age")
+    model = TableRegressor(random_state=0).fit(X, y)
+    numbers = model.preparation_.transform(X)
+    record = model.explain(X, top=50)[7]
+    assert record["prediction"] == pytest.approx(model.predict(X)[7])
+    average = pd.DataFrame([model.estimator_.mean_], columns=numbers.columns)
+    for one in record["members"]:
+        member = model.estimator_.estimators_[one["member"] - 1]
+        assert one["prediction"] == pytest.approx(member.predict(numbers.iloc[[7]])[0])
+        pushes = [push for _, push in one["because"]]
+        assert sum(pushes) == pytest.approx(one["prediction"] - member.predict(average)[0])
+        assert pushes == sorted(pushes, key=abs, reverse=True)
+
+
+def test_fewer_members_are_named_on_request():
+    X, y = mixed_rows()
+    model = TableClassifier(random_state=0).fit(X, y)
+    every, first = model.explain(X), model.explain(X, max_members=1)
+    for one, other in zip(every, first, strict=True):
+        assert other["members"] == one["members"][:1]
+
+
+def test_any_estimator_fits_and_scikit_learn_s_manners_are_kept(tmp_path):
+    table = patients().dropna(subset="outcome")
+    X, y = table.drop(columns="outcome"), table["outcome"].to_numpy(dtype=str)
+    model = TableClassifier(LogisticRegression(max_iter=2000))
+    assert clone(model).get_params()["estimator__max_iter"] == 2000
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    assert model.predict_proba(X).shape == (len(X), 2)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X)
+    )
+    save(model, tmp_path / "model.covey")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.covey").predict_proba(X), model.predict_proba(X)
+    )
+    with pytest.raises(ValueError, match="does not say why"):
+        model.explain(X)
+    regressor = TableRegressor(LinearRegression()).fit(X.drop(columns="age"), X["clinic"])
+    np.testing.assert_allclose(regressor.predict(X), X["clinic"])
+
+
+def test_the_same_seed_gives_the_same_model_to_the_bit():
+    table = patients(60).dropna(subset="outcome")
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    one, other = (TableClassifier(random_state=3).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_bad_tables_are_one_sentence():
+    X, y = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 5.0]}), ["x", "y", "x"]
+    model = TableClassifier(LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="lacks the column 'b', which the model needs"):
+        model.predict(X[["a"]])
+    with pytest.raises(ValueError, match="X has 3 rows and y has 2"):
+        model.fit(X, y[:2])
+    with pytest.raises(ValueError, match="two columns named 'a'"):
+        model.fit(X.set_axis(["a", "a"], axis=1), y)
+    with pytest.raises(ValueError, match="nothing to learn"):
+        model.fit(pd.DataFrame({"a": [1, 1, 1]}), y)
+    with pytest.raises(ValueError, match="rows and columns"):
+        model.fit(np.zeros(3), y)

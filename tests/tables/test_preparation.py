@@ -1,0 +1,68 @@
+"""Tables become numbers: text, gaps, categories."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covey.tables import TablePreparation
+
+
+def test_prepared_text_is_what_skrub_makes_of_it():
+    skrub = pytest.importorskip("skrub")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "town": rng.choice(["Rome", "Oslo", "Bath"], 80),
+            "sex": rng.choice(["m", "f"], 80),
+            "note": [f"word{number % 60} and more {number % 7}" for number in range(80)],
+            "day": pd.date_range("2024-01-01", periods=80).astype(str),
+        }
+    )
+    mine = TablePreparation(random_state=0).fit(table)
+    theirs = skrub.TableVectorizer(
+        high_cardinality=skrub.StringEncoder(n_components=10, random_state=0)
+    )
+    theirs.fit(table)
+    new = table.sample(30, random_state=1)
+    wanted = theirs.transform(new)
+    wanted["day_total_seconds"] /= 24 * 60 * 60
+    np.testing.assert_allclose(mine.transform(new), wanted, rtol=1e-5, atol=1e-5)
+    assert mine.get_feature_names_out()[-1] == "day: days"
+
+
+def test_gaps_are_filled_by_medians_and_said():
+    table = pd.DataFrame({"a": [1.0, np.nan, 5.0, 100.0], "b": [1.0, 2.0, 3.0, np.inf]})
+    preparation = TablePreparation().fit(table)
+    made = preparation.transform(pd.DataFrame({"b": [np.nan, 1.0], "a": [np.nan, 2.0]}))
+    assert list(made.columns) == ["a", "a is missing", "b", "b is missing"]
+    assert made.to_numpy().tolist() == [[5, 1, 2, 1], [2, 0, 1, 0]]
+    # So that a search may still make products.
+    assert preparation.feature_groups_ == {}
+
+
+def test_a_category_is_the_same_as_a_whole_number_of_any_type():
+    table = pd.DataFrame({"code": ["1", "2", "x", None] * 8, "a": np.arange(32) % 7})
+    preparation = TablePreparation().fit(table)
+    assert preparation.categories()["code"][:3] == ["1", "2", "x"]
+    wanted = preparation.transform(table.assign(code="1"))
+    assert wanted["code = 1"].all()
+    for code in (1, 1.0, np.float32(1), pd.Series([1.0] * 32, dtype=object)):
+        pd.testing.assert_frame_equal(preparation.transform(table.assign(code=code)), wanted)
+    half = preparation.transform(table.assign(code=1.5))
+    assert not half.filter(like="code").to_numpy().any()
+
+
+def test_thousands_of_numbers_are_prepared_at_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(20, 3000))).add_prefix("x")
+    table.iloc[3, ::7] = np.nan
+    table.iloc[4, ::5] = np.inf
+    kinds = dict.fromkeys(table.columns, "number")
+    # With one that has to be looked at, all are taken one by one.
+    other = table.astype({"x0": object})
+    slow = TablePreparation(columns=kinds).fit(other)
+    wanted = slow.transform(other)
+    monkeypatch.setattr("covey.tables._preparation.as_kind", None)
+    quick = TablePreparation(columns=kinds).fit(table)
+    np.testing.assert_array_equal(quick.imputer_.statistics_, slow.imputer_.statistics_)
+    pd.testing.assert_frame_equal(quick.transform(table), wanted)
