@@ -34,11 +34,10 @@ def test_on_a_cluster_the_paper_s_flock_is_the_local_one(client, wine, count):
     X, y = wine
     lengths = blocks(len(y), count)
     local = covey.SubsetEnsembleClassifier.paper(n_estimators=3, max_iter=40, random_state=1)
-    flock = SubsetEnsembleClassifier.paper(
-        n_estimators=3, max_iter=40, random_state=1, client=client
-    )
-    # One block lies on one of two workers: the other one has no data.
-    flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, (lengths,)))
+    flock = SubsetEnsembleClassifier.paper(n_estimators=3, max_iter=40, random_state=1)
+    # One block is on one of two workers: the other one has no data.
+    with client.as_current():
+        flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, (lengths,)))
     assert_same(flock, local.fit(X, y))
     assert set(client.run(_worker.n_blocks).values()) == {0}
 
@@ -92,12 +91,13 @@ def test_empty_blocks_and_blocks_without_a_class_change_nothing(client, wine):
     lengths = (59, 0, 40, 31, 0, 47, 1)
     how = {"n_estimators": 2, "max_iter": 20, "fuser": "product", "random_state": 0}
     local = covey.SubsetEnsembleClassifier(**how, reweighting="adaboost").fit(X, y)
-    flock = SubsetEnsembleClassifier(**how, reweighting="adaboost", client=client)
-    flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, 178))
+    flock = SubsetEnsembleClassifier(**how, reweighting="adaboost")
+    with client.as_current():
+        flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, 178))
     assert_same(flock, local)
 
 
-def test_a_block_that_is_held_out_whole_has_nothing_to_say(wine):
+def test_a_block_that_is_held_out_whole_changes_nothing(wine):
     X, y = wine
     how = {
         "n_estimators": 2,
@@ -130,14 +130,15 @@ def test_frames_keep_their_names_and_need_no_known_lengths(client, wine):
     }
     local = covey.SubsetEnsembleClassifier(**how)
     local.fit(frame[names], frame["label"], frame["weight"])
-    flock = SubsetEnsembleClassifier(**how, client=client)
-    flock.fit(data[names], data["label"], data["weight"])
-    assert_same(flock, local)
-    assert list(flock.feature_names_in_) == names
-    # Labels and weights of other blocks, and of none.
-    flock.fit(data[names], da.from_array(frame["label"].to_numpy(), 100), frame["weight"])
-    assert_same(flock, local)
-    # An array of blocks whose lengths nobody knows.
+    flock = SubsetEnsembleClassifier(**how)
+    with client.as_current():
+        flock.fit(data[names], data["label"], data["weight"])
+        assert_same(flock, local)
+        assert list(flock.feature_names_in_) == names
+        # Labels and weights of other blocks, and of none.
+        flock.fit(data[names], da.from_array(frame["label"].to_numpy(), 100), frame["weight"])
+        assert_same(flock, local)
+    # An array of blocks whose lengths are not known.
     how["always_keep"] = [3]
     flock = SubsetEnsembleClassifier(**how).fit(data[names].values, data["label"].values)
     assert_same(flock, covey.SubsetEnsembleClassifier(**how).fit(X, frame["label"]))
@@ -177,18 +178,19 @@ def test_the_same_seed_gives_the_same_bits(client, wine):
     X, y = wine
     dX, dy = da.from_array(X, (30, 13)), da.from_array(y, 30)
     how = {"n_estimators": 2, "max_iter": 10, "fuser": "product", "random_state": 0}
-    first = SubsetEnsembleClassifier(**how, client=client).fit(dX, dy)
+    with client.as_current():
+        first = SubsetEnsembleClassifier(**how).fit(dX, dy)
     np.testing.assert_array_equal(first.coef_, SubsetEnsembleClassifier(**how).fit(dX, dy).coef_)
 
 
-def test_the_client_that_is_there_is_used(client, wine, monkeypatch):
+def test_the_current_client_is_used(client, wine, monkeypatch):
     X, y = wine
-    monkeypatch.setattr("covey.dask._backends.Here.load", None)
+    monkeypatch.setattr("covey.dask._backends.LocalBlocks.load", None)
     with client.as_current():
         SubsetEnsembleClassifier(1, max_iter=2, fuser="product").fit(da.from_array(X, (90, 13)), y)
 
 
-def test_verbose_tells_of_each_member_here(wine, capsys):
+def test_verbose_reports_each_member(wine, capsys):
     X, y = wine
     SubsetEnsembleClassifier(2, max_iter=3, fuser="product", verbose=1).fit(
         da.from_array(X, (90, 13)), y

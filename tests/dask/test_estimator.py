@@ -1,4 +1,4 @@
-import inspect
+import asyncio
 import pickle
 
 import dask.array as da
@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, get_task_stream
-from sklearn.base import clone
 from sklearn.model_selection import KFold
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covey
@@ -31,25 +29,13 @@ def test_scikit_learn_s_checks(estimator, check):
 
 def test_the_dashboard_shows_blocks_members_and_candidates(client, wine):
     X, y = da.from_array(wine[0], chunks=(60, -1)), da.from_array(wine[1], chunks=60)
-    with get_task_stream(client) as seen:
-        SubsetEnsembleClassifier(**HOW, client=client).fit(X, y)
-        SubsetEnsembleClassifier(alpha=0.01, cv=2, n_estimators=2, client=client).fit(X, y)
+    with get_task_stream(client) as seen, client.as_current():
+        SubsetEnsembleClassifier(**HOW).fit(X, y)
+        SubsetEnsembleClassifier(alpha=0.01, cv=2, n_estimators=2).fit(X, y)
         client.submit(int, 0, pure=False).result()
     names = [str(task["key"]) for task in seen.data]
     for part, least in (("load", 6), ("member", 2), ("candidates", 2)):
         assert sum(name.startswith(f"covey-{part}-") for name in names) >= least, part
-
-
-def test_signatures_are_the_local_ones_but_for_the_client():
-    ours, theirs = SubsetEnsembleClassifier, covey.SubsetEnsembleClassifier
-    mine = inspect.signature(ours.__init__).parameters
-    assert list(mine)[-1] == "client"
-    assert {name: mine[name] for name in list(mine)[:-1]} == dict(
-        inspect.signature(theirs.__init__).parameters
-    )
-    for name, method in inspect.getmembers(theirs, inspect.isfunction):
-        if not name.startswith(("_", "set_")):
-            assert inspect.signature(getattr(ours, name)) == inspect.signature(method), name
 
 
 def test_plain_arrays_are_fitted_as_by_the_local_class(wine):
@@ -61,30 +47,16 @@ def test_plain_arrays_are_fitted_as_by_the_local_class(wine):
         np.testing.assert_array_equal(flock.predict_proba(X), local.predict_proba(X))
 
 
-def test_a_client_is_shared_by_clones_and_never_pickled(client, wine):
+def test_a_fitted_flock_holds_nothing_of_the_cluster(client, wine):
     X, y = wine
-    flock = SubsetEnsembleClassifier(**HOW, client=client)
-    assert flock.get_params()["client"] is client
-    assert clone(flock).client is client
-    assert clone(make_pipeline(flock))[0].client is client
-    assert pickle.loads(pickle.dumps(flock)).client is None
     dX = da.from_array(X, (100, 13))
-    flock.fit(dX, y)
+    with client.as_current():
+        flock = SubsetEnsembleClassifier(**HOW).fit(dX, y)
     again = pickle.loads(pickle.dumps(flock))
-    assert again.client is None
     np.testing.assert_array_equal(again.predict_proba(X), flock.predict_proba(X))
     assert not [name for name in vars(flock) if name in ("_table", "_journal", "_n_used")]
     without = SubsetEnsembleClassifier(**HOW).fit(dX, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(without)).coef_, flock.coef_)
-    address = SubsetEnsembleClassifier(client="tcp://somewhere:1")
-    assert pickle.loads(pickle.dumps(address)).client == "tcp://somewhere:1"
-
-
-def test_a_subclass_can_be_cloned(client):
-    class Child(SubsetEnsembleClassifier):
-        pass
-
-    assert type(clone(Child(client=client))) is Child
+    np.testing.assert_array_equal(without.coef_, flock.coef_)
 
 
 # -- bad input -----------------------------------------------------------------------------------
@@ -140,7 +112,8 @@ def test_what_is_not_finite_is_named_with_column_and_block(client, lazy, wine):
     X = X.copy()
     X[140, 7] = np.nan
     where = "X holds NaN in column 7 \\(block 4, row 20\\)"
-    refused(where, da.from_array(X, (30, 13)), lazy[1], client=client)
+    with client.as_current():
+        refused(where, da.from_array(X, (30, 13)), lazy[1])
     # Other blocks may have been loaded before this one was refused.
     assert set(client.run(_worker.n_blocks).values()) == {0}
     frame = dd.from_pandas(pd.DataFrame(X).add_prefix("f"), npartitions=2)
@@ -201,8 +174,10 @@ def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
             SubsetEnsembleClassifier(**{**HOW, "fuser": fuser}).fit(X, y, groups=wine[1])
 
 
-def test_clients_of_the_wrong_kind_are_refused(client, lazy):
-    refused("client must be a distributed.Client", *lazy, kind=TypeError, client=3)
-    with Client(client.scheduler.address, set_as_default=False) as other:
-        pass
-    refused("client is closed", *lazy, client=other)
+def test_an_asynchronous_client_is_refused(client, lazy):
+    async def fit():
+        async with Client(client.scheduler.address, asynchronous=True, set_as_default=False) as c:
+            with c.as_current():
+                refused("current Dask client is asynchronous", *lazy)
+
+    asyncio.run(fit())

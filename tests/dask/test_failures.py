@@ -10,7 +10,9 @@ import pytest
 from distributed import Client
 
 from covey import Gate
-from covey.dask import SubsetEnsembleClassifier, _backends, _worker
+from covey._core.search.rows import SearchBlock
+from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask._blocks import table_block
 from covey.dask._table import Table
 
 HOW = {
@@ -60,19 +62,21 @@ def clusters():
         process.communicate()
 
 
-def at_questions(monkeypatch, happenings):
-    """Let things happen before the questions of these numbers; the list of questions."""
-    ask, asked = Table.gather, []
+def before_reductions(monkeypatch, faults):
+    """Let faults happen before the reductions of these numbers; the list of reductions."""
+    gather, reductions = Table.gather, []
 
-    def interrupted(table, question, *args):
-        asked.append(getattr(question, "__name__", question))
-        happening = happenings.get(len(asked))
-        if happening is not None:
-            happening(table)
-        return ask(table, question, *args)
+    def interrupted(table, method, *args):
+        # Where members are grown, the method of the rows on which they are.
+        grown = method is SearchBlock.grown
+        reductions.append((args[1] if grown else method).__name__)
+        fault = faults.get(len(reductions))
+        if fault is not None:
+            fault(table)
+        return gather(table, method, *args)
 
     monkeypatch.setattr(Table, "gather", interrupted)
-    return asked
+    return reductions
 
 
 @pytest.mark.parametrize(
@@ -95,10 +99,11 @@ def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, h
             time.sleep(0.01)
 
     # In the midst of the first member, and of the last.
-    asked = at_questions(monkeypatch, {30: kill, 90: kill_and_wait})
-    flock = SubsetEnsembleClassifier(**HOW, **how, client=client).fit(*data)
+    reductions = before_reductions(monkeypatch, {30: kill, 90: kill_and_wait})
+    with client.as_current():
+        flock = SubsetEnsembleClassifier(**HOW, **how).fit(*data)
     assert len(set(killed)) == 2
-    assert len(asked) > 100
+    assert len(reductions) > 100
     np.testing.assert_array_equal(flock.support_, expected.support_)
     np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
     client.wait_for_workers(2)
@@ -127,9 +132,10 @@ def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypa
         os.kill(pids[address], signal.SIGKILL)
 
     # While members are grown, and while the gate is refined.
-    asked = at_questions(monkeypatch, {30: kill, 70: kill})
-    flock = SubsetEnsembleClassifier(**how, client=client).fit(*data)
-    assert len(asked) > 75
+    reductions = before_reductions(monkeypatch, {30: kill, 70: kill})
+    with client.as_current():
+        flock = SubsetEnsembleClassifier(**how).fit(*data)
+    assert len(reductions) > 75
     assert len(set(killed)) == 2
     np.testing.assert_array_equal(flock.support_, expected.support_)
     np.testing.assert_allclose(flock.predict_proba(X), expected.predict_proba(X), atol=1e-6)
@@ -140,52 +146,53 @@ def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypa
     assert set(client.run(_worker.n_blocks).values()) == {0}
 
 
-def test_a_block_lost_before_any_question_is_told_all_that_came_before(data, monkeypatch):
+def test_calls_are_replayed_by_a_block_that_is_lost_before_any_reduction(data, monkeypatch):
     how = {**HOW, "reweighting": "adaboost", "loss": "exponential", "max_iter": 4}
     expected = SubsetEnsembleClassifier(**how).fit(*data)
 
     def lose(table):
-        _worker._drop((_worker.HERE, table._fit, 1))
+        _worker._STORES[_worker.THIS_PROCESS].drop((table._fit, 1))
 
-    asked = at_questions(monkeypatch, {})
+    reductions = before_reductions(monkeypatch, {})
     SubsetEnsembleClassifier(**how).fit(*data)
     monkeypatch.undo()
-    at_questions(monkeypatch, dict.fromkeys(range(1, len(asked) + 1), lose))
+    before_reductions(monkeypatch, dict.fromkeys(range(1, len(reductions) + 1), lose))
     flock = SubsetEnsembleClassifier(**how).fit(*data)
     np.testing.assert_array_equal(flock.coef_, expected.coef_)
-    assert {"steepest", "errors", "spread", "objective"} <= set(asked)
+    assert {"steepest", "errors", "spread", "objective"} <= set(reductions)
 
 
-def test_a_question_asked_twice_is_answered_once(data, monkeypatch):
+def test_a_request_that_comes_twice_is_carried_out_once(data, monkeypatch):
     expected = SubsetEnsembleClassifier(**HOW).fit(*data)
-    answers = _worker.answers
+    reduced = _worker.BlockStore.reduced
 
-    def twice(message, *args):
-        first = answers(message, *args)
-        again = answers(message, *args)
+    def twice(store, request, numbers):
+        first = reduced(store, request, numbers)
+        again = reduced(store, request, numbers)
         assert all(first[number][1] is again[number][1] for number in first)
         return again
 
-    monkeypatch.setattr(_worker, "answers", twice)
+    monkeypatch.setattr(_worker.BlockStore, "reduced", twice)
     np.testing.assert_array_equal(SubsetEnsembleClassifier(**HOW).fit(*data).coef_, expected.coef_)
 
 
-def test_a_block_that_missed_a_message_says_that_it_is_lost(wine):
+def test_a_block_that_missed_a_request_is_lost(wine):
     X, y = wine
-    _worker.load(X, y, None, "late", 0, None, False, _worker.HERE)
+    _worker.load(X, y, None, "late", 0, None, False, False, _worker.THIS_PROCESS)
     try:
-        sort = [("sort", (np.arange(3), np.ones(3), None))]
-        blocks = {_worker.HERE: [0, 1]}
-        late = _worker.answers(_worker.Message("late", 2, sort, blocks, None), _worker.HERE)
-        assert late == {0: ("lost", None), 1: ("lost", None)}
-        first = _worker.answers(_worker.Message("late", 1, sort, blocks, None), _worker.HERE)
-        assert first == {0: ("said", None), 1: ("lost", None)}
+        calls = [(table_block, (np.arange(3), np.ones(3), np.zeros(1), False))]
+        blocks = {_worker.THIS_PROCESS: [0, 1]}
+        late = _worker.Request("late", 2, calls, blocks, None)
+        outcomes = _worker.reduce_in_this_process(late)
+        assert outcomes == {0: ("lost", None), 1: ("lost", None)}
+        outcomes = _worker.reduce_in_this_process(late._replace(number=1))
+        assert outcomes == {0: ("reduced", None), 1: ("lost", None)}
     finally:
-        _worker.forget("late")
+        _worker.finish("late")
 
 
 def test_blocks_that_are_lost_again_and_again_end_the_fit(data, monkeypatch):
-    monkeypatch.setattr(_worker, "answers", lambda *args: {})
+    monkeypatch.setattr(_worker, "reduce_in_this_process", lambda request: {})
     with pytest.raises(RuntimeError, match="Block 0 of X was lost 10 times"):
         SubsetEnsembleClassifier(**HOW).fit(*data)
 
@@ -193,56 +200,50 @@ def test_blocks_that_are_lost_again_and_again_end_the_fit(data, monkeypatch):
 def test_when_the_scheduler_dies_a_checkpoint_goes_on(clusters, data, monkeypatch, tmp_path):
     expected = SubsetEnsembleClassifier(**HOW).fit(*data)
     process, address = clusters()
-    # Whoever is gone is called again for so long.
-    monkeypatch.setattr(_backends, "_TIMEOUT", 3.0)
-    asked = at_questions(monkeypatch, {100: lambda table: process.kill()})
+    reductions = before_reductions(monkeypatch, {100: lambda table: process.kill()})
     how = {**HOW, "checkpoint": tmp_path / "fit.npz"}
-    with pytest.raises(RuntimeError, match="connection to the Dask scheduler tcp:.* is lost"):
-        SubsetEnsembleClassifier(**how, client=address).fit(*data)
-    asked.clear()
+    lost = "connection to the Dask scheduler tcp:.* is lost"
+    with (
+        Client(address, timeout=3.0, set_as_default=False) as client,
+        client.as_current(),
+        pytest.raises(RuntimeError, match=lost),
+    ):
+        SubsetEnsembleClassifier(**how).fit(*data)
+    reductions.clear()
     _, address = clusters()
-    with Client(address, set_as_default=False) as client:
-        flock = SubsetEnsembleClassifier(**how, client=client).fit(*data)
-    assert len(asked) < 130
+    with Client(address, set_as_default=False) as client, client.as_current():
+        flock = SubsetEnsembleClassifier(**how).fit(*data)
+    assert len(reductions) < 130
     np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
     # Other data is not taken for the same.
     with pytest.raises(ValueError, match="belongs to a fit of other data"):
         SubsetEnsembleClassifier(**how).fit(data[0] * 2, data[1])
 
 
-def test_an_address_that_does_not_answer_is_said_so_within_seconds(data, monkeypatch):
-    assert _backends._TIMEOUT == 10.0
-    monkeypatch.setattr(_backends, "_TIMEOUT", 1.0)
-    started = time.perf_counter()
-    with pytest.raises(ValueError, match="client='tcp://127.0.0.1:9' is no address"):
-        SubsetEnsembleClassifier(**HOW, client="tcp://127.0.0.1:9").fit(*data)
-    assert time.perf_counter() - started < 10
-
-
 def test_a_fit_that_fails_leaves_nothing_on_the_workers(client, data, monkeypatch):
     def interrupt(table):
         raise KeyboardInterrupt
 
-    at_questions(monkeypatch, {20: interrupt})
-    with pytest.raises(KeyboardInterrupt):
-        SubsetEnsembleClassifier(**HOW, client=client).fit(*data)
+    before_reductions(monkeypatch, {20: interrupt})
+    with client.as_current(), pytest.raises(KeyboardInterrupt):
+        SubsetEnsembleClassifier(**HOW).fit(*data)
     assert set(client.run(_worker.n_blocks).values()) == {0}
 
 
-def test_blocks_of_a_fit_that_asks_nothing_for_an_hour_are_dropped(wine, monkeypatch):
+def test_blocks_of_a_fit_without_requests_for_an_hour_are_dropped(wine, monkeypatch):
     X, y = wine
-    _worker.load(X, y, None, "dead", 0, None, False, _worker.HERE)
+    _worker.load(X, y, None, "dead", 0, None, False, False, _worker.THIS_PROCESS)
     monkeypatch.setattr(_worker, "_PATIENCE", -1.0)
-    _worker.load(X, y, None, "new", 0, None, False, _worker.HERE)
-    assert [key[1] for key in _worker._ENTRIES] == ["new"]
-    _worker.forget("new")
+    _worker.load(X, y, None, "new", 0, None, False, False, _worker.THIS_PROCESS)
+    assert list(_worker._STORES[_worker.THIS_PROCESS]._entries) == [("new", 0)]
+    _worker.finish("new")
     assert _worker.n_blocks() == 0
 
 
 def test_a_block_that_comes_after_its_fit_is_not_kept(wine):
     X, y = wine
-    _worker.forget("over")
-    _worker.load(X, y, None, "over", 0, None, False, _worker.HERE)
+    _worker.finish("over")
+    _worker.load(X, y, None, "over", 0, None, False, False, _worker.THIS_PROCESS)
     assert _worker.n_blocks() == 0
 
 
@@ -251,7 +252,7 @@ def test_what_goes_wrong_on_a_worker_is_raised_here(client, data):
     from covey.fusers import KOfN
 
     flock = SubsetEnsembleClassifier(
-        **{**HOW, "fuser": KOfN(k=2), "select_size": "train", "client": client}
+        **{**HOW, "fuser": KOfN(k=2), "select_size": "train"}
     )
-    with pytest.raises(ValueError, match="has k for all members"):
+    with client.as_current(), pytest.raises(ValueError, match="has k for all members"):
         flock.fit(*data)

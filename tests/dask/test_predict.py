@@ -101,9 +101,9 @@ def test_the_score_is_that_of_all_rows(client, wine):
     for fuser in ("product", "oracle"):
         flock = SubsetEnsembleClassifier(2, max_iter=2, fuser=fuser, random_state=0)
         flock.fit(dX, dy)
-        flock.set_params(client=client)
         local = flock.to_local()
-        assert flock.score(dX, dy) == pytest.approx(local.score(X, y), abs=1e-12)
+        with client.as_current():
+            assert flock.score(dX, dy) == pytest.approx(local.score(X, y), abs=1e-12)
         expected = local.score(X, y, weight)
         assert flock.score(dX, dy, weight) == pytest.approx(expected, abs=1e-12)
 

@@ -79,8 +79,9 @@ class Design:
         return Design(columns, single(self._center), single(self._scale))
 
     def rows(self, which: slice) -> Design:
-        """Some rows of a dense design, not copied."""
-        return Design(self._columns[:, which], self._center, self._scale)
+        """Some rows; of a dense design they are not copied."""
+        columns = self._columns[which] if self._sparse else self._columns[:, which]
+        return Design(columns, self._center, self._scale)
 
     def sent(self, send: Callable[[Array], Array]) -> Design:
         """The same of arrays that ``send`` makes of these."""

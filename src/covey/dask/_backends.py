@@ -1,88 +1,71 @@
-"""Where blocks of rows are: on the workers of a cluster, or here, one after another."""
+"""Where blocks of rows are kept: on the workers of a cluster, or in this process."""
+
+from __future__ import annotations
 
 import asyncio
 import concurrent.futures
 import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import dask
 from distributed import Client, futures_of, get_client
 from distributed.scheduler import KilledWorker
 
 from covey.dask import _worker
+from covey.dask._loading import Facts
+from covey.dask._worker import Request
 
-# What a call ends with when the connection goes while it waits.
-_GONE = (OSError, TimeoutError, asyncio.CancelledError, concurrent.futures.CancelledError)
+# The errors with which a call ends when the connection is lost while it waits.
+_LOST = (OSError, TimeoutError, asyncio.CancelledError, concurrent.futures.CancelledError)
 
-# Seconds to wait for a scheduler that was given by its address.
-_TIMEOUT = 10.0
+# The number and the X, y and weights of each block, as Delayed.
+Blocks = Sequence[tuple[int, tuple[Any, ...]]]
 
 
 class LocalBlocks:
-    """Blocks in this process, whatever computes them; beyond a limit they lie on disk."""
+    """Blocks in this process, reduced one after another; beyond a limit they are on disk."""
 
-    def computing(self):
-        """A context in which Dask computes here."""
+    def computing(self) -> Any:
+        """A context in which Dask computes in this process."""
         return dask.config.set(scheduler="threads")
 
-    def load(self, blocks, attempt, fit, names, wants_digest):
-        """Have blocks loaded; see `Cluster.load`."""
+    def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
+        """Load blocks; see `Cluster.load`."""
+        facts = []
         for number, parts in blocks:
-            X, y, weight = dask.compute(*parts, scheduler="threads")
-            yield (
-                number,
-                _worker.load(X, y, weight, fit, number, names, wants_digest, _worker.HERE),
-            )
+            rows = dask.compute(*parts, scheduler="threads")
+            facts.append(_worker.load(*rows, fit, number, *how, _worker.THIS_PROCESS))
+        return facts
 
-    def ask(self, message):
-        """Answers by the number of the block."""
-        return _worker.answers(message, _worker.HERE)
+    def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
+        """Carry out a request: the outcomes, by the number of the block."""
+        return _worker.reduce_in_this_process(request)
 
-    def show(self, part, number, fit):
-        """Nobody watches."""
+    def show(self, part: str, number: int, fit: str) -> None:
+        """There is no dashboard."""
 
-    def forget(self, fit):
+    def finish(self, fit: str) -> None:
         """Drop all blocks of a fit."""
-        _worker.forget(fit)
-
-    def close(self):
-        """Nothing was opened."""
+        _worker.finish(fit)
 
 
 class Cluster:
-    """Blocks on the workers of a Dask cluster.
+    """Blocks on the workers of a Dask cluster."""
 
-    Parameters
-    ----------
-    client : distributed.Client
-    ours : bool
-        Whether it was opened for this, and is to be closed.
-    """
-
-    def __init__(self, client, ours):
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._ours = ours
-        self._shown = []  # kept, so that the dashboard counts them until the fit is over
+        self._shown: list[Any] = []  # kept, so that the dashboard counts them during the fit
 
-    def computing(self):
+    def computing(self) -> Any:
         """A context in which Dask computes on this cluster."""
         return dask.config.set(scheduler=self._client)
 
-    def load(self, blocks, attempt, fit, names, wants_digest):
-        """Have blocks loaded.
+    def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
+        """Load blocks on the workers.
 
-        Parameters
-        ----------
-        blocks : list of (int, tuple of Delayed)
-            Their numbers, and X, y and weights of each.
-        attempt : int
-            How often blocks were loaded before.
-        fit, names, wants_digest
-            See `covey.dask._worker.load`.
-
-        Yields
-        ------
-        number : int
-        loaded : Loaded
+        ``attempt`` counts how often blocks were loaded before; for ``how`` see
+        `covey.dask._worker.load`.
         """
         load = dask.delayed(_worker.load, pure=False)
         tasks = [
@@ -90,43 +73,40 @@ class Cluster:
                 *parts,
                 fit,
                 number,
-                names,
-                wants_digest,
+                *how,
                 dask_key_name=f"covey-load-{attempt}-{number}-{fit}",
             )
             for number, parts in blocks
         ]
 
-        def compute():
-            futures = self._spread(tasks, anew=attempt > 0)
+        def compute() -> list[Facts]:
+            futures = self._spread(tasks, again=attempt > 0)
             try:
                 return self._client.gather(futures)
             finally:
-                # Whoever keeps an exception keeps what is named here, and Dask would load these
-                # blocks again when their worker dies.
+                # A kept exception keeps what is named here, and Dask would load these blocks
+                # again when their worker dies.
                 for future in futures:
                     future.release()
 
         try:
-            loaded = self._connected(compute)
+            return self._connected(compute)
         except KilledWorker as error:
             raise RuntimeError(
                 "Workers died again and again while they loaded a block of rows; give them more "
                 f"memory, or X smaller blocks. ({error.task})"
             ) from error
-        for (number, _), known in zip(blocks, loaded, strict=True):
-            yield number, known
 
-    def _spread(self, tasks, anew):
+    def _spread(self, tasks: list[Any], again: bool) -> list[Any]:
         """Start tasks: where their data is, or else as many for each thread of a worker."""
         threads = [address for address, n in self._client.nthreads().items() for _ in range(n)]
-        # What is loaded anew goes where Dask likes: a worker that was named and has just died
-        # would be waited for, also if others come.
-        if anew or not threads or futures_of(tasks):
+        # Blocks that are loaded again go where Dask likes: Dask would wait for a worker that
+        # was named and has just died, also if other workers come.
+        if again or not threads or futures_of(tasks):
             return self._client.compute(tasks, retries=2)
-        shares = {}
-        for place, task in enumerate(tasks):
-            address = threads[place * len(threads) // len(tasks)]
+        shares: dict[str, list[Any]] = {}
+        for position, task in enumerate(tasks):
+            address = threads[position * len(threads) // len(tasks)]
             shares.setdefault(address, []).append(task)
         return [
             future
@@ -136,91 +116,71 @@ class Cluster:
             )
         ]
 
-    def ask(self, message):
-        """Answers by the number of the block; those of workers that died are missing.
+    def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
+        """Carry out a request: the outcomes by the number of the block.
 
-        A task would travel four times as long: this is said to all workers at once, and they
-        answer for their own blocks.
+        Those of workers that died are missing. Tasks would take four times as long: the request
+        is sent to all workers at once, and each reduces its own blocks.
         """
         replies = self._connected(
-            self._client.run, _worker.answer, message, nanny=False, on_error="return"
+            self._client.run, _worker.reduce_blocks, request, nanny=False, on_error="return"
         )
-        said = {}
+        outcomes: dict[int, tuple[str, Any]] = {}
         for reply in replies.values():
             if not isinstance(reply, BaseException):
-                said.update(reply)
+                outcomes.update(reply)
             elif not isinstance(reply, OSError | TimeoutError):
                 raise reply
-        return said
+        return outcomes
 
-    def show(self, part, number, fit):
-        """A task of that name, which does nothing: questions are no tasks, and leave no trace."""
-        with contextlib.suppress(*_GONE, RuntimeError):
+    def show(self, part: str, number: int, fit: str) -> None:
+        """Run a task of that name, which does nothing: requests are not shown by Dask."""
+        with contextlib.suppress(*_LOST, RuntimeError):
             key = f"covey-{part}-{number}-{fit}"
             self._shown.append(self._client.submit(int, number, key=key, pure=False))
 
-    def forget(self, fit):
-        """Drop all blocks of a fit; those of workers that cannot be reached are gone anyway."""
+    def finish(self, fit: str) -> None:
+        """Drop all blocks of a fit; those of workers that cannot be reached are lost anyway."""
         if self._client.status == "running":
-            with contextlib.suppress(*_GONE):
-                self._client.run(_worker.forget, fit, on_error="ignore")
+            with contextlib.suppress(*_LOST):
+                self._client.run(_worker.finish, fit, on_error="ignore")
 
-    def close(self):
-        """Close the client, if it was opened for this."""
-        if self._ours:
-            self._client.close()
-
-    def _connected(self, function, *args, **kwargs):
-        """What the function gives, or one sentence if the scheduler is gone."""
+    def _connected(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What the function returns, or one sentence if the scheduler is lost."""
         try:
             return function(*args, **kwargs)
-        except (*_GONE, RuntimeError) as error:
+        except (*_LOST, RuntimeError) as error:
             if self._is_connected():
                 raise
+            scheduler = getattr(self._client, "scheduler", None)
             raise RuntimeError(
-                f"The connection to the Dask scheduler {self._address()} is lost; start a "
-                "cluster and fit again (with checkpoint=... the fit goes on where it was)."
+                f"The connection to the Dask scheduler {getattr(scheduler, 'address', '')} is "
+                "lost; start a cluster and fit again (with checkpoint=... the fit goes on where "
+                "it was)."
             ) from error
 
-    def _is_connected(self):
+    def _is_connected(self) -> bool:
         if self._client.status != "running":
             return False
         try:
             self._client.ncores()
-        except (*_GONE, RuntimeError):
+        except (*_LOST, RuntimeError):
             return False
         return True
 
-    def _address(self):
-        scheduler = getattr(self._client, "scheduler", None)
-        return getattr(scheduler, "address", "")
+
+Backend = LocalBlocks | Cluster
 
 
-def backend_of(client):
-    """The place that the parameter ``client`` stands for."""
-    if client is None:
-        try:
-            return Cluster(get_client(), ours=False)
-        except ValueError:
-            return LocalBlocks()
-    if isinstance(client, str):
-        try:
-            return Cluster(Client(client, timeout=_TIMEOUT, set_as_default=False), ours=True)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ValueError(
-                f"client={client!r} is no address at which a Dask scheduler answers within "
-                f"{_TIMEOUT:.0f} s; start one there, or give a distributed.Client."
-            ) from error
-    if not isinstance(client, Client):
-        raise TypeError(
-            "client must be a distributed.Client, the address of a scheduler or None, got "
-            f"{client!r}."
-        )
+def current_backend() -> Backend:
+    """The cluster of the current `distributed.Client`, or this process if there is none."""
+    try:
+        client = get_client()
+    except ValueError:
+        return LocalBlocks()
     if client.asynchronous:
         raise ValueError(
-            "client is asynchronous, but fit waits for its answers; use "
+            "The current Dask client is asynchronous, but fit waits for its results; use "
             "Client(asynchronous=False)."
         )
-    if client.status != "running":
-        raise ValueError(f"client is {client.status}; give one that is connected to a scheduler.")
-    return Cluster(client, ours=False)
+    return Cluster(client)

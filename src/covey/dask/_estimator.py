@@ -1,17 +1,15 @@
 """The paper's ensemble on rows that lie on Dask workers."""
 
-import copy
-
 import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.search.rows import SearchBlock
 from covey._validation import check_sample_weight
-from covey.dask._backends import backend_of
-from covey.dask._blocks import BITS_PER_ROUND, DRAW_BITS, Block
+from covey.dask._backends import current_backend
+from covey.dask._blocks import TableBlock
+from covey.dask._collections import delayed_blocks, is_dask, is_frame
 from covey.dask._lazy import by_block, check_columns, importance_frames, score
-from covey.dask._search import SearchedRows, moments, refine, rows_to_grow_on
-from covey.dask._table import Table, TableRows, delayed_blocks, is_dask, is_frame
+from covey.dask._rows import highest_draws, moments, refine, rows_to_grow_on
+from covey.dask._table import Table
 from covey.fusers import FUSERS, Predictions, make_fuser
 from covey.members import SubsetEnsembleClassifier as LocalClassifier
 from covey.members._folds import deal_folds
@@ -86,75 +84,6 @@ feature_importances_, estimators_, fuser_
     True
     """
 
-    def __init__(
-        self,
-        n_estimators=6,
-        *,
-        effort="balanced",
-        alpha=None,
-        cv=5,
-        flip_probability=0.01,
-        learning_rate="auto",
-        tol=0.0,
-        n_iter_no_change=10,
-        max_iter=300,
-        init_scale=0.1,
-        acceptance="greedy",
-        temperature=None,
-        subset_penalty=0.0,
-        loss="log",
-        focal_gamma=2.0,
-        reweighting="mean_probability",
-        feature_groups=None,
-        always_keep=None,
-        fit_intercept=True,
-        scale_features=True,
-        fuser="gate",
-        select_size=None,
-        validation_fraction=0.1,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-        client=None,
-    ):
-        super().__init__(
-            n_estimators,
-            effort=effort,
-            alpha=alpha,
-            cv=cv,
-            flip_probability=flip_probability,
-            learning_rate=learning_rate,
-            tol=tol,
-            n_iter_no_change=n_iter_no_change,
-            max_iter=max_iter,
-            init_scale=init_scale,
-            acceptance=acceptance,
-            temperature=temperature,
-            subset_penalty=subset_penalty,
-            loss=loss,
-            focal_gamma=focal_gamma,
-            reweighting=reweighting,
-            feature_groups=feature_groups,
-            always_keep=always_keep,
-            fit_intercept=fit_intercept,
-            scale_features=scale_features,
-            fuser=fuser,
-            select_size=select_size,
-            validation_fraction=validation_fraction,
-            class_weight=class_weight,
-            warm_start=warm_start,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            checkpoint=checkpoint,
-            device=device,
-            verbose=verbose,
-        )
-        self.client = client
-
     # -- fit -------------------------------------------------------------------------------
 
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -213,21 +142,18 @@ feature_importances_, estimators_, fuser_
             raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
         check_columns(self, X, reset=not continued)
         self._check_columns_are_numbers(X)
-        place = backend_of(self.client)
-        try:
-            with place.computing():
-                parts = delayed_blocks(X, y, sample_weight)
-            table = Table(
-                place,
-                parts,
-                getattr(self, "feature_names_in_", None),
-                wants_digest=self.checkpoint is not None,
-            )
-        except BaseException:
-            place.close()
-            raise
-        self._table = table
-        self._set_classes(table.loaded, continued)
+        backend = current_backend()
+        with backend.computing():
+            parts = delayed_blocks(X, y, sample_weight)
+        self._table = Table(
+            backend,
+            parts,
+            getattr(self, "feature_names_in_", None),
+            numeric=False,
+            wants_digest=self.checkpoint is not None,
+        )
+        self._set_classes(self._table.facts, continued)
+        self._table.prepare(self.classes_, self._class_factors, self.n_features_in_)
         return X, y, sample_weight
 
     def _check_fusion(self):
@@ -266,17 +192,17 @@ feature_importances_, estimators_, fuser_
                 f"{' and others' if len(text) > 5 else ''}; encode or drop it."
             )
 
-    def _set_classes(self, loaded, continued):
+    def _set_classes(self, facts, continued):
         """Classes and their weights, from what is known of each block."""
-        if not any(known.n_rows for known in loaded):
+        if not any(known.n_rows for known in facts):
             raise ValueError("X has no rows, but at least one is needed of each of two classes.")
-        labels = [known.labels for known in loaded if known.n_rows]
+        labels = [known.labels for known in facts if known.n_rows]
         if len({part.dtype.kind in "biuf" for part in labels}) > 1:
             raise ValueError("y must hold numbers or strings, not both.")
         classes = np.unique(np.concatenate(labels))
         self._check_same_classes(classes, continued)
         n_used, weight, heaviest = (np.zeros(len(classes)) for _ in range(3))
-        for known in loaded:
+        for known in facts:
             at = np.searchsorted(classes, known.labels)
             n_used[at] += known.n_used
             weight[at] += known.weight
@@ -298,47 +224,36 @@ feature_importances_, estimators_, fuser_
             super()._prepare(X, codes, weight, groups)
             return
         # Two fits are the same if the local class would say so, given the blocks' digests.
-        local = self._local()
-        local._seed, local.classes_ = self._seed, self.classes_
-        local._prepare([known.digest for known in self._table.loaded], None, None, None)
-        self._journal, self._seed = local._journal, local._seed
+        super()._prepare([known.digest for known in self._table.facts], None, None, None)
 
     def _let_go(self):
         super()._let_go()
-        for name in ("_class_factors", "_n_used", "_rows", "_found"):
+        for name in ("_class_factors", "_n_used", "_found"):
             self.__dict__.pop(name, None)
 
     def _done(self, part):
         if self._table is not None:
             self._table.show(part)
 
-    def _begin_asking(self):
-        """Let the blocks be those of a search; sets what the columns are scaled by."""
-        self._rows = SearchedRows(
-            self._table, self.classes_, self._class_factors, self.n_features_in_
-        )
-        self._found = moments(self._rows)
-        self._set_scale(*self._found)
-
     def _begun_search(self, X, codes, weight):
         if self._table is None:
             return super()._begun_search(X, codes, weight)
-        self._begin_asking()
+        self._set_scale(*moments(self._table))
         # What single precision decides would depend on how the rows are cut into blocks.
-        return RowsSearch(self._rows, self.classes_, **self._search_settings(), single=False)
+        return RowsSearch(self._table, self.classes_, **self._search_settings(), single=False)
 
     def _search_folds(self, X, codes, weight, groups, n_repeats):
         if self._table is None:
             return super()._search_folds(X, codes, weight, groups, n_repeats)
         # A journal need not keep them: they are a function of the seed, which it keeps.
         return deal_folds(
-            self._rows, self.cv, self.classes_, groups=None, seed=self._seed, n_repeats=n_repeats
+            self._table, self.cv, self.classes_, groups=None, seed=self._seed, n_repeats=n_repeats
         )
 
     def _weight_of_all(self, weight):
         if self._table is None:
             return super()._weight_of_all(weight)
-        return float(self._rows.sum(SearchBlock.counted)[1][0])
+        return float(self._table.sum(TableBlock.counted)[1][0])
 
     def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
         if self._table is None:
@@ -347,16 +262,14 @@ feature_importances_, estimators_, fuser_
             self._grow(X, codes, weight, context)
             self._refine(X, codes, weight, fuser)
             return fuser
-        apart = self.select_size == "validation"
-        self._table.broadcast(
-            Block.sort,
-            self.classes_,
-            self._class_factors,
-            self._highest_draws() if apart else None,
-        )
+        if self.select_size == "validation":
+            highest = highest_draws(
+                self._table, self._n_used, self.validation_fraction, self._seed
+            )
+            self._table.broadcast(TableBlock.hold_out, self._seed, highest)
         self._grow(X, codes, weight, context)
         if self.select_size is not None:
-            scores = self._stage_scores(fuser, apart)
+            scores = self._stage_scores(fuser)
             self._keep_first(int(np.argmax(scores > scores.max() - 1e-12)) + 1)
         # A fixed rule learns nothing, but still checks that it suits these members.
         n_classes = len(self.classes_)
@@ -369,7 +282,7 @@ feature_importances_, estimators_, fuser_
             super()._refine(X, codes, sample_weight, fuser)
             return
         refined, shares = refine(
-            self._rows,
+            self._table,
             fuser,
             self._found,
             self._grown_parts(),
@@ -382,47 +295,6 @@ feature_importances_, estimators_, fuser_
 
     def _labels(self, codes):
         return super()._labels(codes) if self._table is None else codes
-
-    def _highest_draws(self):
-        """By which draws rows are held out: the seed, where blocks start, and the last draws.
-
-        A share of each class, those of the lowest draws: as `_held_out` has it. The last draw
-        that is among them is found by counting, some of its bits a round. (That a draw comes
-        twice at just this place, and a row more is held out, may happen once in 2**53 rows.)
-        """
-        starts, n_used = self._table.starts, self._n_used
-        wanted = np.array([round(self.validation_fraction * int(size)) for size in n_used])
-        wanted = np.where(n_used > 1, np.clip(wanted, 1, np.maximum(n_used - 1, 1)), 0)
-        if not wanted.any():
-            raise ValueError(
-                "No class has two rows, so none can be held out to choose the size; use "
-                "select_size=None."
-            )
-        everyone = np.arange(len(n_used))
-        prefix, below, shift = np.zeros(len(n_used), dtype=np.int64), 0, DRAW_BITS
-        while shift > 0:
-            step = min(shift, BITS_PER_ROUND)
-            shift -= step
-            counts = sum(
-                self._table.gather(
-                    Block.count_draws,
-                    self.classes_,
-                    self._class_factors,
-                    self._seed,
-                    starts,
-                    shift,
-                    prefix,
-                    step,
-                )
-            )
-            reached = below + np.cumsum(counts, axis=1)
-            place = np.argmax(reached >= wanted[:, None], axis=1)
-            below = (reached - counts)[everyone, place][:, None]
-            prefix = (prefix << step) + place
-            if (reached[everyone, place] == wanted)[wanted > 0].all():
-                break
-        highest = ((prefix + 1) << shift) - 1
-        return self._seed, starts, np.where(wanted > 0, highest, -1)
 
     def _trainer(self, X, codes, sample_weight):
         if self._table is None:
@@ -441,37 +313,24 @@ feature_importances_, estimators_, fuser_
         )
 
     def _rows_to_grow_on(self, ascent):
-        """The rows as a trainer asks them; sets what the columns are scaled by."""
-        if self._is_gated():
-            self._begin_asking()
-            return rows_to_grow_on(self._rows, self.mean_, self.scale_, self._usable, ascent)
+        """The rows on which members are grown; sets what the columns are scaled by."""
         if not self._grown:
-            self._set_scale(*self._moments())
-        self._table.broadcast(Block.standardise, self.mean_, self.scale_, ascent)
-        return TableRows(self._table, self.n_features_in_, len(self.classes_))
+            self._found = moments(self._table)
+            self._set_scale(*self._found)
+        rows = rows_to_grow_on(self._table, self.mean_, self.scale_, self._usable, ascent)
+        if not self._is_gated():
+            self._table.broadcast(TableBlock.drop_features)
+        return rows
 
-    def _moments(self):
-        """Mean and deviation of the columns, as `covey._core.design.dense_moments` has them."""
-        table = self._table
-        answers = table.gather(Block.extremes)
-        largest, highest, least = np.max([extremes for extremes, _ in answers], axis=0)
-        total = sum(weight for _, weight in answers)
-        size = np.where(largest > 0, largest, 1.0)
-        center = sum(table.gather(Block.first_moment, size, total))
-        spread = np.sqrt(sum(table.gather(Block.second_moment, size, total, center)))
-        spread[highest / size == -least / size] = 0.0
-        return center * size, spread * size
-
-    def _stage_scores(self, fuser, held_out):
-        right, whole = self._table.sum(
-            Block.stages,
+    def _stage_scores(self, fuser):
+        right, total = self._table.sum(
+            TableBlock.stage_scores,
             self.classes_,
             np.stack([member.theta for member in self._grown], axis=1),
             np.stack([member.intercept for member in self._grown], axis=1),
             fuser,
-            held_out,
         )
-        return right / whole
+        return right / total
 
     # -- predict ---------------------------------------------------------------------------
 
@@ -585,11 +444,7 @@ feature_importances_, estimators_, fuser_
         """
         if not is_dask(X):
             return super().score(X, y, sample_weight)
-        local = self.to_local()
-        if isinstance(self.client, str) or self.client is None:
-            return score(local, X, y, sample_weight)
-        with backend_of(self.client).computing():
-            return score(local, X, y, sample_weight)
+        return score(self.to_local(), X, y, sample_weight)
 
     def _lazily(self, method, X, of_a_row):
         if not is_dask(X):
@@ -602,34 +457,8 @@ feature_importances_, estimators_, fuser_
 
     # -- copies ----------------------------------------------------------------------------
 
-    def _local(self):
-        parameters = self.get_params(deep=False)
-        del parameters["client"]
-        return LocalClassifier(**parameters)
-
     def to_local(self):
-        """The same flock as a `covey.SubsetEnsembleClassifier`, which needs no Dask.
-
-        Returns
-        -------
-        flock : covey.SubsetEnsembleClassifier
-            Fitted, if this one is.
-        """
-        local = self._local()
-        state = self.__getstate__()
-        del state["client"]
-        local.__setstate__(state)
+        """The same flock as a `covey.SubsetEnsembleClassifier`, which needs no Dask."""
+        local = LocalClassifier(**self.get_params(deep=False))
+        local.__setstate__(self.__getstate__())
         return local
-
-    def __getstate__(self):
-        # A connection is nobody else's; an address is anybody's.
-        state = dict(super().__getstate__())
-        state.pop("_table", None)
-        state["client"] = self.client if isinstance(self.client, str) else None
-        return state
-
-    def __sklearn_clone__(self):
-        # Of a copy, which has no connection that could be copied.
-        fresh = LocalClassifier.__sklearn_clone__(copy.copy(self))
-        fresh.client = self.client
-        return fresh

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
-from covey.dask._table import delayed_blocks, is_frame
+from covey.dask._collections import delayed_blocks, is_frame
 
 
 def check_columns(estimator, X, reset=False):

@@ -1,113 +1,117 @@
-"""Where the rows of blocks lie between two questions: in memory, or on disk beyond a limit."""
+"""Where blocks of rows are kept between two reductions: in memory, or on disk beyond a limit."""
+
+from __future__ import annotations
 
 import os
 import pickle
 import tempfile
 import threading
-from pathlib import Path
+from collections.abc import Hashable
+from functools import partial
+from typing import Any
 
 import cloudpickle
 import numpy as np
+import zict
 
 
 class SpillBuffer:
-    """Tuples of arrays by key; those beyond a limit go to files.
+    """Blocks by key, the first ones in memory, those beyond a limit in files.
+
+    All blocks are used in turn, again and again, so the block that was used least recently is
+    the one that is needed next: `zict.Buffer`, which moves that one to disk, would read and
+    write every block for every reduction. Here a block that does not fit into what is left of
+    the memory goes to disk, and the others stay where they are.
 
     Parameters
     ----------
     limit : float
         Bytes to keep in memory.
     folder : path or None
-        Where files go; None: where the system keeps what is temporary.
+        Where files are written; None: the system's folder of temporary files.
     """
 
-    def __init__(self, limit, folder=None):
+    def __init__(self, limit: float, folder: str | os.PathLike[str] | None = None) -> None:
         self._limit = limit
         self._folder = folder
-        self._kept = {}
-        self._sizes = {}
-        self._files = {}
+        self._kept: dict[Hashable, Any] = {}
+        self._sizes: dict[Hashable, int] = {}
+        self._files: zict.Func | None = None
         self._lock = threading.Lock()
 
-    def put(self, key, value, beside=0):
-        """Keep a value.
-
-        Parameters
-        ----------
-        key : object
-        value : tuple of arrays
-        beside : int
-            Bytes that its owner needs in memory, even if the value goes to disk.
-
-        Returns
-        -------
-        fits : bool
-            Whether there is memory for what is beside.
-        """
-        self.drop(key)
-        size = size_of(value)
+    def put(self, key: Hashable, block: Any, changed: bool = True) -> None:
+        """Keep a block; unless it has ``changed``, the file that it may have still holds."""
+        size = int(block.n_bytes)
         with self._lock:
-            left = self._limit - sum(self._sizes.values())
-            if beside + size <= left:
-                self._kept[key], self._sizes[key] = value, beside + size
-                return True
-            fits = beside <= left
-            self._sizes[key] = beside if fits else 0
-        self.write(key, value)
-        return fits
+            left = self._limit - sum(self._sizes.values()) + self._sizes.get(key, 0)
+            fits = size <= left
+            if fits:
+                self._kept[key], self._sizes[key] = block, size
+            else:
+                self._kept.pop(key, None)
+                self._sizes.pop(key, None)
+        if fits:
+            self._drop_file(key)
+        elif changed or not self._has_file(key):
+            self._write(key, block)
 
-    def write(self, key, value):
-        """Keep a value on disk."""
-        handle, path = tempfile.mkstemp(prefix="covey-", dir=self._folder)
+    def get(self, key: Hashable) -> Any:
+        """A block that was kept."""
+        if key in self._kept:
+            return self._kept[key]
+        assert self._files is not None
+        return self._files[str(key)]
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a block, if there is one."""
+        with self._lock:
+            self._kept.pop(key, None)
+            self._sizes.pop(key, None)
+        self._drop_file(key)
+
+    def _has_file(self, key: Hashable) -> bool:
+        return self._files is not None and str(key) in self._files
+
+    def _drop_file(self, key: Hashable) -> None:
+        if self._has_file(key):
+            assert self._files is not None
+            del self._files[str(key)]
+
+    def _write(self, key: Hashable, block: Any) -> None:
         try:
-            with os.fdopen(handle, "wb") as file:
-                # A plain pickle cannot hold the library that arrays are of.
-                cloudpickle.dump(value, file, protocol=5)
+            with self._lock:
+                if self._files is None:
+                    # Removed with all that is left in it when this buffer is.
+                    self._own = tempfile.TemporaryDirectory(prefix="covey-", dir=self._folder)
+                    # Dask's own serialization would give arrays that are not aligned, and other
+                    # sums; a plain pickle cannot hold the module that arrays are of.
+                    self._files = zict.Func(
+                        partial(cloudpickle.dumps, protocol=5),
+                        pickle.loads,
+                        zict.File(self._own.name),
+                    )
+            self._files[str(key)] = block
         except OSError as error:
-            Path(path).unlink(missing_ok=True)
             raise OSError(
                 error.errno,
                 f"A block of rows does not fit into the folder {self._folder} "
                 f"({os.strerror(error.errno or 0)}); make room, or set Dask's temporary-directory "
                 "to another folder",
             ) from error
-        except BaseException:
-            Path(path).unlink(missing_ok=True)
-            raise
-        old = self._files.get(key)
-        self._files[key] = Path(path)
-        if old is not None:
-            old.unlink(missing_ok=True)
 
-    def get(self, key):
-        """A value that was kept."""
-        if key in self._kept:
-            return self._kept[key]
-        with self._files[key].open("rb") as file:
-            return pickle.load(file)
-
-    def drop(self, key):
-        """Forget a value, if there is one."""
-        with self._lock:
-            self._kept.pop(key, None)
-            self._sizes.pop(key, None)
-            path = self._files.pop(key, None)
-        if path is not None:
-            path.unlink(missing_ok=True)
-
-    def __len__(self):
-        return len(self._kept) + len(self._files)
+    def __len__(self) -> int:
+        return len(self._kept) + self.n_files
 
     @property
-    def n_files(self):
-        """How many of the values lie on disk."""
-        return len(self._files)
+    def n_files(self) -> int:
+        """How many of the blocks are on disk."""
+        return 0 if self._files is None else len(self._files)
 
 
-def size_of(value):
-    """Bytes of the arrays in nested tuples."""
-    if isinstance(value, tuple):
+def size_of(value: Any) -> int:
+    """Bytes of an array, of a sparse matrix, or of those in a tuple or list."""
+    if isinstance(value, tuple | list):
         return sum(size_of(part) for part in value)
     if hasattr(value, "indptr"):
-        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
+        return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
     return value.nbytes if isinstance(value, np.ndarray) else 0

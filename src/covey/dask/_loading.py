@@ -1,0 +1,177 @@
+"""The checks of one block of rows, where it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+import pandas as pd
+
+from covey._validation import check_all_finite
+from covey.dask._spill import size_of
+
+
+class LoadedRows(NamedTuple):
+    """The rows of a block as they were given, checked."""
+
+    X: Any  # ndarray (n, D) of float64, or CSR
+    labels: np.ndarray  # (L,), the classes of the block, sorted; of a regression one label
+    codes: np.ndarray  # (n,), positions among these
+    values: np.ndarray | None  # (n,), the target of a regression
+    weight: np.ndarray  # (n,)
+
+    @property
+    def n_bytes(self) -> int:
+        """How large it is."""
+        return size_of(tuple(self))
+
+
+class Facts(NamedTuple):
+    """What is known of a block once it is loaded."""
+
+    address: str  # of the worker that has it
+    n_rows: int
+    labels: np.ndarray  # (L,)
+    n_used: np.ndarray  # (L,), rows of each label whose weight is above 0
+    weight: np.ndarray  # (L,), the sum of their weights
+    heaviest: np.ndarray  # (L,), the largest weight
+    is_sparse: bool
+    digest: str | None
+
+
+def checked_rows(
+    X: Any, y: Any, weight: Any, number: int, names: Sequence[str] | None, numeric: bool
+) -> LoadedRows:
+    """A block of rows, or one sentence about what is wrong with it.
+
+    ``number`` counts the blocks, ``names`` are those of the columns, and ``numeric`` is whether
+    y holds numbers (a regression) instead of labels.
+    """
+    X = _features(X, number, names)
+    y = _numbers(y, number) if numeric else _labels(y, number)
+    weight = np.ones(len(y)) if weight is None else _weights(weight, number)
+    for name, array in (("y", y), ("sample_weight", weight)):
+        if len(array) != X.shape[0]:
+            raise ValueError(
+                f"Block {number} of X has {X.shape[0]} rows, but that of {name} has "
+                f"{len(array)}; give X and {name} blocks of the same rows."
+            )
+    if numeric:
+        return LoadedRows(X, np.zeros(1), np.zeros(len(y), dtype=np.int64), y, weight)
+    try:
+        labels, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise ValueError(
+            f"y must hold numbers or strings, not both, but block {number} has both."
+        ) from None
+    return LoadedRows(X, labels, codes, None, weight)
+
+
+def facts_of(rows: LoadedRows, address: str, wants_digest: bool) -> Facts:
+    """What the fit must know of a block."""
+    n_labels, used = len(rows.labels), rows.weight > 0
+    heaviest = np.zeros(n_labels)
+    np.maximum.at(heaviest, rows.codes, rows.weight)
+    return Facts(
+        address,
+        len(rows.weight),
+        rows.labels,
+        np.bincount(rows.codes[used], minlength=n_labels),
+        np.bincount(rows.codes, rows.weight, minlength=n_labels),
+        heaviest,
+        hasattr(rows.X, "tocsr"),
+        joblib.hash(tuple(rows)) if wants_digest else None,
+    )
+
+
+def _features(X: Any, number: int, names: Sequence[str] | None) -> Any:
+    """A block of X as float64, an array or CSR."""
+    try:
+        if hasattr(X, "tocsr"):
+            X = X.tocsr().astype(np.float64)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        elif hasattr(X, "iloc"):
+            X = X.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            X = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Block {number} of X holds what is no number ({error}); encode it as numbers."
+        ) from None
+    if X.ndim != 2:
+        raise ValueError(f"Block {number} of X must have two dimensions, got shape {X.shape}.")
+    if X.shape[0]:
+        try:
+            check_all_finite(X, names)
+        except ValueError as error:
+            raise ValueError(str(error).replace("(row", f"(block {number}, row", 1)) from None
+    return X
+
+
+def _one_dimensional(values: Any, name: str, number: int) -> np.ndarray:
+    values = np.asarray(values)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1D, but its block {number} has shape {values.shape}.")
+    return values
+
+
+def _labels(y: Any, number: int) -> np.ndarray:
+    dtype = getattr(y, "dtype", None)
+    try:
+        if hasattr(dtype, "numpy_dtype") and not y.isna().any():
+            # The integers of pandas's nullable types would become objects.
+            y = y.to_numpy(dtype=dtype.numpy_dtype)
+        y = np.asarray(y)
+    except (TypeError, ValueError):
+        y = np.asarray(y, dtype=object)
+    y = _one_dimensional(y, "y", number)
+    missing = (y != y) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+    if y.dtype == object:
+        missing = np.asarray(pd.isna(y), dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"y has no label in row {int(np.argmax(missing))} of block {number}; drop the row."
+        )
+    if y.dtype.kind == "f" and not (np.isfinite(y).all() and (y == np.floor(y)).all()):
+        raise ValueError(
+            f"y must hold labels, but block {number} has numbers that are not whole (unknown "
+            "label type: continuous); use classes."
+        )
+    return y
+
+
+def _as_floats(values: Any, name: str, number: int) -> np.ndarray:
+    try:
+        if hasattr(values, "isna"):
+            values = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} holds what is no number in block {number}.") from None
+    return _one_dimensional(values, name, number)
+
+
+def _numbers(y: Any, number: int) -> np.ndarray:
+    y = _as_floats(y, "y", number)
+    broken = ~np.isfinite(y)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise ValueError(
+            f"y must be finite, but row {row} of block {number} has {y[row]:g}; drop the row."
+        )
+    return y
+
+
+def _weights(weight: Any, number: int) -> np.ndarray:
+    weight = _as_floats(weight, "sample_weight", number)
+    broken = ~(np.isfinite(weight) & (weight >= 0))
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise ValueError(
+            "sample_weight must be finite and not negative, but row "
+            f"{row} of block {number} has {weight[row]:g}."
+        )
+    return weight
