@@ -5,11 +5,10 @@ import scipy.sparse as sp
 
 import covey
 from covey._core.moments import moments
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask import SubsetEnsembleClassifier, _rows, _worker
 from covey.dask._backends import LocalBlocks
 from covey.dask._blocks import TableBlock
 from covey.dask._collections import delayed_blocks
-from covey.dask import _rows
 from covey.dask._table import Table
 
 

@@ -251,8 +251,6 @@ def test_what_goes_wrong_on_a_worker_is_raised_here(client, data):
     # k is for more members than there are: the first to notice is a block.
     from covey.fusers import KOfN
 
-    flock = SubsetEnsembleClassifier(
-        **{**HOW, "fuser": KOfN(k=2), "select_size": "train"}
-    )
+    flock = SubsetEnsembleClassifier(**{**HOW, "fuser": KOfN(k=2), "select_size": "train"})
     with client.as_current(), pytest.raises(ValueError, match="has k for all members"):
         flock.fit(*data)

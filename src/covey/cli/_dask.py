@@ -213,7 +213,7 @@ def _cluster(address):
         raise CommandError(
             f"--scheduler: {address!r} is no address; write it like tcp://10.0.0.1:8786."
         ) from None
-    with client:
+    with client, client.as_current():
         try:
             client.wait_for_workers(1, timeout=_TIMEOUT)
         except TimeoutError:
@@ -353,7 +353,7 @@ class _Table:
         X = dd.from_delayed([X for X, _ in pieces], meta=columns, verify_meta=False)
         dtype = rows.classes.dtype
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
-        flock = SubsetEnsembleClassifier(**learner.get_params(deep=False), client=self.client)
+        flock = SubsetEnsembleClassifier(**learner.get_params(deep=False))
         started = clock.perf_counter()
         try:
             flock.set_params(checkpoint=checkpoint).fit(X, y)
