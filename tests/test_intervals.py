@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import r2_score
 
 from covey._intervals import (
@@ -33,6 +36,27 @@ def test_a_one_sided_limit_spends_all_of_the_risk_on_one_side():
     assert (upper.low, lower.high) == (0.0, 1.0)
     assert upper.high == pytest.approx(two_sided.high)
     assert lower.low == pytest.approx(two_sided.low)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 200), st.data(), st.floats(1e-6, 0.4))
+def test_each_limit_is_where_its_tail_is_half_of_the_risk(n, data, tail):
+    errors = data.draw(st.integers(0, n))
+    _, low, high = proportion_interval(errors, n, 1 - 2 * tail)
+    if errors == 0:
+        assert low == 0
+    else:
+        assert stats.binom.sf(errors - 1, n, low) == pytest.approx(tail, rel=1e-6)
+    if errors == n:
+        assert high == 1
+    else:
+        assert stats.binom.cdf(errors, n, high) == pytest.approx(tail, rel=1e-6)
+
+
+def test_limits_of_no_and_of_only_successes_by_hand():
+    # No success in n: (1 - p)^n is the tail. Only successes: p^n is.
+    assert proportion_interval(0, 10, 0.9) == pytest.approx((0, 0, 1 - 0.05**0.1))
+    assert proportion_interval(10, 10, 0.9) == pytest.approx((1, 0.05**0.1, 1))
 
 
 def test_an_accuracy_is_a_proportion():

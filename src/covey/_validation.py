@@ -41,6 +41,16 @@ def check_choice(value, name, choices):
     return value
 
 
+def check_one_each(values, number, name, what):
+    """Check that there is one entry for each of so many things, named by ``what``."""
+    if np.shape(values) != (number,):
+        raise ValueError(
+            f"{name} must hold one {what.format(number)}, got an array of shape "
+            f"{np.shape(values)}."
+        )
+    return values
+
+
 def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     """Weights as a float64 array; None means ones.
 

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from covey._validation import check_number
+from covey._validation import check_number, check_one_each
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
 from covey.inspection._display import (
     BLUE,
     INK,
     ORANGE,
     PALE,
+    Axes,
     Display,
     checked_names,
     set_title,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
@@ -207,11 +203,9 @@ class DartsDisplay(Display):
                     f"results must be of regressors with one output, but {name!r} is not; its "
                     "predictions have no distance from the truth that a dart could show."
                 )
-            if truth.shape != result.predictions.shape[1:]:
-                raise ValueError(
-                    f"y_true must hold one value for each of the {result.predictions.shape[1]} "
-                    f"test rows of {name!r}, got an array of shape {truth.shape}."
-                )
+            check_one_each(
+                truth, result.predictions.shape[1], "y_true", "value for each of the {} test rows"
+            )
         errors = [result.predictions - truth for result in results]
         rows = _two_rows(rows, errors)
         darts = [error[:, rows] for error in errors]

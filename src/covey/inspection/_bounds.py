@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._core.inspection import bounds as core
-from covey._validation import check_choice, check_number
+from covey._intervals import proportion_interval
+from covey._validation import check_choice, check_number, check_one_each
 from covey.fusers import Predictions
 from covey.inspection._diversity import complete_predictions
 
@@ -150,13 +151,14 @@ def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> Oracle
     (0.0, 0.0, 0.123)
     """
     wrong, _ = _where_wrong(P, y)
-    tail = _delta(confidence) / (2 * wrong.shape[1])
-    low, high = core.binomial_limits(wrong.sum(axis=0), len(wrong), tail)
+    each = 1.0 - _delta(confidence) / wrong.shape[1]
+    limits = [proportion_interval(errors, len(wrong), each)[1:] for errors in wrong.sum(axis=0)]
+    limits = np.array(limits)
     return OracleInterval(
-        *core.oracle_bounds(low, high),
+        *core.oracle_bounds(*limits.T),
         observed=float(wrong.all(axis=1).mean()),
         member_errors=wrong.mean(axis=0),
-        member_limits=np.stack([low, high], axis=1),
+        member_limits=limits,
         confidence=confidence,
     )
 
@@ -315,7 +317,7 @@ def held_out_bound(
     >>> bound.value, round(bound.guarantee, 3)
     (0.05, 0.102)
     """
-    delta = _delta(confidence)
+    _delta(confidence)
     labels, counts = (y, y_pred), (n_errors, n_samples)
     given = [sum(part is not None for part in pair) for pair in (labels, counts)]
     if given not in ([2, 0], [0, 2]):
@@ -325,8 +327,8 @@ def held_out_bound(
     else:
         check_number(n_samples, "n_samples", low=1, whole=True)
         check_number(n_errors, "n_errors", low=0, high=n_samples, whole=True)
-    _, high = core.binomial_limits(np.array([n_errors]), n_samples, delta)
-    return Bound(n_errors / n_samples, float(high[0]), confidence, n_samples)
+    error = proportion_interval(n_errors, n_samples, confidence, "less")
+    return Bound(error.value, error.high, confidence, int(n_samples))
 
 
 def _where_wrong(P: Any, y: ArrayLike) -> tuple[np.ndarray, Predictions]:
@@ -344,11 +346,7 @@ def _distribution(weights: ArrayLike | None, name: str, n_members: int) -> np.nd
     if weights is None:
         return np.full(n_members, 1.0 / n_members)
     weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (n_members,):
-        raise ValueError(
-            f"{name} must hold one number for each of the {n_members} members, "
-            f"got an array of shape {weights.shape}."
-        )
+    check_one_each(weights, n_members, name, "number for each of the {} members")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError(f"{name} must be finite, not negative and not all zero, got {weights}.")
     return weights / weights.sum()

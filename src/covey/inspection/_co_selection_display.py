@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +17,12 @@ from covey.inspection._display import (
     INK,
     MOST_NAMES,
     ORANGE,
+    Axes,
     Display,
     add_color_bar,
     checked_names,
     set_title,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
 
 # Beyond so many features, cells have no room for their values.
 _MOST_VALUES = 12
@@ -69,36 +65,28 @@ class CoSelectionDisplay(Display):
     cross_threshold: float | None = None
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        kind: str = "frequency",
-        ax: Axes | None = None,
-        cmap: Any = "Blues",
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw what a `SubsetSelector` found.
 
         Parameters
         ----------
         estimator : SubsetSelector
             Fitted.
-        kind, ax, cmap
-            As for `plot`.
+        **options
+            Those of `plot`.
 
         Returns
         -------
         display : CoSelectionDisplay
         """
-        from covey.selection import SubsetSelector
-
         cls._require_matplotlib()
-        if not isinstance(estimator, SubsetSelector):
+        if hasattr(estimator, "cross_threshold"):
+            check_is_fitted(estimator, "co_selection_")
+        if not hasattr(estimator, "co_selection_"):
             raise TypeError(
                 f"estimator must be a fitted SubsetSelector, got {type(estimator).__name__}; "
                 "give a matrix of your own to from_matrix."
             )
-        check_is_fitted(estimator, "co_selection_")
         names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
         return cls(
             co_selection=estimator.co_selection_,
@@ -106,7 +94,7 @@ class CoSelectionDisplay(Display):
             feature_names=[str(name) for name in names],
             individual_threshold=estimator.individual_threshold_,
             cross_threshold=estimator.cross_threshold_,
-        ).plot(ax, kind=kind, cmap=cmap)
+        ).plot(**options)
 
     @classmethod
     def from_matrix(
@@ -116,9 +104,7 @@ class CoSelectionDisplay(Display):
         feature_names: Sequence[str] | None = None,
         individual_threshold: float | None = None,
         cross_threshold: float | None = None,
-        kind: str = "frequency",
-        ax: Axes | None = None,
-        cmap: Any = "Blues",
+        **options: Any,
     ) -> Self:
         """Draw a matrix of co-selection frequencies.
 
@@ -130,8 +116,8 @@ class CoSelectionDisplay(Display):
             Numbers by default.
         individual_threshold, cross_threshold : float, optional
             What diagonal and other entries must exceed to count as selected.
-        kind, ax, cmap
-            As for `plot`.
+        **options
+            Those of `plot`.
 
         Returns
         -------
@@ -158,9 +144,8 @@ class CoSelectionDisplay(Display):
         # No frequency exceeds 1: without a threshold nothing is selected.
         to_exceed = np.full_like(F, 1.0 if cross_threshold is None else cross_threshold)
         np.fill_diagonal(to_exceed, 1.0 if individual_threshold is None else individual_threshold)
-        return cls(co_selection=F, binary=to_exceed < F, feature_names=names, **limits).plot(
-            ax, kind=kind, cmap=cmap
-        )
+        display = cls(co_selection=F, binary=to_exceed < F, feature_names=names, **limits)
+        return display.plot(**options)
 
     def plot(
         self, ax: Axes | None = None, *, kind: str = "frequency", cmap: Any = "Blues"

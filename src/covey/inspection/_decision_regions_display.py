@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from covey._validation import check_number
+from covey._validation import check_number, check_one_each
 from covey.fusers import encode_labels
 from covey.inspection._display import (
     GRAY,
     INK,
     MARKERS,
+    Axes,
     Display,
     check_flock,
     colors_of,
     set_title,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -106,11 +102,7 @@ class DecisionRegionsDisplay(Display):
         codes = None
         if y is not None:
             labels = column_or_1d(y)
-            if len(labels) != len(points):
-                raise ValueError(
-                    f"y must hold one label for each of the {len(points)} rows of X, got "
-                    f"{len(labels)}."
-                )
+            check_one_each(labels, len(points), "y", "label for each of the {} rows of X")
             codes = encode_labels(labels, estimator.classes_, "y holds")
         low, high = points.min(axis=0), points.max(axis=0)
         room = margin * np.where(high > low, high - low, 1.0)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from covey.members._fused import FusedClassifier
-from covey.members._fused_regression import FusedRegressor
+from covey._validation import check_one_each
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from matplotlib.axes import Axes
     from matplotlib.colorbar import Colorbar
+else:  # so that annotations need no matplotlib
+    Axes = Colorbar = Any
 
 BLUE, ORANGE, INK, PALE, GRAY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
 COLORS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GRAY)
@@ -95,19 +95,14 @@ def colors_of(number: int) -> list[Any]:
 def checked_names(names: Iterable[Any], number: int, what: str, name: str = "names") -> list[str]:
     """Names as text, one for each of so many things."""
     names = [str(one) for one in names]
-    if len(names) != number:
-        raise ValueError(
-            f"{name} must hold one name for each of the {number} {what}, got {len(names)}."
-        )
-    return names
+    return check_one_each(names, number, name, f"name for each of the {{}} {what}")
 
 
 def check_flock(
     estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
 ) -> None:
     """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
-    known = (FusedClassifier, FusedRegressor) if regressors else FusedClassifier
-    if not isinstance(estimator, known):
+    if not hasattr(estimator, "explain_fusion") or not (regressors or is_classifier(estimator)):
         raise TypeError(
             "estimator must be a fitted ensemble of covey, such as FlockClassifier or "
             f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "

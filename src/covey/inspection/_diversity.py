@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._core.inspection import diversity as core
-from covey._validation import check_sample_weight
+from covey._validation import check_one_each, check_sample_weight
 from covey.fusers import Predictions, as_predictions
 
 # So many of the members' numbers are held at once, which bounds the memory.
@@ -233,12 +233,9 @@ def _obstacle(name: str, P: Predictions, y: ArrayLike | None) -> str | None:
 
 def _checked_weight(sample_weight: ArrayLike | None, n_samples: int) -> np.ndarray:
     if sample_weight is not None and not isinstance(sample_weight, Real):
-        shape = np.shape(sample_weight)
-        if shape != (n_samples,):
-            raise ValueError(
-                f"sample_weight must hold one weight for each of the {n_samples} samples, "
-                f"got an array of shape {shape}."
-            )
+        check_one_each(
+            sample_weight, n_samples, "sample_weight", "weight for each of the {} samples"
+        )
     weight = check_sample_weight(sample_weight, n_samples)
     # Equal weights become ones: their sums are then whole numbers, and exact.
     return weight / weight.max()

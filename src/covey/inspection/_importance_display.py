@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,12 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
-from covey._validation import check_choice
+from covey._validation import check_choice, check_one_each
 from covey.inspection._display import (
     COLORS,
     INK,
     MOST_NAMES,
+    Axes,
     Display,
     add_color_bar,
     check_flock,
@@ -25,11 +26,6 @@ from covey.inspection._display import (
     colors_of,
     set_title,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,17 +52,15 @@ class ImportanceDisplay(Display):
     names: list[str]
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, *, kind: str = "auto", ax: Axes | None = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
         """Draw who decides in a fitted ensemble.
 
         Parameters
         ----------
         estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        kind, ax
-            As for `plot`.
+        **options
+            Those of `plot`.
 
         Returns
         -------
@@ -78,8 +72,7 @@ class ImportanceDisplay(Display):
             estimator.explain_fusion(X),
             predictions=estimator.predict(X) if is_classifier(estimator) else None,
             names=estimator._names(),
-            kind=kind,
-            ax=ax,
+            **options,
         )
 
     @classmethod
@@ -89,8 +82,7 @@ class ImportanceDisplay(Display):
         *,
         predictions: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        kind: str = "auto",
-        ax: Axes | None = None,
+        **options: Any,
     ) -> Self:
         """Draw what ``explain_fusion`` gave.
 
@@ -102,8 +94,8 @@ class ImportanceDisplay(Display):
             Predicted classes, to sort by first.
         names : sequence of str, optional
             The members' names; a data frame has its own.
-        kind, ax
-            As for `plot`.
+        **options
+            Those of `plot`.
 
         Returns
         -------
@@ -121,11 +113,9 @@ class ImportanceDisplay(Display):
         codes = np.zeros(n_rows, dtype=int)
         if predictions is not None:
             predictions = column_or_1d(predictions)
-            if len(predictions) != n_rows:
-                raise ValueError(
-                    f"predictions must hold one label for each of the {n_rows} rows of "
-                    f"importance, got {len(predictions)}."
-                )
+            check_one_each(
+                predictions, n_rows, "predictions", "label for each of the {} rows of importance"
+            )
             codes = np.unique(predictions, return_inverse=True)[1]
         order = np.lexsort((-importance.max(axis=1), importance.argmax(axis=1), codes))
         return cls(
@@ -133,7 +123,7 @@ class ImportanceDisplay(Display):
             order=order,
             predictions=None if predictions is None else predictions[order],
             names=checked_names(names, n_members, "members"),
-        ).plot(ax, kind=kind)
+        ).plot(**options)
 
     def plot(self, ax: Axes | None = None, *, kind: str = "auto") -> Self:
         """Draw the importances.

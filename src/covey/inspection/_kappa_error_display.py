@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._validation import check_sample_weight
-from covey.inspection._display import BLUE, ORANGE, Display, check_flock, set_title
+from covey.inspection._display import BLUE, ORANGE, Axes, Display, check_flock, set_title
 from covey.inspection._diversity import complete_predictions, diversity
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, kw_only=True)
@@ -48,23 +43,16 @@ class KappaErrorDisplay(Display):
     names: list[str]
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **options: Any) -> Self:
         """Draw the members of a fitted ensemble: `from_predictions` of X.
 
         Parameters
         ----------
         estimator : FlockClassifier, FusionClassifier or other ensemble of covey
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y, sample_weight, ax
-            As for `from_predictions`.
+        y : array-like of shape (n_samples,)
+        **options
+            Those of `from_predictions`.
 
         Returns
         -------
@@ -74,7 +62,7 @@ class KappaErrorDisplay(Display):
         check_flock(estimator)
         P = estimator._predictions(estimator._check_rows(X))
         P.names = estimator._names()
-        return cls.from_predictions(P, y, sample_weight=sample_weight, ax=ax)
+        return cls.from_predictions(P, y, **options)
 
     @classmethod
     def from_predictions(

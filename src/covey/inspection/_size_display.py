@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._validation import check_number
-from covey.fusers import make_fuser
-from covey.inspection._display import BLUE, GRAY, INK, ORANGE, Display, check_flock, set_title
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
-
-    from covey.fusers import Fuser
+from covey.fusers import Fuser, make_fuser
+from covey.inspection._display import (
+    BLUE,
+    GRAY,
+    INK,
+    ORANGE,
+    Axes,
+    Display,
+    check_flock,
+    set_title,
+)
 
 
 @dataclass(eq=False, kw_only=True)

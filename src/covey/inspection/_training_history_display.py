@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from covey.inspection._display import COLORS, INK, Display, colors_of, set_title
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
+from covey.inspection._display import COLORS, INK, Axes, Display, colors_of, set_title
 
 
 @dataclass(eq=False, kw_only=True)
@@ -43,31 +38,28 @@ class TrainingHistoryDisplay(Display):
         return [number for number, past in enumerate(self.history, start=1) if not past]
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, relative: bool = True, ax: Axes | None = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw the history of a fitted ensemble.
 
         Parameters
         ----------
-        estimator : SubsetEnsembleClassifier or SubsetEnsembleRegressor
-        relative, ax
-            As for `plot`.
+        estimator : SubsetEnsembleClassifier, FlockClassifier or their regressors
+        **options
+            Those of `plot`.
 
         Returns
         -------
         display : TrainingHistoryDisplay
         """
-        from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
-
         cls._require_matplotlib()
-        if not isinstance(estimator, SubsetEnsembleClassifier | SubsetEnsembleRegressor):
+        if hasattr(estimator, "explain_fusion"):
+            check_is_fitted(estimator, "fuser_")
+        if not hasattr(estimator, "history_"):
             raise TypeError(
-                "estimator must be a fitted SubsetEnsembleClassifier or SubsetEnsembleRegressor, "
-                f"whose members are grown step by step, got {type(estimator).__name__}."
+                "estimator must be a fitted ensemble such as SubsetEnsembleClassifier, whose "
+                f"members are grown step by step, got {type(estimator).__name__}."
             )
-        check_is_fitted(estimator, "fuser_")
-        return cls(history=estimator.history_).plot(ax, relative=relative)
+        return cls(history=estimator.history_).plot(**options)
 
     def plot(self, ax: Axes | None = None, *, relative: bool = True) -> Self:
         """Draw the curves.

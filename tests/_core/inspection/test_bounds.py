@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import stats
 
 from covey._core.inspection import bounds as core
@@ -71,28 +71,6 @@ def test_the_budget_covers_what_it_must(n):
     budget = core.pac_bayes_budget(n, 0.05, 1.5)
     assert budget == pytest.approx((1.5 + math.log(2 * math.sqrt(n) / 0.05)) / n)
     assert core.chernoff_budget(n, 0.05) == pytest.approx(math.log(20) / n)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.integers(1, 200), st.data(), st.floats(1e-6, 0.4))
-def test_binomial_limits_are_where_the_tail_is_as_stated(n, data, tail):
-    errors = data.draw(st.integers(0, n))
-    low, high = core.binomial_limits(np.array([errors]), n, tail)
-    if errors == 0:
-        assert low[0] == 0
-    else:
-        assert stats.binom.sf(errors - 1, n, low[0]) == pytest.approx(tail, rel=1e-6)
-    if errors == n:
-        assert high[0] == 1
-    else:
-        assert stats.binom.cdf(errors, n, high[0]) == pytest.approx(tail, rel=1e-6)
-
-
-def test_binomial_limits_by_hand():
-    # No error in n: (1 - p)^n = tail. All errors: p^n = tail.
-    low, high = core.binomial_limits(np.array([0, 10]), 10, 0.05)
-    assert_allclose(high, [1 - 0.05**0.1, 1])
-    assert_allclose(low, [0, 0.05**0.1])
 
 
 def test_gibbs_and_tandem_by_hand():

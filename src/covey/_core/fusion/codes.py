@@ -1,10 +1,10 @@
 """Code books, the classes as words of bits, and how words are read back.
 
-A book is an int8 array of shape (C, B): one row a class, one column a question to a two-class
-learner. An entry of 1 or -1 says on which side of the question the class stands, 0 that its
-samples are left out of it. Two classes lie as many bits apart as there are columns with one of
-them at 1 and the other at -1: a 0 tells nothing. Of a column and its complement, which ask the
-same, books made here hold the one with -1 in the first row.
+A book is an int8 array of shape (C, B): one row a class, one column the problem of a two-class
+learner. An entry of 1 or -1 is the side that the class is on, 0 leaves its samples out. Two
+classes lie as many bits apart as there are columns with one of them at 1 and the other at -1.
+Of a column and its complement, which are the same problem, the functions below make the one with
+-1 in the first row. Chances ``p`` that a bit is 1 are (n, B), distances (n, C).
 """
 
 from __future__ import annotations
@@ -81,12 +81,7 @@ def exhaustive(n_classes: int) -> Book:
 def random_code(n_classes: int, n_bits: int, seed: int) -> Book:
     """A random book without repeated, constant or complementary columns or repeated rows.
 
-    Parameters
-    ----------
-    n_classes : int
-    n_bits : int
-        From log2(C) to 2^(C-1) - 1.
-    seed : int
+    ``n_bits`` is from log2(C) to 2^(C-1) - 1.
     """
     _check_bits(n_classes, n_bits)
     attempt = 0
@@ -107,15 +102,8 @@ def max_distance_code(n_classes: int, n_bits: int, seed: int) -> Book:
     replacement that best parts the pairs of classes, a pair counting four times as much for
     each bit that it is nearer; where no replacement helps, a few columns are drawn anew. It
     ends after a fixed amount of work, or when the sum of all distances, at most n_bits
-    floor(C / 2) ceil(C / 2) (Plotkin), allows no larger minimum.
-
-    Parameters
-    ----------
-    n_classes : int
-    n_bits : int
-        From log2(C) to 2^(C-1) - 1; the latter is the exhaustive code.
-    seed : int
-        The book is a function of it.
+    floor(C / 2) ceil(C / 2) (Plotkin), allows no larger minimum. The book is a function of the
+    seed; with 2^(C-1) - 1 bits it is the exhaustive code.
     """
     _check_bits(n_classes, n_bits)
     if n_bits == most_bits(n_classes):
@@ -228,7 +216,7 @@ def _descend(
     while unchanged < n_bits and work < budget:
         position = step % n_bits
         if every is None or every_parted is None:
-            # Neighbours of this column by one class, and columns from anywhere.
+            # Neighbors of this column by one class, and columns from anywhere.
             flips = np.eye(n_classes, dtype=bool)[(step + np.arange(width // 2)) % n_classes]
             strangers = draws.read(step * width, width - width // 2) < 0.5
             tried = np.concatenate([columns[position] ^ flips, strangers])
@@ -261,8 +249,8 @@ def _descend(
 def absolute_distances(book: Book, p: FloatArray) -> FloatArray:
     """Distances (n, C) as sums of |W - p|, with W in {0, 1} and p (n, B) the chance of a 1.
 
-    Bits that a class is left out of say nothing of it. What the other bits sum to is multiplied
-    by B over their number, so that classes left out more often are not nearer for that; in a
+    Bits that a class is left out of do not count. What the other bits sum to is multiplied by B
+    over their number, so that classes left out more often are not nearer for that; in a
     book without zeros it is the plain sum.
     """
     return _summed(book, 1.0 - p, p)
@@ -281,7 +269,7 @@ def log_loss_distances(book: Book, p: FloatArray) -> FloatArray:
     """Distances (n, C) as the log-loss of the bits, had the class been the true one.
 
     Zeros of the book are treated as in `absolute_distances`. No bit counts as surer than
-    `SUREST`: one mistaken learner that knows no doubt would overrule all others.
+    `SUREST`: one wrong learner with a probability near 1 would overrule all others.
     """
     p = np.clip(p, 1.0 - SUREST, SUREST)
     return _summed(book, -np.log(p), -np.log1p(-p))
@@ -311,21 +299,15 @@ def nearest_classes(distances: FloatArray) -> npt.NDArray[np.intp]:
 
 
 def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
-    """Probabilities (n, C) of the classes, the highest where `nearest_classes` says.
+    """Probabilities (n, C) of the classes, the highest that of `nearest_classes`.
 
     They are softmax(-s distance), with for each sample the scale s at which they best give the
     bits back: a class distribution makes bit b a 1 with chance q_b, its share of the classes at
     1 among those not left out, and s has the least cross-entropy of p and q, summed over bits
     (Kullback and Leibler's divergence, as in Bradley-Terry coupling). No label is needed. Bits
     that contradict each other make for doubt; a sum of their log-losses would take them for
-    independent, and be far too sure. With one bit, it is p itself.
-
-    Parameters
-    ----------
-    book : array of shape (C, B)
-    p : array of shape (n, B)
-        Chances that a bit is 1; none counts as surer than `SUREST`.
-    distances : array of shape (n, C)
+    independent, and be far too sure. With one bit, it is p itself. No bit counts as surer than
+    `SUREST`.
     """
     starts = range(0, len(p), _ROWS_AT_ONCE)
     blocks = (slice(start, start + _ROWS_AT_ONCE) for start in starts)
@@ -338,19 +320,19 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
     p = np.clip(p, 1.0 - SUREST, SUREST)
     excess = _excess(distances)
 
-    def unnormalised(scale: FloatArray) -> FloatArray:
+    def unnormalized(scale: FloatArray) -> FloatArray:
         weights: FloatArray = np.exp(-scale[:, None] * excess)
         return weights
 
     def cross_entropy(scale: FloatArray) -> FloatArray:
-        weights = unnormalised(scale)
+        weights = unnormalized(scale)
         at_one, at_other = weights @ ones, weights @ minus
         loss = np.log(at_one + at_other) - p * np.log(at_one) - (1.0 - p) * np.log(at_other)
         total: FloatArray = loss.sum(axis=1)
         return total
 
     def slope(scale: FloatArray) -> FloatArray:
-        weights = unnormalised(scale)
+        weights = unnormalized(scale)
         weighted = weights * excess
         at_one, at_other = weights @ ones, weights @ minus
         sum_one, sum_other = weighted @ ones, weighted @ minus
@@ -370,6 +352,6 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     found, listed = 0.5 * (low + high), _SCALES[nearest]
     # There may be several minima; what was found must not be worse than what was listed.
-    weights = unnormalised(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
+    weights = unnormalized(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
     probabilities: FloatArray = weights / weights.sum(axis=1, keepdims=True)
     return probabilities

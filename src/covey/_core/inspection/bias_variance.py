@@ -1,8 +1,8 @@
 """Where a learner's expected loss comes from: bias, variance and noise, on plain arrays.
 
 Shapes: ``R`` runs, each a model fitted on a training set of its own, ``n`` test rows and ``C``
-classes. Expectations over training sets are means over the runs, so what is said to add up does
-so for the runs at hand, whatever their number.
+classes. Expectations over training sets are means over the runs, so the terms add
+up for the runs at hand, whatever their number.
 """
 
 from __future__ import annotations
@@ -38,23 +38,11 @@ class AdditiveTerms:
 class DomingosTerms:
     """``expected_loss = noise_effect + bias + net_variance`` in each row; all of shape (n,).
 
-    Parameters
-    ----------
-    expected_loss : ndarray
-        ``P(prediction != y)``.
-    main, best : ndarrays of int
-        The class predicted most often, and the class that is the likeliest.
-    bias : ndarray
-        1 where the two differ, else 0.
-    variance : ndarray
-        ``V = P(prediction != main)``.
-    net_variance : ndarray
-        ``c2 V``: what variance adds to the loss. It is negative where the main prediction is
-        wrong, as leaving it can only help.
-    noise : ndarray
-        ``N = P(y != best)``.
-    noise_effect : ndarray
-        ``c1 N``: what noise adds to the loss.
+    ``expected_loss`` is ``P(prediction != y)``; ``main`` the class predicted most often, ``best``
+    the likeliest one, and ``bias`` 1 where they differ, else 0. ``variance`` is ``V = P(prediction
+    != main)`` and ``net_variance`` ``c2 V``, what it adds to the loss: it is negative where the
+    main prediction is wrong, as leaving it can only help. ``noise`` is ``N = P(y != best)`` and
+    ``noise_effect`` ``c1 N``, what it adds to the loss.
     """
 
     expected_loss: FloatArray
@@ -84,31 +72,17 @@ def squared_terms(
 
     About the true function ``f`` the expected loss is ``E(prediction - f)^2 + noise``. About
     observed targets, with ``noise=0``, it is the mean squared error; the bias then holds the
-    noise, which nothing but the truth can tell from it.
+    noise, which only the truth could separate from it.
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (R, n) or (R, n, C)
-        With a last axis, such as outputs or class probabilities, the loss is the squared
-        distance.
-    target : ndarray of shape (n,) or (n, C)
-        The true function, or observed targets.
-    noise : float or ndarray of shape (n,), default=0
-        The noise that observed targets would add: their expected squared distance from the
-        true function.
+    ``predictions`` are (R, n), or (R, n, C) with outputs or class probabilities on the last axis,
+    whose loss is the squared distance; ``target`` (n,) or (n, C) holds the true function or
+    observed targets; ``noise`` is what observed targets would add, the expected squared distance
+    from the true function.
 
-    Returns
-    -------
-    terms : AdditiveTerms
-
-    Examples
-    --------
     >>> import numpy as np
     >>> terms = squared_terms(np.array([[1.0], [3.0]]), np.array([1.0]), noise=0.5)
     >>> [float(term[0]) for term in (terms.bias, terms.variance, terms.noise)]
     [1.0, 1.0, 0.5]
-    >>> float(terms.expected_loss[0])
-    2.5
     """
     # About the target, not about zero: a large mean costs no digits.
     error = predictions - target
@@ -131,27 +105,11 @@ def domingos_terms(labels: IntArray, probabilities: FloatArray) -> DomingosTerms
     classes is -1, and ``c1 = P(prediction = best) - P(prediction != best) P(prediction = y |
     prediction != best, y != best)``, which for two classes is ``2 P(prediction = best) - 1``.
 
-    Parameters
-    ----------
-    labels : ndarray of int, of shape (R, n)
-        Predicted classes, numbered from 0.
-    probabilities : ndarray of shape (n, C)
-        ``P(y | x)``. Ones and zeros stand for observed labels: there is no noise then, and the
-        bias holds what there may be.
+    ``labels`` (R, n) are predicted classes, numbered from 0; ``probabilities`` (n, C) are ``P(y |
+    x)``. Ones and zeros stand for observed labels: there is no noise then, and the bias holds
+    what there may be. Of classes that are predicted equally often, or are equally likely (within
+    1e-12), the first one counts.
 
-    Returns
-    -------
-    terms : DomingosTerms
-        Of classes that are predicted equally often, or are equally likely (within 1e-12), the
-        first one counts.
-
-    References
-    ----------
-    P. Domingos, *A unified bias-variance decomposition for zero-one and squared loss*,
-    AAAI 2000.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> votes = np.array([[0, 0], [0, 1], [1, 1]])  # three runs, two rows
     >>> terms = domingos_terms(votes, np.array([[1.0, 0.0], [1.0, 0.0]]))
@@ -191,24 +149,8 @@ def kohavi_wolpert_terms(labels: IntArray, probabilities: FloatArray) -> Additiv
     (squared) is ``1/2 sum (p - q)^2``, the variance ``1/2 (1 - sum q^2)`` and the noise
     ``1/2 (1 - sum p^2)``. They add up to ``P(prediction != y) = 1 - sum p q``.
 
-    Parameters
-    ----------
-    labels : ndarray of int, of shape (R, n)
-        Predicted classes, numbered from 0.
-    probabilities : ndarray of shape (n, C)
-        ``P(y | x)``, or ones and zeros, as in `domingos_terms`.
+    ``labels`` (R, n) and ``probabilities`` (n, C) are those of `domingos_terms`.
 
-    Returns
-    -------
-    terms : AdditiveTerms
-
-    References
-    ----------
-    R. Kohavi and D. Wolpert, *Bias plus variance decomposition for zero-one loss functions*,
-    ICML 1996.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> terms = kohavi_wolpert_terms(np.array([[0], [1]]), np.array([[1.0, 0.0]]))
     >>> float(terms.bias[0]), float(terms.variance[0]), float(terms.expected_loss[0])

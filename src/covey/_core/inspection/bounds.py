@@ -23,29 +23,14 @@ _PRECISION = 1e-14
 
 
 def oracle_bounds(low: FloatArray, high: FloatArray) -> tuple[float, float]:
-    """Frechet's bounds on the chance that all members err.
+    """Frechet's bounds on the chance that all members err, from bounds (K,) on their errors.
 
-    Parameters
-    ----------
-    low, high : arrays of shape (K,)
-        Bounds on each member's error; the same array twice for errors that are known.
+    For errors that are known, ``low`` and ``high`` are the same array.
     """
     return max(0.0, 1.0 - float((1.0 - low).sum())), float(high.min())
 
 
 # -- from samples to the population --------------------------------------------------------------
-
-
-def binomial_limits(
-    n_errors: npt.NDArray[np.int_], n_samples: int, tail: float
-) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's exact limits, each of which fails with chance ``tail`` at most."""
-    errors = np.asarray(n_errors, dtype=np.float64)
-    # No errors, or nothing else: the incomplete beta function is not defined there.
-    some, rest = np.maximum(errors, 1.0), np.maximum(n_samples - errors, 1.0)
-    low = special.betaincinv(some, n_samples - some + 1.0, np.full(errors.shape, tail))
-    high = special.betainccinv(n_samples - rest + 1.0, rest, np.full(errors.shape, tail))
-    return np.where(errors == 0, 0.0, low), np.where(errors == n_samples, 1.0, high)
 
 
 def binary_divergence(q: float, p: float) -> float:
@@ -105,12 +90,7 @@ def chernoff_budget(n_samples: int, delta: float) -> float:
 def gibbs_and_tandem(wrong: BoolArray, weights: FloatArray) -> tuple[float, float]:
     """The Gibbs risk and the tandem loss on samples.
 
-    Parameters
-    ----------
-    wrong : array of shape (n, K)
-        Where each member errs.
-    weights : array of shape (K,)
-        A distribution over members.
+    ``wrong`` (n, K) is true where a member errs; ``weights`` (K,) is a distribution over members.
     """
     share = np.minimum(wrong @ weights, 1.0)
     return float(share.mean()), float((share * share).mean())
@@ -121,7 +101,7 @@ def c_bound(gibbs: float, disagreement: float) -> float:
     margin = 1.0 - 2.0 * gibbs
     if margin <= 0.0:
         return 1.0
-    # The second moment of the margin is its mean squared at least, whatever rounding says.
+    # The second moment of the margin is its mean squared at least, whatever rounding does.
     second_moment = max(1.0 - 2.0 * disagreement, margin * margin)
     return 1.0 - margin * margin / second_moment
 

@@ -1,8 +1,9 @@
 """One partition out of many, on plain NumPy arrays.
 
-Shapes: ``n`` rows, ``K`` partitions. ``labels`` of shape ``(n, K)`` holds what each partition
-calls a row; a name means something within its column only, and -1 says that the row is noise to
-that partition, or was not shown to it. Such a row is left out wherever that partition counts.
+Shapes: ``n`` rows, ``K`` partitions. ``labels`` of shape ``(n, K)`` holds the cluster of each row
+in each partition; a label means something within its column only, and -1 marks a row that is
+noise to that partition, or was not shown to it. Such a row is left out wherever that partition
+counts. ``final`` and ``reference`` of shape ``(n,)`` are single partitions.
 
 Everything is a product of one-hot labels: with Z of shape (n, all clusters of all partitions),
 ``Z Z'`` counts how often two rows are together, and ``Z' Z`` holds the contingency tables of
@@ -42,17 +43,9 @@ _MOST_ROUNDS = 100
 
 
 def one_hot(labels: IntArray) -> tuple[Any, IntArray]:
-    """Which clusters each row is in.
+    """Which clusters each row is in, as a sparse matrix (n, all clusters) of 0 and 1.
 
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-
-    Returns
-    -------
-    Z : sparse matrix of shape (n, all clusters), 0 or 1
-    owner : ndarray of shape (all clusters,)
-        The partition that each cluster belongs to.
+    The second array (all clusters,) holds the partition that each cluster belongs to.
     """
     n_rows, n_partitions = labels.shape
     rows, columns, owner = [], [], []
@@ -89,16 +82,8 @@ def cluster_counts(labels: IntArray) -> IntArray:
 def co_association(labels: IntArray) -> FloatArray:
     """The share of partitions that put two rows together, among those that place both.
 
-    Two rows that no partition places both count as apart, a row and itself as together.
-
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-
-    Returns
-    -------
-    shares : ndarray of shape (n, n)
-        Fred and Jain, *Combining multiple clusterings using evidence accumulation* (2005).
+    As (n, n); two rows that no partition places both count as apart, a row and itself as
+    together (Fred and Jain, *Combining multiple clusterings using evidence accumulation*, 2005).
     """
     Z = one_hot(labels)[0]
     dense = Z.toarray()
@@ -122,12 +107,6 @@ def confidence(labels: IntArray, final: IntArray) -> FloatArray:
 
     A share of all (row of the cluster, partition) that place both; 1 for a row alone in its
     cluster, 0 for a row without a cluster. Needs sums only, no matrix of pairs of rows.
-
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-    final : array of shape (n,)
-        The consensus.
     """
     final = in_order_of_appearance(final)
     ours = np.flatnonzero(final >= 0)
@@ -163,7 +142,7 @@ def pairwise_rand(labels: IntArray) -> FloatArray:
     pairs = np.maximum(shared * (shared - 1.0) / 2.0, 1.0)
     by_chance = first * first.T / pairs
     above, below = both - by_chance, (first + first.T) / 2.0 - by_chance
-    # 0 / 0: both say "all together", or both "all apart".
+    # 0 / 0: both put all rows together, or both put all apart.
     index: FloatArray = np.divide(above, below, out=np.ones_like(both), where=below > 0)
     index[shared < 2.0] = 0.0
     return index
@@ -241,15 +220,6 @@ def align(labels: IntArray, reference: IntArray) -> IntArray:
     Names go one to one, so that as many rows as possible bear the reference's name (the
     Hungarian method). Where a partition has more clusters than the reference, each of those
     left over takes the name of the one it overlaps most.
-
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-    reference : array of shape (n,)
-
-    Returns
-    -------
-    aligned : ndarray of shape (n, K)
     """
     names = np.unique(reference[reference >= 0])
     Z, owner = one_hot(labels)
@@ -273,21 +243,12 @@ def most_central(labels: IntArray, candidates: IntArray) -> int:
 
 
 def vote(labels: IntArray, n_clusters: int) -> IntArray:
-    """Align all partitions to one, let each row go with the majority, and repeat.
+    """Align all partitions to one, put each row where most of them put it, and repeat.
 
     The first reference is the most central partition of ``n_clusters`` clusters, then the
-    outcome of the last vote, until nothing changes. Ties stay with the reference.
-
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-        One partition at least has ``n_clusters`` clusters.
-    n_clusters : int
-
-    Returns
-    -------
-    final : ndarray of shape (n,)
-        -1 for the rows that no partition places. A cluster may lose all its rows.
+    outcome of the last vote, until nothing changes. Ties stay with the reference. One partition
+    at least has ``n_clusters`` clusters; in the result a cluster may have lost all its rows, and
+    rows that no partition places are -1.
     """
     candidates = np.flatnonzero(cluster_counts(labels) == n_clusters)
     reference = in_order_of_appearance(labels[:, most_central(labels, candidates)])
@@ -309,20 +270,10 @@ def graph_partition(labels: IntArray, n_clusters: int) -> IntArray:
     """Cut the graph in which each row is tied to the clusters that it is in.
 
     The hybrid bipartite graph of Fern and Brodley, *Solving cluster ensemble problems by
-    bipartite graph partitioning* (2004): rows and clusters are nodes. Its normalised cut is
+    bipartite graph partitioning* (2004): rows and clusters are nodes. Its normalized cut is
     relaxed to the leading singular vectors of the scaled incidence matrix. Memory and time grow
-    with the number of rows, not of their pairs.
-
-    Parameters
-    ----------
-    labels : array of shape (n, K)
-    n_clusters : int
-
-    Returns
-    -------
-    final : ndarray of shape (n,)
-        -1 for the rows that no partition places. There may be fewer clusters, if the
-        partitions do not tell so many apart.
+    with the number of rows, not of their pairs. Rows that no partition places are -1; there may
+    be fewer clusters, if the partitions do not separate so many.
     """
     final = np.full(len(labels), -1, dtype=np.intp)
     placed = np.flatnonzero((labels >= 0).any(axis=1))
@@ -363,16 +314,16 @@ def _assign(rows: FloatArray) -> IntArray:
 
     It starts from the rows that a pivoted QR decomposition picks as most independent (Damle,
     Minden and Ying, *Simple, direct and efficient multi-way spectral clustering*, 2019), and
-    goes on as k-means on the sphere.
+    continues as k-means on the sphere.
     """
     pivots = linalg.qr(rows.T, pivoting=True, mode="r")[1][: rows.shape[1]]
-    centres = rows[pivots]
-    assigned: IntArray = np.argmax(rows @ centres.T, axis=1)
+    centers = rows[pivots]
+    assigned: IntArray = np.argmax(rows @ centers.T, axis=1)
     for _ in range(_MOST_ROUNDS):
-        sums = np.stack([rows[assigned == c].sum(axis=0) for c in range(len(centres))])
+        sums = np.stack([rows[assigned == c].sum(axis=0) for c in range(len(centers))])
         filled = np.linalg.norm(sums, axis=1) > 0
-        centres = np.where(filled[:, None], _directions(sums), centres)
-        again = np.argmax(rows @ centres.T, axis=1)
+        centers = np.where(filled[:, None], _directions(sums), centers)
+        again = np.argmax(rows @ centers.T, axis=1)
         if np.array_equal(again, assigned):
             break
         assigned = again
