@@ -94,7 +94,7 @@ def line_chart(
     level: tuple[str, float] | None = None,
     mark: tuple[str, float] | None = None,
     show: Callable = percent,
-    highest: float = 1.0,
+    highest: float | None = 1.0,
     title: str,
     description: str,
 ) -> Markup:
@@ -108,8 +108,8 @@ def line_chart(
     values = [v for curve in curves for v in curve.values]
     values += [extra[1] for extra in (level, mark) if extra is not None]
     low, high = min(values), max(values)
-    spread = max(high - low, 0.02 * min(highest, abs(high) or 1.0))
-    low, high = max(0.0, low - 0.08 * spread), min(highest, high + 0.08 * spread)
+    spread = max(high - low, 0.02 * (highest or abs(high) or 1.0))
+    low, high = max(0.0, low - 0.08 * spread), min(highest or math.inf, high + 0.08 * spread)
 
     def across(k: int) -> float:
         return left + (width - left - right) * ((k - 1) / max(n - 1, 1))
@@ -271,3 +271,58 @@ def histogram(key: str, values: np.ndarray, *, title: str) -> Markup:
         ]
     )
     return svg(key, width, tall + 1, *parts, title=title, description=ends)
+
+
+# -- dots ------------------------------------------------------------------------------------
+
+
+def scatter(
+    key: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    x_name: str,
+    y_name: str,
+    diagonal: bool,
+    tips: list[str],
+    title: str,
+    description: str,
+) -> Markup:
+    """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
+    side, left, top = 300, 64, 8
+    both = np.concatenate([x, y]) if diagonal else None
+    x_low, x_high = _ends(x if both is None else both)
+    y_low, y_high = _ends(np.append(y, 0.0) if both is None else both)
+
+    def across(value: float) -> float:
+        return left + side * (value - x_low) / (x_high - x_low)
+
+    def up(value: float) -> float:
+        return top + side * (1.0 - (value - y_low) / (y_high - y_low))
+
+    parts = []
+    for tick in ticks(y_low, y_high, 5):
+        parts.append(line(left, up(tick), left + side, up(tick), "grid"))
+        parts.append(text(left - 8, up(tick) + 4, number(tick), "axis", "end"))
+    for tick in ticks(x_low, x_high, 4):
+        parts.append(text(across(tick), top + side + 16, number(tick), "axis", "middle"))
+    start, end = (x_low, x_high) if diagonal else (0.0, 0.0)
+    parts.append(line(left, up(start), left + side, up(end), "level"))
+    parts += [
+        dot(across(one), up(other), 2.5, "point", tip)
+        for one, other, tip in zip(x.tolist(), y.tolist(), tips, strict=True)
+    ]
+    parts.append(text(left + side / 2, top + side + 34, x_name, "axis", "middle"))
+    middle = top + side / 2
+    turn = f"rotate(-90 12 {at(middle)})"
+    parts.append(text(12, middle, y_name, "axis", "middle", transform=turn))
+    return svg(
+        key, left + side + 16, top + side + 40, *parts, title=title, description=description
+    )
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """The ends of an axis that has all values well inside."""
+    low, high = float(values.min()), float(values.max())
+    pad = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return low - pad, high + pad

@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import NamedTuple
-
 import numpy as np
 
 from covey._templates import Markup
 from covey.reporting._details import Details
-from covey.reporting._facts import Facts
+from covey.reporting._facts import Facts, quarters
 from covey.reporting._maps import heat_map
-from covey.reporting._words import DASH, described, number, percent, width_of
+from covey.reporting._words import described, percent, width_of
 
 _MOST_MEMBERS = 24
 _MOST_COLUMNS = 12
 # How many features are searched for the one along which importance changes most.
 _MOST_SEARCHED = 64
-
-
-class Quarters(NamedTuple):
-    """Rows in up to four parts of about the same size, by a number."""
-
-    of_row: np.ndarray
-    names: list[str]
-
-
-def quarters(values: np.ndarray) -> Quarters | None:
-    """Rows by quarter of some values; None where these are all the same."""
-    cuts = np.unique(np.quantile(values, (0.25, 0.5, 0.75)))
-    cuts = cuts[cuts > values.min()]
-    if not len(cuts):
-        return None
-    ends = [number(cut) for cut in cuts]
-    between = [f"{a}{DASH}{b}" for a, b in itertools.pairwise(ends)]
-    names = [f"< {ends[0]}", *between, f"≥ {ends[-1]}"]
-    return Quarters(np.searchsorted(cuts, values, side="right"), names)
 
 
 def decides(facts: Facts, details: Details) -> dict | None:

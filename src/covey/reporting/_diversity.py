@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from covey import inspection
+from covey._templates import Markup
 from covey.inspection._diversity import MEASURES
 from covey.reporting._class_facts import ClassFacts
 from covey.reporting._details import Details
+from covey.reporting._facts import Facts
 from covey.reporting._maps import heat_map
-from covey.reporting._words import MINUS, number_cell, percent
+from covey.reporting._value_facts import ValueFacts
+from covey.reporting._words import MINUS, number, number_cell, percent
 
 _MOST_MEMBERS = 30
 
@@ -46,33 +51,85 @@ def diversity(facts: ClassFacts, details: Details) -> dict | None:
         ]
         for measure, value in found.values.items()
     ]
-    order = facts.by_importance[:_MOST_MEMBERS]
-    matrix = found.matrices["disagreement"][np.ix_(order, order)].astype(np.float64)
-    names = [facts.names[k] for k in order]
-    # Each pair is shown once.
-    matrix[np.triu_indices(len(matrix))] = np.nan
-    pairs = matrix[1:, :-1]
-    low, high = (percent(float(end)) for end in (np.nanmin(pairs), np.nanmax(pairs)))
-    few = len(names) <= 10
-    drawing = heat_map(
+    drawing, n_shown = _pairs_map(
+        facts,
         "diversity-map",
-        pairs,
-        names[1:],
-        names[:-1],
-        cell=(30, 26) if few else (20, 20),
-        tip=lambda r, c: f"{names[r + 1]} and {names[c]}: {percent(pairs[r, c])}",
-        shown=(lambda r, c: f"{100 * pairs[r, c]:.0f}" if pairs[r, c] >= 0.005 else "")
-        if few
-        else None,
-        legend=("0 %", high),
-        longest=110,
+        found.matrices["disagreement"],
+        show=percent,
+        in_cell=lambda share: f"{100 * share:.0f}" if share >= 0.005 else "",
+        zero="0 %",
         title="How often just one of two members is right",
-        description=f"Between {low} and {high} of rows.",
+        unit=" of rows",
     )
     return {
         "drawing": drawing,
         "rows": rows,
         "disagreement": found["disagreement"],
         "double_fault": found["double_fault"],
-        "n_shown": len(names),
+        "n_shown": n_shown,
     }
+
+
+def ambiguity(facts: ValueFacts, details: Details) -> dict | None:
+    """How much members' values differ; None for a single one, or where some do not predict."""
+    if facts.n_members < 2 or not facts.all_available:
+        return None
+    values = facts.member_values
+    apart = np.sqrt([((values - one[:, None]) ** 2).mean(axis=0) for one in values.T])
+    alone = float((facts.member_errors**2).mean())
+    spread = float(values.var(axis=1).mean())
+    drawing, n_shown = _pairs_map(
+        facts,
+        "ambiguity-map",
+        apart,
+        show=number,
+        in_cell=lambda gap: number(gap, 2),
+        zero="0",
+        title="How far apart two members predict",
+    )
+    return {
+        "drawing": drawing,
+        "n_shown": n_shown,
+        "between": float(apart[np.triu_indices(len(apart), 1)].mean()),
+        "rows": [
+            ["Error of a member", number_cell(alone)],
+            ["How far members are from their mean", number_cell(spread)],
+            ["Error of their plain mean", number_cell(alone - spread)],
+        ],
+    }
+
+
+def _pairs_map(
+    facts: Facts,
+    key: str,
+    matrix: np.ndarray,
+    *,
+    show: Callable,
+    in_cell: Callable,
+    zero: str,
+    title: str,
+    unit: str = "",
+) -> tuple[Markup, int]:
+    """A number for each pair of the most important members, and how many these are."""
+    order = facts.by_importance[:_MOST_MEMBERS]
+    matrix = matrix[np.ix_(order, order)].astype(np.float64)
+    names = [facts.names[k] for k in order]
+    # Each pair is shown once.
+    matrix[np.triu_indices(len(matrix))] = np.nan
+    pairs = matrix[1:, :-1]
+    low, high = (show(float(end)) for end in (np.nanmin(pairs), np.nanmax(pairs)))
+    few = len(names) <= 10
+    drawing = heat_map(
+        key,
+        pairs,
+        names[1:],
+        names[:-1],
+        cell=(30, 26) if few else (20, 20),
+        tip=lambda r, c: f"{names[r + 1]} and {names[c]}: {show(pairs[r, c])}",
+        shown=(lambda r, c: in_cell(pairs[r, c])) if few else None,
+        legend=(zero, high),
+        longest=110,
+        title=title,
+        description=f"Between {low} and {high}{unit}.",
+    )
+    return drawing, len(names)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from covey._blocks import take_rows
 from covey.reporting._inputs import ReportInputs
 from covey.reporting._strength import Strength, strength_of
+from covey.reporting._words import DASH, number
 
 # Single members are measured on so many rows at most; the whole is measured on all.
 MOST_ROWS = 5000
@@ -18,6 +21,25 @@ def shares(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Parts of wholes; NaN where the whole is zero."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
+
+
+class Quarters(NamedTuple):
+    """Rows in up to four parts of about the same size, by a number."""
+
+    of_row: np.ndarray
+    names: list[str]
+
+
+def quarters(values: np.ndarray) -> Quarters | None:
+    """Rows by quarter of some values; None where these are all the same."""
+    cuts = np.unique(np.quantile(values, (0.25, 0.5, 0.75)))
+    cuts = cuts[cuts > values.min()]
+    if not len(cuts):
+        return None
+    ends = [number(cut) for cut in cuts]
+    between = [f"{a}{DASH}{b}" for a, b in itertools.pairwise(ends)]
+    names = [f"< {ends[0]}", *between, f"≥ {ends[-1]}"]
+    return Quarters(np.searchsorted(cuts, values, side="right"), names)
 
 
 class Facts:

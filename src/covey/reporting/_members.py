@@ -43,7 +43,7 @@ def _card(facts: Facts, k: int) -> dict:
             parts.tolist(),
             names,
             show=facts.show_part,
-            highest=1.0 if facts.highest else float(np.nanmax(facts.member_parts)),
+            highest=facts.highest or float(np.nanmax(facts.member_parts)),
             title=facts.parts_title.format(facts.names[k]),
             description=described(
                 (label, facts.show(part)) for label, part in zip(facts.parts, parts, strict=True)

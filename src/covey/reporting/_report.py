@@ -17,6 +17,7 @@ from covey.reporting._class_facts import ClassFacts
 from covey.reporting._facts import Facts
 from covey.reporting._inputs import check_inputs
 from covey.reporting._sections import SECTIONS, Details
+from covey.reporting._value_facts import ValueFacts
 
 # How tall a report is in a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 720
@@ -163,7 +164,7 @@ def build_report(
     inputs = check_inputs(model, X, y)
     regression = inputs.classes is None
     _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
-    facts = ClassFacts(inputs)
+    facts = ValueFacts(inputs) if regression else ClassFacts(inputs)
     return Report(_page(facts, Details(**texts, baselines=baselines, data_health=data_health)))
 
 

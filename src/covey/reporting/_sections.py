@@ -16,6 +16,7 @@ from covey.reporting import (
     _confusion,
     _decides,
     _diversity,
+    _error,
     _features,
     _health,
     _members,
@@ -56,10 +57,12 @@ SECTIONS = (
     Section("asked", "What was asked", "What was asked", _overview.asked),
     Section("health", "Data health", "Data health", _health.health),
     Section("accuracy", "Accuracy", "Accuracy against baselines", _accuracy.accuracy, CLASSES),
+    Section("error", "Error", "Error against baselines", _error.error, VALUES),
     Section("size", "Number of members", "What more members bring", _size.size),
     Section("features", "Features", "What members look at", _features.features),
     Section("members", "The members", "The members, one by one", _members.members),
     Section("decides", "Who decides", "Who decides where", _decides.decides),
+    Section("fit", "Residuals", "Predicted and true values", _error.fit, VALUES),
     Section(
         "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
     ),
@@ -71,6 +74,7 @@ SECTIONS = (
         CLASSES,
     ),
     Section("diversity", "Diversity", "How much members differ", _diversity.diversity, CLASSES),
+    Section("ambiguity", "Diversity", "How much members differ", _diversity.ambiguity, VALUES),
     Section("bounds", "Guarantees", "What is guaranteed", _bounds.bounds, CLASSES),
     Section("rows", "Single rows", "Single rows, explained", _rows.rows),
     Section("use", "How to use it", "How to use the model", _overview.use),

@@ -72,7 +72,8 @@ def interval(limits: Sequence[float | None]) -> str:
 def number_interval(limits: Sequence[float | None]) -> str:
     """Two numbers as an interval."""
     low, high = limits
-    return NOTHING if low is None or high is None else f"{number(low)} to {number(high)}"
+    known = low is not None and high is not None and math.isfinite(low + high)
+    return f"{number(low)} to {number(high)}" if known else NOTHING
 
 
 def one_line(text: Any) -> str:
