@@ -1,18 +1,27 @@
 """Flocks to report on, and a real browser to look at the pages with."""
 
 import os
+import re
 import shutil
+from collections import Counter
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from covey import FusionClassifier, SubsetEnsembleClassifier
+from covey import (
+    FusionClassifier,
+    FusionRegressor,
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+)
 from covey.reporting import build_report
 
 # With COVEY_BROWSER=required a browser that is missing fails the tests that need one.
@@ -21,6 +30,8 @@ REQUIRED = os.environ.get("COVEY_BROWSER") == "required"
 NASTY_NAME = "<script>window.broken = true</script>"
 
 NO_BROWSER = "NO BROWSER"
+
+KINDS = ["gated", "product", "fused", "gated values", "mean values", "fused values"]
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +71,41 @@ def fused(wine):
 
 
 @pytest.fixture(scope="session")
-def reports(wine, product, gated, fused):
+def diabetes():
+    """Training and test rows of a frame whose target is a number."""
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X = X.rename(columns={"bp": NASTY_NAME})
+    train = np.arange(len(X)) % 3 > 0
+    return X[train], X[~train], y[train].to_numpy(), y[~train].to_numpy()
+
+
+@pytest.fixture(scope="session")
+def gated_values(diabetes):
+    X, _, y, _ = diabetes
+    return SubsetEnsembleRegressor(4, effort="fast", random_state=0).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def mean_values(diabetes):
+    X, _, y, _ = diabetes
+    return SubsetEnsembleRegressor(
+        5, fuser="mean", flip_probability=0.2, max_iter=40, random_state=0
+    ).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def fused_values(diabetes):
+    X, _, y, _ = diabetes
+    members = [
+        Ridge(0.1),
+        KNeighborsRegressor(15),
+        DecisionTreeRegressor(max_depth=3, random_state=0),
+    ]
+    return FusionRegressor(members, fuser="gate").fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def reports(wine, product, gated, fused, diabetes, gated_values, mean_values, fused_values):
     """One report of each kind of flock, by name."""
     _, X, _, y = wine
     asked = {
@@ -73,11 +118,60 @@ def reports(wine, product, gated, fused):
             {"name": "logistic", "accuracy": 0.9, "log_loss": 0.3},
         ],
     }
+    _, rows, _, values = diabetes
+    numbers = {**asked, "baselines": [{"name": "forest <i>", "r2": 0.4, "rmse": 60.0}]}
     return {
         "gated": build_report(gated, X, y, **asked),
         "product": build_report(product, X, y),
         "fused": build_report(fused, X, y),
+        "gated values": build_report(gated_values, rows, values, **numbers),
+        "mean values": build_report(mean_values, rows, values),
+        "fused values": build_report(fused_values, rows, values),
     }
+
+
+EMPTY = {"meta", "link", "br"}
+
+
+class Outline(HTMLParser):
+    """The elements of a page: those that are open, their text, and the order of headings."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.ids, self.headings, self.sections = [], [], [], []
+        self.counts, self.svgs, self.text, self.attributes = Counter(), [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.counts[tag] += 1
+        self.attributes += attrs.items()
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "section":
+            self.sections.append(attrs["id"])
+        if tag == "svg":
+            self.svgs.append({"attrs": attrs, "title": "", "desc": ""})
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("title", "desc") and self.open[-2] == "svg":
+            self.svgs[-1][self.open[-1]] += data
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+
+@pytest.fixture(scope="session")
+def outlines(reports):
+    return {name: Outline(report.html) for name, report in reports.items()}
 
 
 # -- a browser -------------------------------------------------------------------------------

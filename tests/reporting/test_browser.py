@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-NAMES = ["gated", "product", "fused"]
+from tests.reporting.conftest import KINDS
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def colours(png):
     return Image.open(BytesIO(png)).convert("RGB").getcolors(1 << 24)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_page_loads_nothing_and_complains_of_nothing(name, look):
     browser = look(name)
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -89,7 +89,7 @@ def test_names_of_columns_are_shown_and_never_run(look):
     assert "</title><script>" in browser.find_element("css selector", "h1").text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KINDS)
 def test_no_page_scrolls_sideways(name, look):
     browser = look(name, 390)
     for width in (390, 320, 768, 1280):

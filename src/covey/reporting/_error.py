@@ -37,7 +37,8 @@ def error(facts: ValueFacts, details: Details) -> dict:
             )
             for record in baselines
         ),
-        _compared("always the mean", "limit", facts.constant_errors),
+        # Its R2 is 0 by definition and has no interval.
+        _compared("always the mean", "limit", facts.constant_errors)._replace(limits=(None, None)),
     ]
     fits_ridge = not baselines and facts.ridge_errors is not None
     if fits_ridge:
@@ -79,7 +80,8 @@ def _drawn(limits: tuple) -> tuple[float | None, float | None]:
 
 
 def _tip(one: Compared) -> str:
-    return f"{one.name}: {number(one.score)}, interval {number_interval(one.limits)}"
+    between = "" if one.limits[0] is None else f", interval {number_interval(one.limits)}"
+    return f"{one.name}: {number(one.score)}{between}"
 
 
 def fit(facts: ValueFacts, details: Details) -> dict:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covey._kinds import as_frame, as_kind, kind_of, look
 from covey._templates import Markup
 from covey.reporting._charts import histogram
 from covey.reporting._details import Details
 from covey.reporting._facts import Facts
-from covey.reporting._inputs import ReportInputs, is_missing
+from covey.reporting._inputs import ReportInputs
 from covey.reporting._words import (
     NOTHING,
     Cell,
@@ -24,15 +24,22 @@ from covey.reporting._words import (
     percent,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 # How many columns are shown.
 _MOST_COLUMNS = 40
 
 
 def health(facts: Facts, details: Details) -> dict:
     """What the columns are like."""
-    found = details.data_health
+    inputs, found = facts.inputs, details.data_health
+    frame = None
+    if not hasattr(inputs.rows, "tocsr"):
+        frame = as_frame(inputs.rows)
+        frame = frame.set_axis(inputs.columns(), axis=1)
     if found is None:
-        found = _found_health(facts.inputs)
+        found = _found_health(inputs, frame)
     # What needs attention comes first; the rest stays in its order.
     found = sorted(found, key=lambda record: not (record.get("note") or record.get("missing")))
     columns = [
@@ -40,7 +47,7 @@ def health(facts: Facts, details: Details) -> dict:
             name_cell(record.get("column", NOTHING), 36),
             one_line(record.get("kind") or NOTHING),
             Cell(_missing(record.get("missing")), record.get("missing") or 0),
-            _spread_of(facts.inputs, record.get("column"), position),
+            _spread_of(_column(frame, record.get("column")), record.get("column"), position),
             one_line(record.get("note") or ""),
         ]
         for position, record in enumerate(found[:_MOST_COLUMNS])
@@ -53,25 +60,26 @@ def health(facts: Facts, details: Details) -> dict:
     }
 
 
-def _spread_of(inputs: ReportInputs, column: Any, position: int) -> str:
+def _column(frame: pd.DataFrame | None, column: Any) -> pd.Series | None:
+    return None if frame is None else frame.get(str(column))
+
+
+def _spread_of(values: pd.Series | None, title: str, position: int) -> str:
     """How the values of a column are spread: a small picture, or the most common of them."""
-    known = inputs.columns()
-    if hasattr(inputs.rows, "tocsr") or known.count(str(column)) != 1:
+    kind = "empty" if values is None else kind_of(values)[0]
+    if kind in ("empty", "nested"):
         return NOTHING
-    present = _present(_column_at(inputs.rows, known.index(str(column))))
+    present = as_kind(values, kind).dropna()
     if not len(present):
         return NOTHING
-    if not _are_numbers(present):
-        frequent, times = Counter(map(str, present.tolist())).most_common(1)[0]
+    if kind != "number":
+        frequent, times = Counter(map(str, present)).most_common(1)[0]
         return Markup("{} ({})").format(name(frequent, 20), percent(times / len(present)))
-    numbers = present.astype(np.float64)
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
-        return NOTHING
+    numbers = present.to_numpy()
     if numbers.min() == numbers.max():
         return f"always {number(numbers[0])}"
     between = f"{number(numbers.min())} to {number(numbers.max())}"
-    drawing = histogram(f"spread-{position}", numbers, title=f"{column}: {between}")
+    drawing = histogram(f"spread-{position}", numbers, title=f"{title}: {between}")
     return Markup('<span class="spread">{}<span>{}</span></span>').format(drawing, between)
 
 
@@ -84,59 +92,26 @@ def _missing(missing: float | None) -> str:
     return count(missing)
 
 
-def _found_health(inputs: ReportInputs) -> list[dict]:
-    rows, names = inputs.rows, inputs.columns()
-    if not hasattr(rows, "tocsr"):
-        return [_column_health(label, _column_at(rows, k)) for k, label in enumerate(names)]
-    filled = np.diff(rows.tocsc().indptr)
+def _found_health(inputs: ReportInputs, frame: pd.DataFrame | None) -> list[dict]:
+    if frame is None:
+        filled = np.diff(inputs.rows.tocsc().indptr)
+        return [
+            {
+                "column": column,
+                "kind": "number, sparse",
+                "missing": 0,
+                "note": "" if some else "zero everywhere",
+            }
+            for column, some in zip(inputs.columns(), filled, strict=True)
+        ]
     return [
         {
-            "column": column,
-            "kind": "number, sparse",
-            "missing": 0,
-            "note": "" if some else "zero everywhere",
+            "column": column.name,
+            "kind": "one of two" if column.n_values == 2 else column.kind,
+            "missing": column.missing,
+            "note": column.drop
+            or column.note
+            or ("the same everywhere" if column.n_values == 1 else ""),
         }
-        for column, some in zip(names, filled, strict=True)
+        for column in look(frame)
     ]
-
-
-def _column_at(rows: Any, position: int) -> np.ndarray:
-    return np.asarray(rows.iloc[:, position] if hasattr(rows, "iloc") else rows[:, position])
-
-
-def _present(values: np.ndarray) -> np.ndarray:
-    """Those that are not missing."""
-    if values.dtype.kind in "fmM":
-        return values[values == values]  # a missing value differs from itself
-    if values.dtype.kind != "O":
-        return values
-    return values[np.array([not is_missing(value) for value in values], dtype=bool)]
-
-
-def _are_numbers(values: np.ndarray) -> bool:
-    if values.dtype.kind != "O":
-        return values.dtype.kind in "iuf"
-    return all(isinstance(v, Real) and not isinstance(v, bool) for v in values)
-
-
-def _column_health(column: str, values: np.ndarray) -> dict:
-    present = _present(values)
-    try:
-        distinct = len(set(present.tolist()))
-    except TypeError:  # values that are lists or the like
-        distinct = len(present)
-    numbers = _are_numbers(present)
-    remark = ""
-    if not len(present):
-        remark = "nothing but missing values"
-    elif distinct == 1 and len(present) > 1:
-        remark = "the same everywhere"
-    elif not numbers and distinct > 0.9 * len(present) and len(present) > 20:
-        remark = "nearly every row has a value of its own"
-    kind = "one of two" if distinct == 2 else "number" if numbers else "text"
-    return {
-        "column": column,
-        "kind": kind,
-        "missing": len(values) - len(present),
-        "note": remark,
-    }

@@ -1,0 +1,25 @@
+from covey.reporting import build_report
+from covey.reporting._words import number
+
+
+def test_a_regressor_stands_beside_the_mean_and_a_ridge(reports, diabetes, mean_values):
+    _, X, _, y = diabetes
+    html = reports["mean values"].html
+    assert "always the mean" in html
+    assert "tuned ridge, cross-fitted" in html
+    assert f"RMSE of the mean, {number(y.mean())}" in html
+    assert number(mean_values.score(X, y)) in html
+
+
+def test_given_baselines_take_the_place_of_the_ridge(diabetes, mean_values):
+    _, X, _, y = diabetes
+    baseline = {"name": "forest", "r2": 0.25, "low": 0.1, "high": 0.5, "rmse": 70.0, "seconds": 2}
+    html = build_report(mean_values, X, y, baselines=[baseline]).html
+    assert "tuned ridge" not in html
+    for shown in ("forest", "0.1 to 0.5", "has an RMSE of 70", "Seconds"):
+        assert shown in html
+
+
+def test_every_row_is_a_dot(reports, diabetes):
+    _, X, _, _ = diabetes
+    assert reports["mean values"].html.count('class="point"') == 2 * len(X)
