@@ -12,7 +12,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
 
-from covey import Gate, SubsetEnsembleClassifier, SubsetSelector, make_quarter_circle
+from covey import (
+    FlockClassifier,
+    Gate,
+    SubsetEnsembleClassifier,
+    SubsetSelector,
+    make_quarter_circle,
+)
 from covey import inspection as look
 
 
@@ -67,7 +73,7 @@ def main():
 
     X, y = load_iris(return_X_y=True, as_frame=True)
     X = X[["petal length (cm)", "petal width (cm)"]]
-    flock = SubsetEnsembleClassifier(random_state=0).fit(X, y)
+    flock = FlockClassifier(random_state=0).fit(X, y)
     look.DecisionRegionsDisplay.from_estimator(flock, X, y, ax=next(axes))
     X, y = make_quarter_circle(100, random_state=2)
     gated = SubsetEnsembleClassifier(3, fuser=Gate(), random_state=0).fit(X, y)

@@ -8,7 +8,7 @@ from selenium import webdriver
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier
 
 WIDTH, HEIGHT = 1180, 1900
 
@@ -19,7 +19,7 @@ def main():
     X_train, X_test, y_train, y_test = train_test_split(
         data.data, labels, stratify=labels, random_state=0
     )
-    flock = SubsetEnsembleClassifier(random_state=0).fit(X_train, y_train)
+    flock = FlockClassifier(random_state=0).fit(X_train, y_train)
     page = flock.report(X_test, y_test, target="diagnosis")
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):

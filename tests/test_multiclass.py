@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier
 from covey._core.fusion import codes
 from covey.multiclass import CodeBookClassifier
 
@@ -192,7 +192,7 @@ def test_rows_in_blocks_are_the_rows_at_once(iris, monkeypatch):
 
 def test_a_flock_is_a_learner_of_two(iris):
     X, y = iris
-    flock = SubsetEnsembleClassifier(effort="fast", random_state=0)
+    flock = FlockClassifier(effort="fast", random_state=0)
     model = CodeBookClassifier(flock, random_state=0).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.9
     assert model.estimators_[0].support_.shape[1] == 4

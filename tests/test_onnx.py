@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 
 import covey
 import covey.onnx
-from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
+from covey import FlockClassifier, FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey._core.basis import Basis
 from covey.fusers import Majority, Mean, Product
 from covey.fusers._gate import GatedGroups
@@ -46,6 +46,9 @@ X_TWO, Y_TWO = X_TWO[:120, :8], Y_TWO[:120]
 
 
 def flock(**parameters):
+    if parameters.get("fuser", "search") == "search":
+        parameters.pop("fuser", None)
+        return FlockClassifier(**{"n_estimators": 3, "cv": 2, "random_state": 0, **parameters})
     return SubsetEnsembleClassifier(
         **{"n_estimators": 3, "max_iter": 20, "random_state": 0, **parameters}
     )
@@ -74,7 +77,7 @@ def assert_equal_answers(graph, model, X, dtype="float32", rows=None):
 # -- flocks -------------------------------------------------------------------------------------
 
 FUSIONS = {
-    "search": "gate",
+    "search": "search",
     "product": "product",
     "weighted product": Product([1.0, 0.0, 3.0]),
     "mean": "mean",
@@ -89,7 +92,7 @@ FUSIONS = {
 
 @pytest.mark.parametrize("name", FUSIONS)
 def test_a_flock_says_the_same_in_onnx(name):
-    model = flock(fuser=FUSIONS[name], cv=2).fit(X_WINE, Y_WINE)
+    model = flock(fuser=FUSIONS[name]).fit(X_WINE, Y_WINE)
     for dtype in CLOSE:
         assert_equal_answers(to_onnx(model, dtype=dtype), model, X_WINE, dtype)
 
@@ -217,26 +220,26 @@ def test_column_names_are_in_the_metadata():
     assert facts["covey"] == covey.__version__
 
 
-@pytest.mark.parametrize("fuser", ["gate", "product", Gate(features="quadratic")])
+@pytest.mark.parametrize("fuser", ["search", "product", Gate(features="quadratic")])
 def test_single_precision_bears_columns_far_from_zero(fuser):
     """Without centring first, a year loses its digits; the digits that X itself has remain."""
     X = np.round(X_IRIS, 1) + 2024.0
-    model = flock(fuser=fuser, cv=2).fit(X, Y_IRIS)
+    model = flock(fuser=fuser).fit(X, Y_IRIS)
     assert_equal_answers(to_onnx(model), model, X)
     assert_equal_answers(to_onnx(model), model, X, rows=X.astype(np.float32).astype(float))
 
 
-@pytest.mark.parametrize("fuser", ["gate", "product", Gate(), Gate(features="quadratic")])
+@pytest.mark.parametrize("fuser", ["search", "product", Gate(), Gate(features="quadratic")])
 def test_a_flock_of_sparse_rows_says_the_same_of_dense_ones(fuser):
-    model = flock(fuser=fuser, cv=2).fit(sparse.csr_matrix(X_WINE), Y_WINE)
+    model = flock(fuser=fuser).fit(sparse.csr_matrix(X_WINE), Y_WINE)
     rows = sparse.csr_matrix(X_WINE.astype(np.float32))
     assert_equal_answers(to_onnx(model), model, X_WINE, rows=rows)
 
 
 def test_constant_columns_do_no_harm():
     X = np.column_stack([X_WINE, np.full(len(X_WINE), 7.0)])
-    for fuser in ("gate", Gate(), "product"):
-        model = flock(fuser=fuser, effort="fast").fit(X, Y_WINE)
+    for fuser in ("search", Gate(), "product"):
+        model = flock(fuser=fuser).fit(X, Y_WINE)
         assert_equal_answers(to_onnx(model), model, X)
 
 

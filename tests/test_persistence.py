@@ -45,15 +45,17 @@ import covey
 from covey import (
     CodeBookClassifier,
     ConsensusClustering,
+    FlockClassifier,
+    FlockRegressor,
     FusionClassifier,
     Gate,
     SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
     SubsetSelector,
     persistence,
 )
 from covey.fusers import FUSERS
 from covey.members._fusion_regression import FusionRegressor
-from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
 from covey.members._linear_regression import LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import SampledFusionClassifier, SampledFusionRegressor
@@ -83,9 +85,11 @@ def members():
 
 
 def flock(**parameters):
-    return SubsetEnsembleClassifier(
-        **{"n_estimators": 2, "max_iter": 10, "random_state": 0, **parameters}
-    )
+    if "fuser" in parameters:
+        return SubsetEnsembleClassifier(
+            **{"n_estimators": 2, "max_iter": 10, "random_state": 0, **parameters}
+        )
+    return FlockClassifier(**{"n_estimators": 2, "random_state": 0, **parameters})
 
 
 def linear():
@@ -146,13 +150,13 @@ OTHERS = {
     "one class": OneClassSVM(),
 }
 REGRESSORS = {
-    "flock": SubsetEnsembleRegressor(2, effort="fast", random_state=0),
+    "flock": FlockRegressor(n_estimators=2, effort="fast", random_state=0),
     "fusion": FusionRegressor(linear()),
     "linear stacking": LinearStackingRegressor(linear(), cv=3),
     "general stacking": GeneralStackingRegressor(linear(), cv=3),
     "sampled": SampledFusionRegressor(BaggingRegressor(Ridge(), 3, random_state=0)),
     "flock by product": SubsetEnsembleRegressor(2, max_iter=10, random_state=0),
-    "table": TableRegressor(SubsetEnsembleRegressor(2, effort="fast", random_state=0)),
+    "table": TableRegressor(FlockRegressor(n_estimators=2, effort="fast", random_state=0)),
     "support vectors": SVR(),
     "boosting": GradientBoostingRegressor(n_estimators=2, loss="huber"),
 }

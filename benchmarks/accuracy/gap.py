@@ -13,7 +13,7 @@ import numpy as np
 import problems
 from joblib import Parallel, delayed
 
-from covey import Gate, SubsetEnsembleClassifier
+from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
 
 SETTINGS = {
     "defaults": SubsetEnsembleClassifier,
@@ -31,7 +31,7 @@ def one(name, number, setting):
         warnings.simplefilter("ignore")
         equal = make(8, random_state=number, fuser="product").fit(X, y)
         gated = make(8, random_state=number, fuser=Gate()).fit(X, y)
-        ramps = make(8, random_state=number, fuser="gate", effort="fast").fit(X, y)
+        ramps = FlockClassifier(n_estimators=8, random_state=number, effort="fast").fit(X, y)
     return (
         equal.score(X_test, y_test),
         equal.oracle_score(X_test, y_test),

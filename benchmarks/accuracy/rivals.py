@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier
 
 
 def scaled(estimator):
@@ -29,15 +29,15 @@ def scaled(estimator):
 
 
 def covey_default(seed):
-    return SubsetEnsembleClassifier(random_state=seed)
+    return FlockClassifier(random_state=seed)
 
 
 def covey_fast(seed):
-    return SubsetEnsembleClassifier(effort="fast", random_state=seed)
+    return FlockClassifier(effort="fast", random_state=seed)
 
 
 def covey_product(seed):
-    return SubsetEnsembleClassifier(8, fuser="product", random_state=seed)
+    return SubsetEnsembleClassifier(8, random_state=seed)
 
 
 def logistic(seed):

@@ -1,4 +1,4 @@
-"""SubsetEnsembleRegressor beside RidgeCV and a random forest, on small tables.
+"""FlockRegressor beside RidgeCV and a random forest, on small tables.
 
     python benchmarks/regression/run.py
     python benchmarks/regression/run.py --csv abalone.csv --target rings
@@ -25,7 +25,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import SubsetEnsembleRegressor
+from covey import FlockRegressor
 
 MAX_ROWS = 2_000
 
@@ -66,7 +66,7 @@ def at_most(X, y):
 
 def rivals(seed):
     return {
-        "covey": SubsetEnsembleRegressor(random_state=seed),
+        "covey": FlockRegressor(random_state=seed),
         "ridge": make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-3, 3, 13))),
         "forest": RandomForestRegressor(300, min_samples_leaf=2, random_state=seed),
     }

@@ -26,7 +26,7 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier
 from covey.rivals import SubsetSearchClassifier
 
 warnings.simplefilter("ignore")
@@ -68,11 +68,11 @@ def joint(n_members):
         ),
         "joint, product": (
             False,
-            lambda seed: SubsetEnsembleClassifier(n_members, fuser="product", random_state=seed),
+            lambda seed: SubsetEnsembleClassifier(n_members, random_state=seed),
         ),
         "joint, default (gated)": (
             True,
-            lambda seed: SubsetEnsembleClassifier(n_members, random_state=seed),
+            lambda seed: FlockClassifier(n_estimators=n_members, random_state=seed),
         ),
     }
 

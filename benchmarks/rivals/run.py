@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covey import MultiviewClassifier, SubsetEnsembleClassifier, diversity
+from covey import FlockClassifier, MultiviewClassifier, SubsetEnsembleClassifier, diversity
 from covey.members import from_bagging, from_forest
 from covey.reproduce._data import load as load_paper_table
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
@@ -119,7 +119,7 @@ METHODS = {
     "covey, focal loss": lambda X, seed: SubsetEnsembleClassifier(
         N_MEMBERS, fuser="product", loss="focal", random_state=seed
     ),
-    "covey, default": lambda X, seed: SubsetEnsembleClassifier(random_state=seed),
+    "covey, default": lambda X, seed: FlockClassifier(random_state=seed),
     "bagging [5], 100 trees": lambda X, seed: BaggingClassifier(
         n_estimators=100, random_state=seed
     ),

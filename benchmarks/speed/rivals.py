@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier
 
 # Twenty members by a better ascent than the printed one.
 BETTER_ASCENT = {
@@ -43,7 +43,7 @@ def better_ascent(n_estimators=20):
 
 
 def default():
-    return SubsetEnsembleClassifier(random_state=0)
+    return FlockClassifier(random_state=0)
 
 
 def bagged_logistic(n_estimators=20, n_jobs=1):

@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 import covey._core.algorithm1.rows as covey_rows
 import covey.members._search as covey_search
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock, in_memory
 from covey._core.algorithm1.trainer import StackTrainer
@@ -157,7 +157,7 @@ def precision():
 
             covey_search.RowsSearch.__init__ = made
             start = time.perf_counter()
-            flock = SubsetEnsembleClassifier(random_state=0).fit(problem.X, problem.y)
+            flock = FlockClassifier(random_state=0).fit(problem.X, problem.y)
             found[single] = time.perf_counter() - start, problem.accuracy(flock)
         covey_search.RowsSearch.__init__ = init
         print(

@@ -1,7 +1,7 @@
 """covey: grow small flocks of simple models, fuse them, and see who decided and why.
 
-- *grow*: `SubsetEnsembleClassifier` trains members one after another, each on its own
-  features, each drawn to the samples that the earlier ones get wrong.
+- *grow*: `FlockClassifier` searches for a few groups of linear members, each member on its own
+  features; `SubsetEnsembleClassifier.paper()` is the algorithm of the paper behind it.
 - *fuse*: `FusionClassifier` makes one decision out of any models, `fuse` out of saved
   predictions, by votes, ranks, probabilities or dynamic selection.
 - *explain*: ``explain_fusion``, ``support_`` and ``history_`` show who decided and why.
@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _NAMES_BY_MODULE = {
     "members": (
+        "FlockClassifier",
+        "FlockRegressor",
         "FusionClassifier",
         "FusionRegressor",
         "MultiviewClassifier",

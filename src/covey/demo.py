@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from covey import SubsetEnsembleClassifier, make_quarter_circle
+from covey import FlockClassifier, SubsetEnsembleClassifier, make_quarter_circle
 
 N_REPEATS = 20
 N_MEMBERS = 10
@@ -48,7 +48,7 @@ def compare(problem, seed):
         accuracies[row] = flock.score(*test), flock.oracle_score(*test)
         if row == 1:
             accuracies[0] = flock.estimators_[0].score(*test)
-    flock = SubsetEnsembleClassifier(random_state=seed).fit(*training)
+    flock = FlockClassifier(random_state=seed).fit(*training)
     accuracies[3] = flock.score(*test), flock.oracle_score(*test)
     return accuracies, flock
 

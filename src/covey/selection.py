@@ -21,7 +21,7 @@ from covey._core.inspection import selection as core
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._validation import check_all_finite, check_number, check_sample_weight
-from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.members import LinearFlock, SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._columns import flip_units
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
@@ -169,7 +169,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        known = SubsetEnsembleClassifier | SubsetEnsembleRegressor
+        # The members of any fitted flock can be read; only these can be grown on halves.
+        known = LinearFlock if self.prefit else SubsetEnsembleClassifier | SubsetEnsembleRegressor
         if self.estimator is not None and not isinstance(self.estimator, known):
             raise TypeError(
                 "estimator must be a SubsetEnsembleClassifier or SubsetEnsembleRegressor, whose "

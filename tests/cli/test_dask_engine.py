@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from distributed import LocalCluster
 
-from covey import SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier
 from covey._core.random import Purpose, UniformRows
 from covey.persistence import load
 from covey.tables import TableClassifier
@@ -83,9 +83,9 @@ def process(*arguments, cwd):
 
 def plainly(rows, columns=("age", "Größe", "pulse", "noise", "smokes"), **how):
     """The plain engine's model of some rows."""
-    how = {"fuser": "product", "random_state": 0} | how
+    kind = FlockClassifier if "effort" in how else SubsetEnsembleClassifier
     model = TableClassifier(
-        SubsetEnsembleClassifier(**how), columns=dict.fromkeys(columns, "number"), random_state=0
+        kind(random_state=0, **how), columns=dict.fromkeys(columns, "number"), random_state=0
     )
     return model.fit(rows[list(columns)], rows["outcome"].to_numpy(dtype=str))
 
@@ -190,7 +190,7 @@ def test_the_default_fusion_works(lake, run):
     assert result.exit_code == 0, result.output
     table = measured().dropna(subset="outcome")
     model = load(lake / "gate.covey")
-    plain = plainly(table, fuser="gate", effort="fast")
+    plain = plainly(table, effort="fast")
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(table), atol=1e-2)
     assert np.mean(model.predict(table) == table["outcome"]) > 0.7
 

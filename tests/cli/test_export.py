@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covey.members import SubsetEnsembleClassifier
+from covey.members import FlockClassifier
 from covey.persistence import save
 from covey.tables import TableClassifier
 
@@ -23,7 +23,7 @@ def test_export_counts_infinities_as_missing_and_computes_in_double_if_asked(
             "town": random.choice(["Rome", "Oslo", "Bath"], 200),
         }
     )
-    flock = SubsetEnsembleClassifier(2, effort="fast", random_state=0)
+    flock = FlockClassifier(n_estimators=2, effort="fast", random_state=0)
     model = TableClassifier(flock).fit(table, seconds > np.median(seconds))
     save(model, tmp_path / "flock.covey")
     more = ("--double",) if double else ()

@@ -28,10 +28,12 @@ def models():
     flock = covey.SubsetEnsembleClassifier
     members = [("nb", GaussianNB()), ("flock", flock(3, fuser="product", random_state=0))]
     return {
-        "search": flock(2, random_state=0),
+        "search": covey.FlockClassifier(n_estimators=2, random_state=0),
         "product": flock(3, fuser="product", max_iter=30, random_state=0),
         "gate": flock(3, fuser=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
-        "pipeline": make_pipeline(StandardScaler(), flock(2, effort="fast", random_state=0)),
+        "pipeline": make_pipeline(
+            StandardScaler(), covey.FlockClassifier(n_estimators=2, effort="fast", random_state=0)
+        ),
         "fusion": covey.FusionClassifier(members, fuser="median"),
     }
 

@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from covey import (
+    FlockClassifier,
     FusionClassifier,
     FusionRegressor,
     SubsetEnsembleClassifier,
@@ -64,7 +65,7 @@ def printed(square):
 @pytest.fixture(scope="module")
 def searched(petals):
     """Members on ramps and products, several classes, a gate that learns."""
-    flock = SubsetEnsembleClassifier(random_state=0).fit(*petals)
+    flock = FlockClassifier(random_state=0).fit(*petals)
     assert not flock.basis_.is_plain
     return flock
 

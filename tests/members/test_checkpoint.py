@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 
-from covey import Gate, SubsetEnsembleClassifier
+from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
 from covey._core.journal import Journal
 
 WINE = load_wine(return_X_y=True)
@@ -19,7 +19,8 @@ SMALL = {"n_estimators": 3, "effort": "fast"}
 
 
 def flock(**parameters):
-    return SubsetEnsembleClassifier(**{"random_state": 0, **parameters})
+    kind = SubsetEnsembleClassifier if "fuser" in parameters else FlockClassifier
+    return kind(**{"random_state": 0, **parameters})
 
 
 def assert_same(one, other):

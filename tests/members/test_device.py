@@ -10,7 +10,7 @@ import pytest
 from sklearn import config_context
 from sklearn.datasets import load_wine
 
-from covey import SubsetEnsembleClassifier, SubsetSelector
+from covey import FlockClassifier, SubsetEnsembleClassifier, SubsetSelector
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -63,8 +63,8 @@ def test_tensors_come_back_where_scikit_learn_dispatches(wine):
 def test_tensors_of_the_cpu_can_be_searched(wine):
     X, y = wine
     how = {"effort": "fast", "random_state": 0}
-    here = SubsetEnsembleClassifier(**how).fit(X, y)
-    there = SubsetEnsembleClassifier(**how).fit(torch.asarray(X), torch.asarray(y))
+    here = FlockClassifier(**how).fit(X, y)
+    there = FlockClassifier(**how).fit(torch.asarray(X), torch.asarray(y))
     np.testing.assert_array_equal(here.support_, there.support_)
     np.testing.assert_allclose(here.predict_proba(X), there.predict_proba(X), atol=1e-6)
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_iris
 
-import covey.members._joint_subsets as estimator
-from covey import SubsetEnsembleClassifier
+import covey.members._linear_flock as estimator
+from covey import FlockClassifier
 from covey._core.search.rows import SearchBlock, SearchInMemory
 from covey.members._folds import deal_folds
 from covey.members._search import FlockSearch, RowsSearch
@@ -30,7 +30,7 @@ def table():
 
 def fitted(table, **parameters):
     X, y, weight = table
-    model = SubsetEnsembleClassifier(2, random_state=0, **parameters)
+    model = FlockClassifier(n_estimators=2, random_state=0, **parameters)
     return model.fit(X, y, sample_weight=weight)
 
 

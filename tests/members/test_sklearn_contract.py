@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FusionClassifier, Gate, SubsetEnsembleClassifier
+from covey import FlockClassifier, FusionClassifier, Gate, SubsetEnsembleClassifier
 from covey.fusers import make_fuser
 
 _SPLITS_ROWS = (
@@ -18,9 +18,11 @@ MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 
 def expected_failures(estimator):
     splits = getattr(estimator, "select_size", None) == "validation"
-    fuser = getattr(estimator, "fuser", None) or getattr(estimator, "fuser", None)
-    refined = isinstance(estimator, SubsetEnsembleClassifier) and (
-        isinstance(fuser, Gate) or estimator.effort == "fast"
+    fuser = estimator.fuser
+    refined = (
+        estimator.effort == "fast"
+        if isinstance(estimator, FlockClassifier)
+        else isinstance(estimator, SubsetEnsembleClassifier) and isinstance(fuser, Gate)
     )
     if splits or (make_fuser(fuser).learns and not refined):
         return {
@@ -32,9 +34,9 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
+        FlockClassifier(),
+        FlockClassifier(effort="fast"),
         SubsetEnsembleClassifier(),
-        SubsetEnsembleClassifier(effort="fast"),
-        SubsetEnsembleClassifier(fuser="product"),
         SubsetEnsembleClassifier(
             n_estimators=4,
             flip_probability=0.2,

@@ -17,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from covey import (
+    FlockClassifier,
+    FlockRegressor,
     FusionClassifier,
     FusionRegressor,
     SubsetEnsembleClassifier,
@@ -55,7 +57,7 @@ def product(wine):
 @pytest.fixture(scope="session")
 def gated(wine):
     X, _, y, _ = wine
-    return SubsetEnsembleClassifier(4, effort="fast", random_state=0).fit(X, y)
+    return FlockClassifier(n_estimators=4, effort="fast", random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +84,7 @@ def diabetes():
 @pytest.fixture(scope="session")
 def gated_values(diabetes):
     X, _, y, _ = diabetes
-    return SubsetEnsembleRegressor(4, effort="fast", random_state=0).fit(X, y)
+    return FlockRegressor(n_estimators=4, effort="fast", random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from covey import Fuser, FusionClassifier, SubsetEnsembleClassifier
+from covey import FlockClassifier, Fuser, FusionClassifier, SubsetEnsembleClassifier
 from covey.fusers import FUSERS, KOfN, Majority, Mean, Product, Stacking
 from covey.utils.estimator_checks import (
     FUSED_CLASSIFIER_CHECKS,
@@ -39,7 +39,7 @@ def test_fuser_keeps_the_contract(fuser, check):
 @pytest.mark.parametrize(
     "classifier",
     [
-        SubsetEnsembleClassifier(n_estimators=2, random_state=0),
+        FlockClassifier(n_estimators=2, random_state=0),
         SubsetEnsembleClassifier(n_estimators=4, fuser="product", random_state=0),
         *(
             SubsetEnsembleClassifier(n_estimators=4, fuser=rule, random_state=0)

@@ -286,7 +286,7 @@ def estimators():
     """The public classes with ``device="cuda"`` against the same without."""
     from sklearn.datasets import load_digits
 
-    from covey import SubsetEnsembleClassifier
+    from covey import FlockClassifier, SubsetEnsembleClassifier
 
     X, y = load_digits(return_X_y=True)
     for name, make, options in (
@@ -296,7 +296,7 @@ def estimators():
             SubsetEnsembleClassifier,
             {"loss": "exponential", "fuser": "product", "tol": -np.inf, "max_iter": 100},
         ),
-        ("the default, with its search", SubsetEnsembleClassifier, {}),
+        ("the default, with its search", FlockClassifier, {}),
     ):
         fitted, times = {}, {}
         for device in (None, "cuda"):

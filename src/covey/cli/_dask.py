@@ -341,7 +341,7 @@ class _Table:
         import dask.array as da
         import dask.dataframe as dd
 
-        from covey.dask import SubsetEnsembleClassifier
+        from covey.dask import on_dask
 
         rows = self.rows[part]
         shared = dask.delayed(rows, traverse=False)
@@ -353,7 +353,7 @@ class _Table:
         X = dd.from_delayed([X for X, _ in pieces], meta=columns, verify_meta=False)
         dtype = rows.classes.dtype
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
-        flock = SubsetEnsembleClassifier(**learner.get_params(deep=False))
+        flock = on_dask(learner)
         started = clock.perf_counter()
         try:
             flock.set_params(checkpoint=checkpoint).fit(X, y)
@@ -490,7 +490,7 @@ def _evaluated(table, learner, seed, checkpoint, step):
     from covey.members import SubsetEnsembleClassifier
 
     # One member that never flips a feature: a plain softmax-linear model.
-    line = SubsetEnsembleClassifier(1, fuser="product", flip_probability=0.0, random_state=seed)
+    line = SubsetEnsembleClassifier(1, flip_probability=0.0, random_state=seed)
     fitted = []
     try:
         for name, one, file in (("flock", learner, checkpoint), ("linear model", line, None)):

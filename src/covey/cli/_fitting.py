@@ -17,19 +17,22 @@ def flock(question, *, effort="balanced", fuser="gate", seed=0):
     """An unfitted flock for a question."""
     check_choice(effort, "--effort", EFFORTS)
     if question.numbers:
+        from covey.members import FlockRegressor as Flock
+        from covey.members import SubsetEnsembleRegressor as Ensemble
         from covey.members._fused_regression import value_fuser as check
-        from covey.members._joint_subsets_regression import SubsetEnsembleRegressor as Flock
     else:
         from covey.fusers import make_fuser as check
-        from covey.members import SubsetEnsembleClassifier as Flock
+        from covey.members import FlockClassifier as Flock
+        from covey.members import SubsetEnsembleClassifier as Ensemble
+    if fuser == "gate":
+        return Flock(effort=effort, random_state=seed)
     try:
-        if fuser != "gate":  # which every flock has
-            check(fuser, "--fuser")
+        check(fuser, "--fuser")
     except ValueError as error:
         raise CommandError(str(error).replace(" or a Fuser", "")) from None
     if fuser == "oracle":
         raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
-    return Flock(effort=effort, fuser=fuser, random_state=seed)
+    return Ensemble(fuser=fuser, random_state=seed)
 
 
 def table_model(question, estimator, seed=0):
@@ -73,7 +76,7 @@ def fit_rows(model, question, rows, checkpoint=None):
 def _folds_of(estimator):
     """The parameters by which an estimator is told its folds, if it tunes anything."""
     if hasattr(estimator, "effort"):
-        return ["cv"] if estimator.fuser == "gate" and estimator.effort != "fast" else []
+        return ["cv"] if estimator.effort != "fast" else []
     return [name for name in estimator.get_params() if name.rpartition("__")[2] == "cv"]
 
 

@@ -9,6 +9,6 @@ except ImportError as error:
         "pip install 'covey[dask]'."
     ) from None
 
-from covey.dask._estimator import SubsetEnsembleClassifier
+from covey.dask._estimator import FlockClassifier, SubsetEnsembleClassifier, on_dask
 
-__all__ = ["SubsetEnsembleClassifier"]
+__all__ = ["FlockClassifier", "SubsetEnsembleClassifier", "on_dask"]

@@ -21,7 +21,7 @@ from covey.dask._scratch import SCRATCH
 from covey.dask._spill import size_of
 from covey.fusers import Fuser, Predictions
 from covey.fusers._gate import GateFeatures
-from covey.members._joint_subsets import SubsetEnsembleClassifier
+from covey.members import SubsetEnsembleClassifier
 
 # The columns that a `Gate` sees, where a search has the name of a basis.
 GATE = "gate"

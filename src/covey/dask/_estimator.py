@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from covey import members
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
@@ -11,78 +12,12 @@ from covey.dask._lazy import by_block, check_columns, importance_frames, score
 from covey.dask._rows import highest_draws, moments, refine, rows_to_grow_on
 from covey.dask._table import Table
 from covey.fusers import FUSERS, Predictions, make_fuser
-from covey.members import SubsetEnsembleClassifier as LocalClassifier
 from covey.members._folds import deal_folds
 from covey.members._search import RowsSearch
 
 
-class SubsetEnsembleClassifier(LocalClassifier):
-    """`covey.SubsetEnsembleClassifier` for tables that lie on many machines, or on disk.
-
-    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and
-    is asked for sums: small arrays of as many entries as there are coefficients. The flock is
-    the one that the local class finds on the same rows with the same ``random_state``, up to
-    rounding, however the rows are cut into blocks; with ``fuser="gate"``, up to that of single
-    precision, in which the local class may compare candidates: here it is always double.
-    Without a cluster, blocks are worked on here, one after another, and lie on disk if there
-    are more of them than fit into memory.
-
-    *What works.* ``fuser="gate"``, the search, with every ``effort`` and ``alpha`` and with a
-    number of folds for ``cv``; a `Gate` object; all fixed rules ("product", "mean", "majority",
-    ...), ``select_size`` included. Dense and sparse blocks, frames, weights. Plain arrays and
-    frames are fitted here, as by the local class, with any fusion.
-
-    *What is refused*, in a sentence that names it, before anything is loaded: any other fuser
-    that learns ("stacking", "linear_stacking", "greedy_selection", those of dynamic selection),
-    splitters and lists of splits for ``cv``, and ``groups``. All need the rows in one place.
-
-    *Faults.* If a worker dies, its blocks are loaded anew from Dask's graph, on another one, are
-    told what the lost ones knew, and the fit goes on. If the scheduler dies, the fit ends with
-    an error; with ``checkpoint`` the next one goes on where it was.
-
-    *How it scales.* A step of Algorithm 1 is two round trips, whatever the number of rows. Down
-    to every worker go the coefficients of L lanes (one a run, a second one if a flip is tried),
-    ``8 L C (D + 1)`` bytes for C classes and D columns; up come, from every block, sums of at
-    most as many bytes. A step of a gate is one round trip, or one more for each time that it is
-    shortened, for R runs of K members whose gate sees G columns ``8 R K (C (D + 1) + G + 1)``
-    bytes down to every worker, and as many up from every block. Of a search all folds and
-    penalties of a family are such runs, ``2**19 / (K C n)`` of them at once for blocks of n rows,
-    but at least one: smaller blocks are asked less often. A search keeps what members see of
-    each row in memory (the features twice, ramps of them, products of up to 20), at most
-    ``10 D + 210`` numbers; what does not fit is read from disk at every question.
-
-    Parameters
-    ----------
-    n_estimators, effort, alpha, cv, flip_probability, learning_rate, tol, n_iter_no_change, \
-max_iter, init_scale, acceptance, temperature, subset_penalty, loss, focal_gamma, reweighting, \
-feature_groups, always_keep, fit_intercept, scale_features, fuser, select_size, \
-validation_fraction, class_weight, warm_start, n_jobs, random_state, checkpoint, device, \
-verbose
-        As for `covey.SubsetEnsembleClassifier`.
-    client : distributed.Client, str or None, default=None
-        The cluster, or the address of its scheduler. None: the client that is there, if any;
-        otherwise no cluster. It is not pickled, and clones share it.
-
-    Attributes
-    ----------
-    classes_, n_features_in_, feature_names_in_, n_estimators_, coef_, intercept_, support_, \
-mean_, scale_, n_iter_, history_, basis_, group_of_, group_weights_, cv_results_, \
-feature_importances_, estimators_, fuser_
-        As of `covey.SubsetEnsembleClassifier`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn.datasets import load_wine
-    >>> from covey.dask import SubsetEnsembleClassifier
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X, y = da.from_array(X, chunks=(60, 13)), da.from_array(y, chunks=60)
-    >>> flock = SubsetEnsembleClassifier(3, effort="fast", random_state=0).fit(X, y)
-    >>> flock.predict_proba(X).chunks
-    ((60, 60, 58), (3,))
-    >>> flock.score(X, y) > 0.97
-    True
-    """
+class _OnDask:
+    """What both estimators do with Dask collections; local data go to the local class."""
 
     # -- fit -------------------------------------------------------------------------------
 
@@ -459,6 +394,85 @@ feature_importances_, estimators_, fuser_
 
     def to_local(self):
         """The same flock as a `covey.SubsetEnsembleClassifier`, which needs no Dask."""
-        local = LocalClassifier(**self.get_params(deep=False))
+        local = getattr(members, type(self).__name__)(**self.get_params(deep=False))
         local.__setstate__(self.__getstate__())
         return local
+
+
+class SubsetEnsembleClassifier(_OnDask, members.SubsetEnsembleClassifier):
+    """`covey.SubsetEnsembleClassifier` for tables that lie on many machines, or on disk.
+
+    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and
+    is asked for sums: small arrays of as many entries as there are coefficients. The flock is
+    the one that the local class finds on the same rows with the same ``random_state``, up to
+    rounding, however the rows are cut into blocks; with ``fuser="gate"``, up to that of single
+    precision, in which the local class may compare candidates: here it is always double.
+    Without a cluster, blocks are worked on here, one after another, and lie on disk if there
+    are more of them than fit into memory.
+
+    *What works.* ``fuser="gate"``, the search, with every ``effort`` and ``alpha`` and with a
+    number of folds for ``cv``; a `Gate` object; all fixed rules ("product", "mean", "majority",
+    ...), ``select_size`` included. Dense and sparse blocks, frames, weights. Plain arrays and
+    frames are fitted here, as by the local class, with any fusion.
+
+    *What is refused*, in a sentence that names it, before anything is loaded: any other fuser
+    that learns ("stacking", "linear_stacking", "greedy_selection", those of dynamic selection),
+    splitters and lists of splits for ``cv``, and ``groups``. All need the rows in one place.
+
+    *Faults.* If a worker dies, its blocks are loaded anew from Dask's graph, on another one, are
+    told what the lost ones knew, and the fit goes on. If the scheduler dies, the fit ends with
+    an error; with ``checkpoint`` the next one goes on where it was.
+
+    *How it scales.* A step of Algorithm 1 is two round trips, whatever the number of rows. Down
+    to every worker go the coefficients of L lanes (one a run, a second one if a flip is tried),
+    ``8 L C (D + 1)`` bytes for C classes and D columns; up come, from every block, sums of at
+    most as many bytes. A step of a gate is one round trip, or one more for each time that it is
+    shortened, for R runs of K members whose gate sees G columns ``8 R K (C (D + 1) + G + 1)``
+    bytes down to every worker, and as many up from every block. Of a search all folds and
+    penalties of a family are such runs, ``2**19 / (K C n)`` of them at once for blocks of n rows,
+    but at least one: smaller blocks are asked less often. A search keeps what members see of
+    each row in memory (the features twice, ramps of them, products of up to 20), at most
+    ``10 D + 210`` numbers; what does not fit is read from disk at every question.
+
+    Parameters
+    ----------
+    n_estimators, effort, alpha, cv, flip_probability, learning_rate, tol, n_iter_no_change, \
+max_iter, init_scale, acceptance, temperature, subset_penalty, loss, focal_gamma, reweighting, \
+feature_groups, always_keep, fit_intercept, scale_features, fuser, select_size, \
+validation_fraction, class_weight, warm_start, n_jobs, random_state, checkpoint, device, \
+verbose
+        As for `covey.SubsetEnsembleClassifier`.
+    client : distributed.Client, str or None, default=None
+        The cluster, or the address of its scheduler. None: the client that is there, if any;
+        otherwise no cluster. It is not pickled, and clones share it.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, n_estimators_, coef_, intercept_, support_, \
+mean_, scale_, n_iter_, history_, basis_, group_of_, group_weights_, cv_results_, \
+feature_importances_, estimators_, fuser_
+        As of `covey.SubsetEnsembleClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_wine
+    >>> from covey.dask import SubsetEnsembleClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> X, y = da.from_array(X, chunks=(60, 13)), da.from_array(y, chunks=60)
+    >>> flock = SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> flock.predict_proba(X).chunks
+    ((60, 60, 58), (3,))
+    >>> flock.score(X, y) > 0.97
+    True
+    """
+
+
+class FlockClassifier(_OnDask, members.FlockClassifier):
+    """`covey.FlockClassifier` for tables that lie on many machines, or on disk."""
+
+
+def on_dask(estimator):
+    """The same unfitted estimator, for Dask collections."""
+    of_name = {kind.__name__: kind for kind in (FlockClassifier, SubsetEnsembleClassifier)}
+    return of_name[type(estimator).__name__](**estimator.get_params(deep=False))

@@ -105,10 +105,10 @@ class Gate(Fuser):
     is the importance :math:`i_k(x)` of eq. (10). Where equal weights keep a flock of linear
     members linear, a gate lets each decide where it is good, and so bends the boundary.
 
-    As the ``fusion`` of a `SubsetEnsembleClassifier` this gate and the members are refined
+    As the ``fuser`` of a `SubsetEnsembleClassifier` this gate and the members are refined
     *together*, from the members that Algorithm 1 grew, each on its own subset; that is what
-    makes the difference. (The name ``"gate"`` there searches for several gates.) As a fuser of
-    frozen members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
+    makes the difference. (`FlockClassifier` searches for several gates.) As a fuser of frozen
+    members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
 
     The numbers of regressors (`FusionRegressor`) are averaged, :math:`\sum_k g_k(x) f_k(x)`, by
     the gate of the least squared error, in units of the variance of y.
@@ -137,7 +137,7 @@ class Gate(Fuser):
     --------
     >>> import covey
     >>> X, y = covey.make_quarter_circle(200, random_state=0)
-    >>> equal = covey.SubsetEnsembleClassifier(4, fuser="product", random_state=0).fit(X, y)
+    >>> equal = covey.SubsetEnsembleClassifier(4, random_state=0).fit(X, y)
     >>> gated = covey.SubsetEnsembleClassifier(4, fuser=covey.Gate(), random_state=0).fit(X, y)
     >>> bool(gated.score(X, y) > equal.score(X, y) + 0.02)
     True
@@ -357,7 +357,7 @@ class Gate(Fuser):
 class GatedGroups(Fuser):
     """Groups of members, each fused by a gate of its own, averaged with fixed weights.
 
-    What a `SubsetEnsembleClassifier` finds by searching. It is learnt together with the
+    What a `FlockClassifier` finds by searching. It is learnt together with the
     members and cannot be fitted to other ones.
 
     Parameters
@@ -378,7 +378,7 @@ class GatedGroups(Fuser):
     learns = True
     needs_X = True
     kinds = ("probability",)
-    _made_by = "SubsetEnsembleClassifier"
+    _made_by = "FlockClassifier"
 
     def __init__(self, basis, coef, intercept, sizes, pools, weights, classes):
         self.basis = basis
@@ -440,11 +440,11 @@ class GatedGroups(Fuser):
 class GatedMeans(GatedGroups):
     """The same for members that predict numbers: their mean, weighted by their importances.
 
-    What a `SubsetEnsembleRegressor` finds by searching.
+    What a `FlockRegressor` finds by searching.
     """
 
     kinds = ("value",)
-    _made_by = "SubsetEnsembleRegressor"
+    _made_by = "FlockRegressor"
 
     def _fuse(self, P, X, codes):
         return values_by(P, self._importance(P, X, codes))

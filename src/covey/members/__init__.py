@@ -1,13 +1,13 @@
 """How members are grown, or brought along."""
 
 from covey.members._base import GrownClassifier
+from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier
 from covey.members._fused_regression import FusedRegressor
 from covey.members._fusion import FusionClassifier
 from covey.members._fusion_regression import FusionRegressor
-from covey.members._joint_subsets import SubsetEnsembleClassifier
-from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
 from covey.members._linear import LinearMember
+from covey.members._linear_flock import LinearFlock
 from covey.members._linear_regression import LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import (
@@ -17,13 +17,17 @@ from covey.members._sampled import (
     from_forest,
 )
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
+from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 
 __all__ = [
+    "FlockClassifier",
+    "FlockRegressor",
     "FusedClassifier",
     "FusedRegressor",
     "FusionClassifier",
     "FusionRegressor",
     "GrownClassifier",
+    "LinearFlock",
     "LinearMember",
     "LinearRegressionMember",
     "MultiviewClassifier",

@@ -12,11 +12,11 @@ _TOP_FEATURES = 4
 
 
 def decisions(flock, columns, *, said, importance, fused, column_mean, top):
-    """The records of ``SubsetEnsembleClassifier.explain``.
+    """The records of ``FlockClassifier.explain``.
 
     Parameters
     ----------
-    flock : SubsetEnsembleClassifier
+    flock : FlockClassifier or SubsetEnsembleClassifier
         Fitted.
     columns : ndarray of shape (n_samples, n_columns)
         What its basis makes of the rows.
@@ -64,7 +64,7 @@ def flock_table(flock, column_scale, shares):
 
     Parameters
     ----------
-    flock : SubsetEnsembleClassifier
+    flock : FlockClassifier or SubsetEnsembleClassifier
         Fitted.
     column_scale : ndarray of shape (n_columns,)
         How much each column varies.

@@ -28,7 +28,7 @@ def as_logistic_regression(flock):
     >>> from covey import SubsetEnsembleClassifier
     >>> from covey.members._plain import as_logistic_regression
     >>> X, y = load_iris(return_X_y=True)
-    >>> flock = SubsetEnsembleClassifier(3, fuser="product", random_state=0).fit(X, y)
+    >>> flock = SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
     >>> plain = as_logistic_regression(flock)
     >>> plain
     LogisticRegression()

@@ -20,7 +20,12 @@ import covey
 from covey._core.basis import Basis
 from covey._validation import check_choice
 from covey.fusers import Product
-from covey.members import FusionClassifier, LinearMember, SubsetEnsembleClassifier
+from covey.members import (
+    FlockClassifier,
+    FusionClassifier,
+    LinearMember,
+    SubsetEnsembleClassifier,
+)
 from covey.persistence import write_whole
 
 try:
@@ -50,10 +55,10 @@ def to_onnx(estimator, path=None, *, dtype="float32"):
     Parameters
     ----------
     estimator : classifier
-        A `SubsetEnsembleClassifier`, `FusionClassifier` or `LinearMember`, or a Pipeline of
-        scikit-learn that ends in one. Flocks may be fused by a search (the default), a product
-        (which becomes one matrix product), a mean, a median, a majority or a `Gate`; so may
-        models that skl2onnx knows, in a `FusionClassifier`.
+        A `FlockClassifier`, `SubsetEnsembleClassifier`, `FusionClassifier` or `LinearMember`, or a
+        Pipeline of scikit-learn that ends in one. Members may be fused by a product (which becomes
+        one matrix product), a mean, a median, a majority or a `Gate`; so may models that skl2onnx
+        knows, in a `FusionClassifier`.
     path : str or path, optional
         Where to write the graph too.
     dtype : {"float32", "float64"}, default="float32"
@@ -76,7 +81,7 @@ def to_onnx(estimator, path=None, *, dtype="float32"):
     >>> import covey
     >>> from covey.onnx import to_onnx
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(3, effort="fast", random_state=0).fit(X, y)
+    >>> flock = covey.FlockClassifier(n_estimators=3, effort="fast", random_state=0).fit(X, y)
     >>> graph = to_onnx(flock).SerializeToString()
     >>> session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     >>> label, probabilities = session.run(None, {"X": X.astype(np.float32)})
@@ -116,6 +121,7 @@ def to_onnx(estimator, path=None, *, dtype="float32"):
 def register():
     """Teach skl2onnx about covey's classifiers; importing this module does so already."""
     for model, convert in (
+        (FlockClassifier, _convert_flock),
         (SubsetEnsembleClassifier, _convert_flock),
         (FusionClassifier, _convert_fusion),
         (LinearMember, _convert_member),
@@ -135,7 +141,7 @@ def register():
 def _check_exportable(estimator, who):
     """Refuse, by name, what has no graph; ``who`` begins the sentence."""
     kind = type(estimator)
-    if kind in (SubsetEnsembleClassifier, FusionClassifier, LinearMember):
+    if kind in (FlockClassifier, SubsetEnsembleClassifier, FusionClassifier, LinearMember):
         labels_of(estimator.classes_, who)
         if kind is not LinearMember:
             check_fuser(estimator.fuser_, who)
@@ -148,7 +154,7 @@ def _check_exportable(estimator, who):
                 _check_exportable(step, f"The step {name!r}")
     elif kind.__module__.startswith("covey."):
         raise ValueError(
-            f"{who} is a {kind.__name__}, which has no ONNX form; those of "
+            f"{who} is a {kind.__name__}, which has no ONNX form; those of FlockClassifier, "
             "SubsetEnsembleClassifier, FusionClassifier and LinearMember have one."
         )
     else:

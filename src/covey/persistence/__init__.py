@@ -88,7 +88,7 @@ def save(estimator, path):
     >>> import covey
     >>> from covey.persistence import load, save
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> flock = covey.SubsetEnsembleClassifier(2, effort="fast", random_state=0).fit(X, y)
+    >>> flock = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(flock, Path(folder) / "flock.covey")
     ...     again = load(Path(folder) / "flock.covey")

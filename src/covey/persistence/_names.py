@@ -74,7 +74,7 @@ _STATE = {
     "covey._core.rivals.diverse_maxent.MaxEntMember",
     "covey.fusers._gate.GateFeatures",
     "covey.rivals._diverse_maxent._Layout",
-    "covey.members._joint_subsets._Grown",
+    "covey.members._linear_flock._Grown",
     *_names(
         "sklearn._loss.link",
         "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",

@@ -137,7 +137,7 @@ def rival_accuracy(who, training, test, number, groups=None):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from covey import SubsetEnsembleClassifier
+    from covey import FlockClassifier
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -147,6 +147,6 @@ def rival_accuracy(who, training, test, number, groups=None):
         else:
             n_groups = 0 if groups is None else len(np.unique(groups))
             more = {"cv": min(5, n_groups)} if n_groups > 1 else {}
-            model = SubsetEnsembleClassifier(random_state=number, **more)
+            model = FlockClassifier(random_state=number, **more)
             model.fit(*training, **({"groups": groups} if n_groups > 1 else {}))
     return float(np.mean(model.predict(test[0]) == test[1]))

@@ -192,7 +192,7 @@ def section(results, options):
             "member of {Θ}. Gains are relative improvements over it in %, taken split by split "
             "and then averaged. The last two columns are accuracies of models that the paper "
             "lacks, trained on the same training rows: logistic regression (C = 1, not tuned, run "
-            "to convergence), and `SubsetEnsembleClassifier()` as it is, on the first "
+            "to convergence), and `FlockClassifier()` as it is, on the first "
             f"{options.default_runs} splits only, since a fit takes seconds (after it: the "
             "difference from logistic regression on those splits, in points).",
             "**Intervals.** Splits of one table share rows, so that they are not independent, and "

@@ -197,7 +197,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
     ----------
     estimator : classifier, optional
         What learns from the numbers that the preparation makes. By default a
-        `SubsetEnsembleClassifier`. One with a parameter ``feature_groups`` is given the numbers
+        `FlockClassifier`. One with a parameter ``feature_groups`` is given the numbers
         that are made of one column, so that it takes or leaves the column as a whole.
     columns : mapping from column to kind, optional
         As in `TablePreparation`.
@@ -230,9 +230,9 @@ class TableClassifier(ClassifierMixin, _TableModel):
     """
 
     def _default(self) -> Any:
-        from covey.members import SubsetEnsembleClassifier
+        from covey.members import FlockClassifier
 
-        return SubsetEnsembleClassifier(random_state=self.random_state)
+        return FlockClassifier(random_state=self.random_state)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes.
@@ -276,7 +276,7 @@ class TableRegressor(RegressorMixin, _TableModel):
     ----------
     estimator : regressor, optional
         What learns from the numbers that the preparation makes. By default a
-        `SubsetEnsembleRegressor`.
+        `FlockRegressor`.
     columns : mapping from column to kind, optional
         As in `TablePreparation`.
     random_state : int or None, default=None
@@ -302,9 +302,9 @@ class TableRegressor(RegressorMixin, _TableModel):
     """
 
     def _default(self) -> Any:
-        from covey.members import SubsetEnsembleRegressor
+        from covey.members import FlockRegressor
 
-        return SubsetEnsembleRegressor(random_state=self.random_state)
+        return FlockRegressor(random_state=self.random_state)
 
     def _fused(self, numbers: Any) -> np.ndarray:
         return self.estimator_.predict(numbers)

@@ -26,10 +26,10 @@ from covey.members._base import GrownClassifier
 from covey.members._checkpointed import Checkpointed
 from covey.members._columns import flip_units
 from covey.members._flock_views import decisions, flock_table
-from covey.members._folds import check_cv_parameter, make_folds
+from covey.members._folds import make_folds
 from covey.members._linear import LinearMember
 from covey.members._plain import as_logistic_regression
-from covey.members._search import EFFORTS, FlockSearch, families
+from covey.members._search import FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
 _MOST_FOR_NEWTON = 2000
@@ -50,312 +50,15 @@ class _Grown:
     overshot: bool  # ended with a likelihood below that of its start and of a uniform guess
 
 
-class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
-    """An ensemble of softmax-linear members, each on a feature subset of its own.
+class LinearFlock:
+    """An ensemble of linear members on feature subsets, for classes or for numbers."""
 
-    Members are trained one after another. Each climbs its class boundaries by gradient ascent
-    while flipping features in and out of its subset, and each is drawn to the samples that the
-    earlier ones get wrong: Algorithm 1 of Gupta, Audhkhasi and Narayanan, "Training ensemble
-    of diverse classifiers on feature subsets". ``SubsetEnsembleClassifier.paper()`` is the
-    algorithm as printed.
 
-    By default that is where a search begins (``fuser="gate"``). Equal weights keep a flock of
-    linear members linear, so groups of members are refined together with a gate, which says
-    for each sample whom to ask. Candidates differ in size, penalty, pool and in what members
-    and gate see: the features, ramps of them (which bend), products of two. Each is fitted on
-    the folds of ``cv``; greedy selection by the log-loss of the rows held out decides how much
-    each weighs, and those that weigh something are fitted again on all rows. What is left is
-    a handful of groups of a few linear members: `explain`, `estimators_` and `cv_results_`
-    show them.
+class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
+    """What `FlockClassifier` and `SubsetEnsembleClassifier` share: linear members and a fuser.
 
-    Parameters
-    ----------
-    n_estimators : int, default=6
-        K, the number of members; in a search, of each gated group.
-    effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search, with ``fuser="gate"``. "fast": one gated group, no search. "best":
-        more and larger candidates, folds drawn twice, every candidate kept grown twice.
-    alpha : float or None, default=None
-        The L2 penalty of a search, against the mean log-likelihood of a row, for standardised
-        features. None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds
-        decide.
-    cv : int, splitter or iterable, default=5
-        The folds of a search: a number (stratified, and by group where ``fit`` is given
-        ``groups``; classes of more than 100,000 rows are split by draws), or whatever
-        scikit-learn takes for ``cv``.
-    flip_probability : float, default=0.01
-        p_lambda: the probability that a feature is flipped into or out of the candidate subset
-        at a step. With 0 every member uses all features.
-    learning_rate : "auto", "constant", "newton" or float, default="auto"
-        eta. "auto" is the step that a Lipschitz bound of the gradient allows, for each
-        member's own sample weights. "constant" is one for all members,
-        ``1.5 C / lambda_max(Z'Z)`` for C classes and features Z: see `paper`. "newton" is a
-        matrix: the inverse of Bohning's bound of the curvature on the member's subset, for up to
-        2000 features. Without flips every one of its steps climbs, and a few of them do what
-        hundreds do where features go together. A number is the eta of the sum in eq. (9), for
-        standardised features if ``scale_features``.
-    tol : float, default=0.0
-        thr: the gain in weighted accuracy below which a step counts as no progress. With
-        ``-inf`` a member takes ``max_iter`` steps and ends where it stands.
-    n_iter_no_change : int or None, default=10
-        A member ends after so many steps in a row whose weighted accuracy is not above the
-        best so far by more than ``tol``; it keeps the best state that it saw. None is the rule
-        as printed: it ends at the first step that gains less than ``tol``, which is not taken.
-    max_iter : int, default=300
-        The most steps of a member. A search takes 30 at most, and goes on with the gate.
-    init_scale : float, default=0.1
-        Standard deviation of the random start of the coefficients (of standardised features).
-    acceptance : {"greedy", "metropolis"}, default="greedy"
-        Which flipped candidates are taken. "greedy", as printed: those whose weighted accuracy
-        is strictly higher than that of the candidate with the old subset. "metropolis", as
-        simulated annealing has it: with ``E = 1 - A / mean(w)``, the weighted error as a share
-        of the weights, a candidate that is worse by ``dE`` is taken with probability
-        ``exp(-dE / T_t)`` at step t = 0, 1, ..., where ``T_t = temperature * 0.98**t``.
-    temperature : float or None, default=None
-        The initial temperature of "metropolis"; None is 0.01: one point of accuracy.
-    subset_penalty : float, default=0.0
-        What a feature must earn to stay in a subset, as a share of the weighted accuracy: with
-        0.003, three points of accuracy for ten features. The paper has none; with some,
-        features that help by chance only are dropped, which is what `SubsetSelector` is after.
-    loss : {"log", "exponential", "focal"}, default="log"
-        What a member climbs; q is the probability of a row's true class. "log": the likelihood,
-        eq. (9). "exponential": ``-sqrt((1 - q) / q)``, for two classes AdaBoost's loss of half
-        the log-odds. "focal": ``(1 - q)**focal_gamma * log(q)``, which leaves rows that are
-        right already alone. A gate refines members by their likelihood, so it needs "log".
-    focal_gamma : float, default=2.0
-        How much "focal" looks away from rows that are right; 0 is "log".
-    reweighting : {"mean_probability", "divergence", "adaboost"} or None
-        What draws a member to samples that the earlier ones get wrong; p is their mean
-        probability of the true class. "mean_probability": ``1 - p``, eq. (8). "divergence":
-        ``-log(p)``, the Kullback-Leibler divergence of the truth from their mean.
-        "adaboost": whoever errs makes its errors ``(C - 1) (1 - e) / e`` times as heavy, e being
-        its weighted error. None: nothing does. By default as in the paper.
-    feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-        Columns in no group flip alone. With groups a search makes no products.
-    always_keep : sequence of columns, optional
-        Columns that never leave a subset.
-    fit_intercept : bool, default=True
-        Whether each class has an intercept. It is never masked. Without one, features are
-        scaled but not centred.
-    scale_features : bool, default=True
-        Whether to standardise the features inside. ``coef_`` is in the units of X all the
-        same. Sparse X is centred implicitly and never densified.
-    fuser : str or Fuser, default="gate"
-        How members are fused. "gate": a search for gated groups, see above. A `Gate` object:
-        that gate alone, refined together with the members of Algorithm 1. "product": eq. (10)
-        with equal importances. Or any other name or object of `covey.fusers`, or "oracle",
-        which can score but not predict. Any other fuser that learns does so
-        from rows that are held out from the members (``validation_fraction``).
-    select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all.
-    validation_fraction : float, default=0.1
-        The share of each class that is held out when something is chosen or learnt from
-        held-out rows.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the members of the fit before, to ``n_estimators`` in all.
-        The result is that of one fit, given the same data.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result. (Growing is sequential;
-        there the linear algebra library's own threads are at work.)
-    random_state : int, RandomState instance or None, default=None
-        The start and the flips. The same int gives the same result, to the bit.
-    checkpoint : path or None, default=None
-        A file in which a fit keeps what it has done. If the process is killed, the same fit with
-        the same file goes on and ends with the same result, to the bit; at most a tenth of the
-        steps is done again. The file stays when the fit is over, and is refused for other data
-        or parameters.
-    device : str, torch.device or None, default=None
-        Where members are grown. None: here, by NumPy, or where X lies if it is a tensor of
-        PyTorch. "cuda" or "cuda:1": on a GPU (extra ``gpu``). In double precision the members
-        are the same; X in single precision is computed in single precision there. Sparse X and
-        ``learning_rate="newton"`` are for the CPU. Fitted attributes are NumPy's;
-        ``predict`` and its kin give tensors for tensors under scikit-learn's
-        ``array_api_dispatch``.
-    verbose : int, default=0
-        With 1, prints a line for each member. scikit-learn's progress bar works too, where the
-        installed version has it: ``set_callbacks(sklearn.callback.ProgressBar())``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
-    n_estimators_ : int
-        How many members were kept.
-    coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
-        Coefficients of what ``basis_`` makes of X, in its units; zero outside a member's
-        subset. The first ``n_features_in_`` columns are the features themselves, and there are
-        no others unless a search found use for them.
-    intercept_ : ndarray of shape (n_estimators_, n_classes)
-    support_ : ndarray of shape (n_estimators_, n_features), bool
-        Lambda: the subset of each member. A constant column is in none (unless
-        ``fit_intercept=False``, where it takes the intercept's place).
-    mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardised by; zeros and ones without ``scale_features``.
-    n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of each member, the one that ended it included. (For a member that a search
-        fitted alone: iterations of the optimiser.)
-    history_ : list of dict
-        For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
-        ``accepted_flip`` at its start (entry 0) and after each step: before the gate refined
-        it, and with sizes in columns of its basis. Empty for a member that a search fitted
-        alone.
-    basis_ : Basis
-        The columns that members see.
-    group_of_ : ndarray of shape (n_estimators_,)
-        The group of each member. Only after a search, like the next two.
-    group_weights_ : ndarray of shape (n_groups,)
-        What each group weighs; sums to one.
-    cv_results_ : dict of ndarrays
-        The candidates: ``basis``, ``n_members``, ``pool``, ``gate``, ``alpha``, their
-        ``log_loss`` on rows held out, and the ``weight`` they were given.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the members' logits: the mean size of coefficients of scaled
-        columns over classes and members (as much as each is asked); sums to one. What a gate
-        looks at to ask them is not counted.
-        scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
-        ``importance_getter="feature_importances_"``.
-    estimators_ : list of LinearMember
-        The members, each a fitted classifier.
-    fuser_ : Fuser
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from covey import SubsetEnsembleClassifier
-    >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> flock = SubsetEnsembleClassifier(random_state=0).fit(X, y)
-    >>> flock.score(X, y)
-    1.0
-    >>> sorted(flock.explain(X.iloc[:1])[0])
-    ['members', 'prediction', 'probability']
+    Settings of Algorithm 1 that an estimator has no parameters for are constants of its class.
     """
-
-    def __init__(
-        self,
-        n_estimators=6,
-        *,
-        effort="balanced",
-        alpha=None,
-        cv=5,
-        flip_probability=0.01,
-        learning_rate="auto",
-        tol=0.0,
-        n_iter_no_change=10,
-        max_iter=300,
-        init_scale=0.1,
-        acceptance="greedy",
-        temperature=None,
-        subset_penalty=0.0,
-        loss="log",
-        focal_gamma=2.0,
-        reweighting="mean_probability",
-        feature_groups=None,
-        always_keep=None,
-        fit_intercept=True,
-        scale_features=True,
-        fuser="gate",
-        select_size=None,
-        validation_fraction=0.1,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-    ):
-        self.n_estimators = n_estimators
-        self.effort = effort
-        self.alpha = alpha
-        self.cv = cv
-        self.flip_probability = flip_probability
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.max_iter = max_iter
-        self.init_scale = init_scale
-        self.acceptance = acceptance
-        self.temperature = temperature
-        self.subset_penalty = subset_penalty
-        self.loss = loss
-        self.focal_gamma = focal_gamma
-        self.reweighting = reweighting
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.fit_intercept = fit_intercept
-        self.scale_features = scale_features
-        self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.device = device
-        self.verbose = verbose
-
-    @classmethod
-    def paper(cls, **overrides):
-        """Algorithm 1 as printed, with the constants that the paper leaves open.
-
-        The paper states p_lambda = 0.01 and calls eta and thr "empirically set". Set here:
-
-        - *thr* (``tol``) = -0.002. A member ends at the first step that loses more than 0.2 points
-          of weighted accuracy; that step is not taken. Accuracy moves in jumps of single rows,
-          and with thr >= 0 a member ends at the first row lost, long before the accuracies
-          that the paper reports.
-        - *eta* of the sum in eq. (9): ``learning_rate="constant"``, one for all members:
-          1.5 C / lambda_max(Z'Z) for the standardised features Z (with a column of ones) and
-          C classes, three quarters of the longest stable step at the uniform guess. (A fixed
-          number would have to change with the number of rows.)
-        - ``max_iter`` = 200 steps; the paper has no limit.
-        - *Start:* Theta from a normal distribution of standard deviation 0.5, Lambda all ones.
-        - *K:* up to 20 members; as many are kept as fuse best on the training rows
-          (``select_size="train"``, the synthetic experiments). For the real data the paper
-          tunes K on a development set: ``select_size="validation"``.
-        - *Intercept:* one for each class, never masked. Eq. (6) prints none, but without it
-          every boundary passes through the origin.
-        - *Scaling:* features are standardised inside.
-
-        Parameters
-        ----------
-        **overrides
-            Parameters to set otherwise.
-
-        Returns
-        -------
-        flock : SubsetEnsembleClassifier
-
-        Examples
-        --------
-        >>> import covey
-        >>> X, y = covey.make_quarter_circle(30, random_state=0)
-        >>> flock = covey.SubsetEnsembleClassifier.paper(random_state=0).fit(X, y)
-        >>> 1 <= flock.n_estimators_ <= 20
-        True
-        """
-        printed = {
-            "n_estimators": 20,
-            "flip_probability": 0.01,
-            "learning_rate": "constant",
-            "tol": -0.002,
-            "n_iter_no_change": None,
-            "max_iter": 200,
-            "init_scale": 0.5,
-            "acceptance": "greedy",
-            "fit_intercept": True,
-            "scale_features": True,
-            "fuser": "product",
-            "select_size": "train",
-        }
-        return cls(**{**printed, **overrides})
 
     # -- grow ------------------------------------------------------------------------------
 
@@ -384,10 +87,7 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 f"loss={self.loss!r} trains members, but a gate would then refine them by their "
                 "likelihood; use loss='log', or a fusion other than a gate ('product', 'mean')."
             )
-        check_choice(self.effort, "effort", EFFORTS)
-        if self.alpha is not None:
-            check_number(self.alpha, "alpha", low=0, closed="neither")
-        check_cv_parameter(self.cv)
+        self._check_search()
         self._check_size_parameters()
         if self.warm_start and self.checkpoint is not None:
             raise ValueError(
@@ -400,12 +100,15 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
                 "use warm_start=False, or a fusion other than a gate."
             )
 
+    def _check_search(self):
+        """Check the parameters of a search, where there is one."""
+
     def _is_gated(self):
-        return isinstance(self.fuser, Gate) or self._searches()
+        return isinstance(make_fuser(self.fuser), Gate)
 
     def _searches(self):
-        """Whether gated groups are searched for; a `Gate` that is given is used as it is."""
-        return isinstance(self.fuser, str) and self.fuser == "gate"
+        """Whether gated groups are searched for."""
+        return False
 
     def _ascent(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
@@ -697,8 +400,8 @@ class SubsetEnsembleClassifier(Checkpointed, GrownClassifier):
         if not self._searches():
             if groups is not None:
                 raise ValueError(
-                    "groups keeps rows together in the folds of a search, but there is none with "
-                    f"fuser={self.fuser!r}; use fuser='gate', or leave groups out."
+                    "groups keeps rows together in the folds of a search, but "
+                    f"{type(self).__name__} has none; use FlockClassifier, or leave groups out."
                 )
             return None
         search = self._begun_search(X, codes, weight)

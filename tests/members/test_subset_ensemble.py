@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.preprocessing import StandardScaler
 
-from covey import SubsetEnsembleClassifier, make_quarter_circle
+from covey import Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey.fusers import Oracle
 from covey.members import LinearMember
 
@@ -577,6 +577,9 @@ BAD_PARAMETERS = [
     ({"loss": "focal", "focal_gamma": -1}, ValueError, "focal_gamma"),
     ({"reweighting": "boost"}, ValueError, "reweighting must be one of 'mean_probability'"),
     ({"loss": "focal", "fuser": "gate"}, ValueError, "refine them by their likelihood"),
+    ({"warm_start": True, "fuser": "gate"}, ValueError, "warm_start adds members"),
+    ({"warm_start": True, "fuser": Gate()}, ValueError, "warm_start adds members"),
+    ({"select_size": "train", "fuser": "gate"}, ValueError, "select_size='train' compares flocks"),
     ({"n_estimators": 0}, ValueError, "n_estimators == 0, must be >= 1"),
     ({"n_estimators": 2.5}, TypeError, "n_estimators must be an instance of int"),
     ({"flip_probability": 1.2}, ValueError, "flip_probability == 1.2, must be <= 1"),
@@ -654,3 +657,8 @@ def test_a_learning_rate_that_diverges_is_reported(wine):
     with pytest.warns(ConvergenceWarning, match="learning_rate=50.0 overshoots"):
         model = flock(learning_rate=50.0, max_iter=4, tol=-np.inf).fit(X[:, :3], y)
     assert np.isfinite(model.coef_).all()
+
+
+def test_groups_without_a_search_are_refused(wine):
+    with pytest.raises(ValueError, match="use FlockClassifier, or leave groups out"):
+        flock().fit(*wine, groups=np.zeros(len(wine[1])))

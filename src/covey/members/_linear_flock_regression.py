@@ -27,10 +27,10 @@ from covey._validation import (
     check_sample_weight,
 )
 from covey.members._columns import flip_units
-from covey.members._folds import check_cv_parameter, make_folds
+from covey.members._folds import make_folds
 from covey.members._fused_regression import FusedRegressor, value_fuser
+from covey.members._linear_flock import LinearFlock
 from covey.members._linear_regression import LinearRegressionMember
-from covey.members._search import EFFORTS
 from covey.members._search_regression import ValueFlockSearch, value_families
 
 LOSSES = ("squared", "huber", "quantile")
@@ -72,215 +72,11 @@ def _linear_errors(design, target, weight, loss):
     return target - objective.said(found.x)[0]
 
 
-class SubsetEnsembleRegressor(FusedRegressor):
-    r"""An ensemble of linear regressors, each on a feature subset of its own.
+class LinearFlockRegressor(LinearFlock, FusedRegressor):
+    """What `FlockRegressor` and `SubsetEnsembleRegressor` share: linear members and a fuser.
 
-    The regression sibling of `SubsetEnsembleClassifier`: Algorithm 1 of Gupta, Audhkhasi and
-    Narayanan, "Training ensemble of diverse classifiers on feature subsets", with a loss of
-    numbers where the paper has the likelihood and the accuracy of classes. Members are trained
-    one after another. Each descends the weighted loss by gradient steps while flipping
-    features in and out of its subset; a flip is taken if it leads to a lower loss than the
-    step without it. Each is drawn to the rows that the earlier ones get wrong: in the place of
-    eq. (8) stands
-
-    .. math:: w_m = 1 - \frac{1}{k} \sum_{k'=1}^{k}
-              \exp\Big(-\frac{\ell_{k'}(m)}{\bar\ell_{k'}}\Big)
-
-    with :math:`\ell_{k'}(m)` the loss of the earlier member k' at row m and
-    :math:`\bar\ell_{k'}` its mean over the rows, so that the unit of y does not matter (for
-    "huber" and "quantile" its median, divided by log 2: members shall not be drawn to outliers
-    alone). Given its subset, a member is linear and its loss convex: L-BFGS takes it to the
-    minimum. These choices are ours, as is everything below; the paper is about classes only.
-
-    By default that is where a search begins (``fuser="gate"``). The mean of linear members is
-    linear again, so groups of members are refined together with a gate, which says for each
-    row whom to ask: :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear
-    function, by L-BFGS on the mean loss and an L2 penalty. Candidates differ in size, penalty
-    and in what members and gate see: the features, ramps of them (which bend), products of
-    two (of values within the range that was seen, lest a row far out be predicted beyond all
-    sense); single members, which are ridge regressions if the loss is squared, are among them.
-    Each is fitted on the folds of ``cv``; greedy selection by the loss of the rows held out
-    decides how much each weighs, and those that weigh something are fitted again on all rows.
-
-    Parameters
-    ----------
-    n_estimators : int, default=6
-        The number of members; in a search, of each gated group.
-    loss : {"squared", "huber", "quantile"}, default="squared"
-        What is minimised. "huber" is squared for small errors and grows evenly beyond, so that
-        outliers pull no more than others. "quantile" leaves a share of the rows below what is
-        predicted.
-    epsilon : float, default=1.35
-        Where "huber" turns, in units of the residuals' scale (as in scikit-learn's
-        ``HuberRegressor``), which is estimated by the median absolute residual of a linear
-        model.
-    quantile : float, default=0.5
-        The share of rows below the prediction, for ``loss="quantile"``. The corner of that
-        loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
-    effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search, with ``fuser="gate"``. "fast": one gated group, no search. "best":
-        more and larger candidates, folds drawn twice, every candidate kept grown twice.
-    alpha : float or None, default=None
-        The L2 penalty, against the mean loss of a row, for standardised features and y. (For n
-        rows and one member this is ``Ridge(n * alpha)`` of standardised columns.) None: in a
-        search several, and the folds decide; with ``effort="fast"`` 0.1 (for n > 500 rows,
-        times ``(500 / n) ** 0.8``) times the share of a constant's loss that a linear model
-        leaves; without the gate none. Each member of a group is penalised by itself: six that
-        say the same are shrunk like one with six times the penalty.
-    cv : int, splitter or iterable, default=5
-        The folds of a search: a number (by group where ``fit`` is given ``groups``), or
-        whatever scikit-learn takes for ``cv``.
-    flip_probability : float, default=0.01
-        p_lambda: the probability that a feature is flipped into or out of the candidate subset
-        at a step. With 0 every member uses all features.
-    learning_rate : "auto" or float, default="auto"
-        The step along the gradient of the weighted mean loss. "auto" is the inverse of a bound
-        of its curvature, for each member's own row weights.
-    tol : float, default=1e-4
-        The fall of the weighted loss (of standardised y) below which a step counts as no
-        progress.
-    n_iter_no_change : int, default=10
-        The steps of a member end after so many in a row without progress; it keeps the subset
-        of the best state that it saw, and goes on from there.
-    max_iter : int, default=300
-        The most steps of a member, and again the most iterations that take it to the minimum;
-        if these do not suffice there is a warning. A search takes 30 steps at most, and goes on
-        with the gate.
-    init_scale : float, default=0.1
-        Standard deviation of the random start of the coefficients (of standardised features).
-    acceptance : {"greedy", "metropolis"}, default="greedy"
-        Which flipped candidates are taken. "greedy": those with a strictly lower loss than the
-        candidate with the old subset. "metropolis": at step t also one whose loss is higher by
-        ``dE``, in units of the loss of a constant, with probability
-        ``exp(-dE / (temperature * 0.98**t))``.
-    temperature : float or None, default=None
-        The initial temperature of "metropolis"; None is 0.01.
-    subset_penalty : float, default=0.0
-        What a feature must earn to stay in a subset, in weighted loss of standardised y.
-    feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-        With groups a search makes no products.
-    always_keep : sequence of columns, optional
-        Columns that never leave a subset.
-    fuser : str or Fuser, default="gate"
-        How members are fused. "gate": a search for gated groups, see above. "mean", "median",
-        "trimmed_mean", or any fuser of numbers. One that learns, such as "linear_stacking" or
-        ``Mean(weights="inverse_error")``, does so from rows that are held out from the members
-        (``validation_fraction``).
-    validation_fraction : float, default=0.1
-        The share of rows that is held out for a fuser that learns.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
-    random_state : int, RandomState instance or None, default=None
-        The start and the flips. The same int gives the same result, to the bit.
-    verbose : int, default=0
-        With 1, prints a line for each member or family of candidates.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
-    n_estimators_ : int
-        How many members were kept.
-    coef_ : ndarray of shape (n_estimators_, n_columns)
-        Coefficients of what ``basis_`` makes of X, in its units and those of y; zero outside a
-        member's subset. The first ``n_features_in_`` columns are the features themselves.
-    intercept_ : ndarray of shape (n_estimators_,)
-    support_ : ndarray of shape (n_estimators_, n_features), bool
-        The subset of each member. A constant column is in none.
-    mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardised by.
-    y_center_, y_scale_ : float
-        What y was standardised by: mean and standard deviation; for "huber" and "quantile" the
-        median (or quantile) and the median absolute deviation, which outliers do not move.
-    n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of each member. (For a member that a search fitted alone: iterations of the
-        optimiser.)
-    history_ : list of dict
-        For each member the ``weighted_loss``, ``objective`` (with the penalties),
-        ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
-        before the optimiser refined it, for standardised y. Empty for a member that a search
-        fitted alone.
-    basis_ : Basis
-        The columns that members see.
-    group_of_ : ndarray of shape (n_estimators_,)
-        The group of each member. Only after a search, like the next two.
-    group_weights_ : ndarray of shape (n_groups,)
-        What each group weighs; sums to one.
-    cv_results_ : dict of ndarrays
-        The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, their ``mean_loss`` on
-        rows held out (of standardised y), and the ``weight`` they were given.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves what the members say: the mean size of coefficients of
-        scaled columns over members (as much as each is asked); sums to one. What a gate looks
-        at to ask them is not counted.
-    estimators_ : list of LinearRegressionMember
-        The members, each a fitted regressor.
-    fuser_ : Fuser
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from covey import SubsetEnsembleRegressor
-    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> flock = SubsetEnsembleRegressor(effort="fast", random_state=0).fit(X, y)
-    >>> bool(flock.score(X, y) > 0.5)
-    True
-    >>> flock.explain_fusion(X).shape
-    (442, 6)
+    Settings of Algorithm 1 that an estimator has no parameters for are constants of its class.
     """
-
-    def __init__(
-        self,
-        n_estimators=6,
-        *,
-        loss="squared",
-        epsilon=1.35,
-        quantile=0.5,
-        effort="balanced",
-        alpha=None,
-        cv=5,
-        flip_probability=0.01,
-        learning_rate="auto",
-        tol=1e-4,
-        n_iter_no_change=10,
-        max_iter=300,
-        init_scale=0.1,
-        acceptance="greedy",
-        temperature=None,
-        subset_penalty=0.0,
-        feature_groups=None,
-        always_keep=None,
-        fuser="gate",
-        validation_fraction=0.1,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_estimators = n_estimators
-        self.loss = loss
-        self.epsilon = epsilon
-        self.quantile = quantile
-        self.effort = effort
-        self.alpha = alpha
-        self.cv = cv
-        self.flip_probability = flip_probability
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.max_iter = max_iter
-        self.init_scale = init_scale
-        self.acceptance = acceptance
-        self.temperature = temperature
-        self.subset_penalty = subset_penalty
-        self.feature_groups = feature_groups
-        self.always_keep = always_keep
-        self.fuser = fuser
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     # -- check -----------------------------------------------------------------------------
 
@@ -289,10 +85,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
         check_choice(self.loss, "loss", LOSSES)
         check_number(self.epsilon, "epsilon", low=1.0)
         check_number(self.quantile, "quantile", low=0, high=1, closed="neither")
-        check_choice(self.effort, "effort", EFFORTS)
-        if self.alpha is not None:
-            check_number(self.alpha, "alpha", low=0, closed="neither")
-        check_cv_parameter(self.cv)
+        self._check_search()
         check_number(self.flip_probability, "flip_probability", low=0, high=1)
         if isinstance(self.learning_rate, str):
             check_choice(self.learning_rate, "learning_rate", ("auto",))
@@ -310,8 +103,13 @@ class SubsetEnsembleRegressor(FusedRegressor):
             self.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
         )
 
+    def _check_search(self):
+        """Check the penalty, and the parameters of a search where there is one."""
+        check_number(self.alpha, "alpha", low=0)
+
     def _searches(self):
-        return isinstance(self.fuser, str) and self.fuser == "gate"
+        """Whether gated groups are searched for."""
+        return False
 
     def _descent(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
@@ -324,7 +122,7 @@ class SubsetEnsembleRegressor(FusedRegressor):
             acceptance=self.acceptance,
             temperature=float(temperature),
             # The optimiser of a search has penalties of its own, one a candidate.
-            alpha=0.0 if self.alpha is None or self._searches() else float(self.alpha),
+            alpha=0.0 if self._searches() else float(self.alpha),
             subset_penalty=float(self.subset_penalty),
             finish=0 if self._searches() else int(self.max_iter),
         )
@@ -376,8 +174,8 @@ class SubsetEnsembleRegressor(FusedRegressor):
         fuser = None if self._searches() else value_fuser(self.fuser, "fuser")
         if fuser is not None and groups is not None:
             raise ValueError(
-                "groups keeps rows together in the folds of a search, but there is none with "
-                f"fuser={self.fuser!r}; use fuser='gate', or leave groups out."
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(self).__name__} has none; use FlockRegressor, or leave groups out."
             )
         X, y, weight = self._check_training_data(X, y, sample_weight)
         for name in ("fuser_", "group_of_", "group_weights_", "cv_results_"):

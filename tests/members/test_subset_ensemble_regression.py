@@ -17,16 +17,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median
 from covey.inspection import CoSelectionDisplay, ImportanceDisplay
-from covey.members._joint_subsets_regression import SubsetEnsembleRegressor
 from covey.members._linear_regression import LinearRegressionMember
+
+
+def regressor(**options):
+    """A flock; with a fuser, an ensemble."""
+    return (SubsetEnsembleRegressor if "fuser" in options else FlockRegressor)(**options)
 
 
 @parametrize_with_checks(
     [
-        SubsetEnsembleRegressor(1, cv=2, alpha=0.03),
-        SubsetEnsembleRegressor(2, effort="fast", max_iter=5),
+        FlockRegressor(n_estimators=1, cv=2, alpha=0.03),
+        FlockRegressor(n_estimators=2, effort="fast"),
         SubsetEnsembleRegressor(
             2, fuser="median", loss="quantile", acceptance="metropolis", max_iter=20
         ),
@@ -43,7 +48,7 @@ def diabetes():
 
 @pytest.fixture(scope="module")
 def searched(diabetes):
-    return SubsetEnsembleRegressor(4, cv=3, random_state=0).fit(*diabetes)
+    return regressor(n_estimators=4, cv=3, random_state=0).fit(*diabetes)
 
 
 def bent(n_rows=300, seed=0):
@@ -65,12 +70,13 @@ def standardised_ridge(X, y, alpha):
 # -- what it must come to --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fuser": "mean"}], ids=str)
-def test_one_member_without_flips_is_ridge(diabetes, options):
+@pytest.mark.parametrize(
+    "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
+)
+def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
+    monkeypatch.setattr(FlockRegressor, "flip_probability", 0)
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(
-        1, alpha=0.05, flip_probability=0, random_state=0, **options
-    ).fit(X, y)
+    flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)
     assert_allclose(flock.predict(X), expected, atol=2e-3 * np.std(y))
 
@@ -80,7 +86,7 @@ def test_the_default_is_at_least_as_good_as_ridge_on_diabetes(diabetes):
     ours, ridge = [], []
     for number in range(3):
         parts = train_test_split(X, y, test_size=0.2, random_state=number)
-        model = SubsetEnsembleRegressor(random_state=0).fit(parts[0], parts[2])
+        model = regressor(random_state=0).fit(parts[0], parts[2])
         ours.append(rmse(model, parts[1], parts[3]))
         rival = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13)))
         ridge.append(rmse(rival.fit(parts[0], parts[2]), parts[1], parts[3]))
@@ -90,23 +96,23 @@ def test_the_default_is_at_least_as_good_as_ridge_on_diabetes(diabetes):
 @pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_a_gate_bends_where_a_mean_cannot(effort):
     X, y = bent()
-    gated = SubsetEnsembleRegressor(4, effort=effort, alpha=0.003, cv=3, random_state=0).fit(
+    gated = regressor(n_estimators=4, effort=effort, alpha=0.003, cv=3, random_state=0).fit(
         X[:200], y[:200]
     )
-    mean = SubsetEnsembleRegressor(4, fuser="mean", random_state=0).fit(X[:200], y[:200])
+    mean = regressor(n_estimators=4, fuser="mean", random_state=0).fit(X[:200], y[:200])
     assert mean.score(X[200:], y[200:]) < 0.2
     assert gated.score(X[200:], y[200:]) > 0.6
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.8])
-@pytest.mark.parametrize("fuser", ["gate", "mean"])
-def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, fuser):
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fuser": "mean"}], ids=str)
+def test_a_quantile_covers_its_share_of_the_rows(diabetes, q, options):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(
-        1, loss="quantile", quantile=q, effort="fast", fuser=fuser, alpha=1e-3, random_state=0
+    flock = regressor(
+        n_estimators=1, loss="quantile", quantile=q, alpha=1e-3, random_state=0, **options
     ).fit(X, y)
     assert abs(np.mean(y <= flock.predict(X)) - q) < 0.04
-    if fuser == "gate":
+    if "effort" in options:
         Z = StandardScaler().fit_transform(X)
         exact = QuantileRegressor(quantile=q, alpha=0).fit(Z, y)
 
@@ -127,7 +133,7 @@ def test_a_quantile_is_one_however_little_noise_there_is(q, options):
     X = rng.normal(size=(1500, 3))
     noise = 0.02 * rng.normal(size=1500) * np.where(X[:, 0] > 0, 2.0, 1.0)
     y = X @ [1.0, 2.0, -1.0] + noise
-    flock = SubsetEnsembleRegressor(loss="quantile", quantile=q, random_state=0, **options)
+    flock = regressor(loss="quantile", quantile=q, random_state=0, **options)
     below = y[500:] <= flock.fit(X[:500], y[:500]).predict(X[500:])
     assert abs(below.mean() - q) < 0.05
 
@@ -143,23 +149,23 @@ def test_it_does_not_matter_how_far_one_outlier_lies(loss, options):
     others = np.arange(120) != 7
     for far in (100.0, 1e18, -1e45):
         y[7] = far
-        flock = SubsetEnsembleRegressor(loss=loss, random_state=0, **options).fit(X, y)
+        flock = regressor(loss=loss, random_state=0, **options).fit(X, y)
         left = (y - flock.predict(X))[others]
         assert np.std(left) < 0.35
         assert np.abs(left).max() < 1.0
 
 
-@pytest.mark.parametrize("fuser", ["gate", "mean"])
-def test_huber_resists_outliers(fuser):
+@pytest.mark.parametrize("options", [{"effort": "fast"}, {"fuser": "mean"}], ids=str)
+def test_huber_resists_outliers(options):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     truth = X @ [3.0, -2.0, 1.0] + 7
     y = truth + 0.1 * rng.normal(size=200)
     # Large, and on one side: where the first column is large.
     y[np.argsort(-X[:, 0])[:20]] -= 200.0
-    options = {"n_estimators": 1, "effort": "fast", "alpha": 1e-4, "fuser": fuser}
-    robust = SubsetEnsembleRegressor(loss="huber", random_state=0, **options).fit(X, y)
-    plain = SubsetEnsembleRegressor(loss="squared", random_state=0, **options).fit(X, y)
+    options = {"n_estimators": 1, "alpha": 1e-4, **options}
+    robust = regressor(loss="huber", random_state=0, **options).fit(X, y)
+    plain = regressor(loss="squared", random_state=0, **options).fit(X, y)
     assert rmse(robust, X, truth) < 0.5
     assert rmse(plain, X, truth) > 10
 
@@ -167,7 +173,7 @@ def test_huber_resists_outliers(fuser):
 @pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
 def test_units_of_x_and_y_do_not_matter(loss):
     X, y = bent(120)
-    made = SubsetEnsembleRegressor(3, effort="fast", loss=loss, max_iter=20, random_state=0)
+    made = regressor(n_estimators=3, effort="fast", loss=loss, random_state=0)
     one = clone(made).fit(X, y).predict(X)
     other = clone(made).fit(1e3 * X + 5, 1e-4 * y - 2).predict(1e3 * X + 5)
     # The corner of a quantile's loss lets rounding grow.
@@ -178,7 +184,7 @@ def test_fast_shrinks_no_more_than_the_noise_asks_for():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 5))
     y = X @ rng.normal(size=5) + 0.01 * rng.normal(size=300)
-    fast = SubsetEnsembleRegressor(effort="fast", random_state=0)
+    fast = regressor(effort="fast", random_state=0)
     assert clone(fast).fit(X, y).score(X, y) > 0.9999
     # Columns that differ little, and a target that is in how they differ.
     Z = X[:, :1] + 0.1 * rng.normal(size=(300, 8))
@@ -191,7 +197,7 @@ def test_fast_shrinks_no_more_than_the_noise_asks_for():
 def test_with_as_many_columns_as_rows_fast_does_not_believe_them():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 60)), rng.normal(size=40)
-    flock = SubsetEnsembleRegressor(2, effort="fast", random_state=0).fit(X, y)
+    flock = regressor(n_estimators=2, effort="fast", random_state=0).fit(X, y)
     assert_allclose(flock.cv_results_["alpha"], 0.1)
 
 
@@ -199,7 +205,7 @@ def test_with_as_many_columns_as_rows_fast_does_not_believe_them():
 def test_only_the_ratios_of_weights_matter(options):
     X, y = bent(700)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    made = SubsetEnsembleRegressor(2, random_state=0, **options)
+    made = regressor(n_estimators=2, random_state=0, **options)
     one = clone(made).fit(X, y, sample_weight=weight)
     # Powers of two leave all digits as they are.
     for unit in (2.0**-20, 2.0**20):
@@ -212,14 +218,14 @@ def test_products_that_vary_by_rounding_alone_are_not_used():
     first = np.where(np.arange(120) % 2 == 0, 0.1, 0.2)
     X = np.column_stack([first, 0.3 - first, rng.normal(size=120)])
     y = 10 * first + X[:, 2] ** 2 + 0.1 * rng.normal(size=120)
-    flock = SubsetEnsembleRegressor(2, cv=3, random_state=0).fit(X, y)
+    flock = regressor(n_estimators=2, cv=3, random_state=0).fit(X, y)
     assert np.abs(flock.coef_).max() < 1e3
     assert np.abs(flock.predict([[0.15, 0.15, 0.0], [0.2, 0.2, 0.0]])).max() < 10
     # Of two rows every product is a constant, and of two that weigh something.
     X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
     weight = np.array([1.0, 1, 0, 0, 0, 0])
     for rows, given in ((slice(2), None), (slice(6), weight)):
-        flock = SubsetEnsembleRegressor(2, cv=2, random_state=0)
+        flock = regressor(n_estimators=2, cv=2, random_state=0)
         flock.fit(X[rows], y[rows], sample_weight=given)
         assert np.abs(flock.predict(rng.normal(size=(50, 3)))).max() < 100
 
@@ -227,9 +233,9 @@ def test_products_that_vary_by_rounding_alone_are_not_used():
 def test_members_that_fail_to_converge_are_told_of(diabetes):
     X, y = diabetes
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 members never got below .* overshoots"):
-        SubsetEnsembleRegressor(2, fuser="mean", learning_rate=3.0, random_state=0).fit(X, y)
+        regressor(n_estimators=2, fuser="mean", learning_rate=3.0, random_state=0).fit(X, y)
     with pytest.warns(ConvergenceWarning, match=r"2 of 2 members did not converge in max_iter=3"):
-        SubsetEnsembleRegressor(2, fuser="mean", max_iter=3, random_state=0).fit(X, y)
+        regressor(n_estimators=2, fuser="mean", max_iter=3, random_state=0).fit(X, y)
 
 
 def test_members_converge_on_columns_that_differ_little():
@@ -238,7 +244,7 @@ def test_members_converge_on_columns_that_differ_little():
     y = (X - X.mean(axis=1)[:, None]) @ rng.normal(size=8) + 0.005 * rng.normal(size=200)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        flock = SubsetEnsembleRegressor(3, fuser="mean", flip_probability=0, random_state=0)
+        flock = regressor(n_estimators=3, fuser="mean", flip_probability=0, random_state=0)
         flock.fit(X, y)
     assert flock.score(X, y) > LinearRegression().fit(X, y).score(X, y) - 0.001
 
@@ -252,7 +258,7 @@ def test_a_splitter_is_shown_the_rows_as_they_are(diabetes):
             shown.append((X, y))
             return super().split(X, y, groups)
 
-    SubsetEnsembleRegressor(1, cv=Splitter(2), random_state=0).fit(X, y)
+    regressor(n_estimators=1, cv=Splitter(2), random_state=0).fit(X, y)
     assert_array_equal(shown[0][0], X)
     assert_array_equal(shown[0][1], y)
 
@@ -261,7 +267,7 @@ def test_a_row_far_out_is_not_predicted_beyond_all_sense():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] * X[:, 1] + X[:, 0] ** 2 + 0.1 * rng.normal(size=200)
-    flock = SubsetEnsembleRegressor(1, cv=3, random_state=0).fit(X, y)
+    flock = regressor(n_estimators=1, cv=3, random_state=0).fit(X, y)
     assert (flock.basis_.partner >= 0).any()
     assert flock.score(X, y) > 0.9
     # A product of two such values would be ten thousand times what was seen.
@@ -304,8 +310,8 @@ def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
 
 def test_coefficients_are_zero_outside_the_subset(diabetes):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(
-        5, fuser="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
+    flock = regressor(
+        n_estimators=5, fuser="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
     ).fit(X, y)
     assert not flock.support_.all()
     assert_array_equal(flock.coef_ != 0, flock.support_)
@@ -317,8 +323,8 @@ def test_coefficients_are_zero_outside_the_subset(diabetes):
 
 def test_groups_of_columns_flip_together_and_some_are_kept(diabetes):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(
-        8,
+    flock = regressor(
+        n_estimators=8,
         fuser="mean",
         flip_probability=0.2,
         subset_penalty=0.01,
@@ -335,7 +341,7 @@ def test_groups_of_columns_flip_together_and_some_are_kept(diabetes):
 
 def test_fixed_fusions_are_what_they_are_called(diabetes):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(3, fuser="median", random_state=0).fit(X, y)
+    flock = regressor(n_estimators=3, fuser="median", random_state=0).fit(X, y)
     assert_allclose(flock.predict(X), np.median(flock.member_predictions(X), axis=1))
     assert isinstance(flock.fuser_, Median)
     stages = flock.staged_score(X, y)
@@ -346,12 +352,12 @@ def test_fixed_fusions_are_what_they_are_called(diabetes):
 @pytest.mark.parametrize("fuser", ["linear_stacking", Mean("inverse_error")])
 def test_weights_are_learnt_from_rows_that_members_have_not_seen(diabetes, fuser):
     X, y = diabetes
-    flock = SubsetEnsembleRegressor(3, fuser=fuser, random_state=0).fit(X, y)
+    flock = regressor(n_estimators=3, fuser=fuser, random_state=0).fit(X, y)
     assert_allclose(flock.fuser_.weights_.sum(), 1)
     assert flock.score(X, y) > 0.45
     # All rows weigh the same, so what the members have not seen shows in their mean: it is not
     # that of all rows.
-    everything = SubsetEnsembleRegressor(3, fuser="mean", random_state=0).fit(X, y)
+    everything = regressor(n_estimators=3, fuser="mean", random_state=0).fit(X, y)
     assert not np.allclose(flock.coef_, everything.coef_)
 
 
@@ -359,7 +365,7 @@ def test_sparse_rows_give_what_dense_ones_do(diabetes):
     X, y = diabetes
     X = np.where(np.abs(X) < 0.03, 0.0, X)
     for options in ({"fuser": "mean"}, {"effort": "fast"}, {"effort": "fast", "loss": "huber"}):
-        made = SubsetEnsembleRegressor(2, random_state=0, **options)
+        made = regressor(n_estimators=2, random_state=0, **options)
         dense = clone(made).fit(X, y)
         thin = clone(made).fit(sparse.csr_array(X), y)
         assert_allclose(thin.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-4)
@@ -367,18 +373,18 @@ def test_sparse_rows_give_what_dense_ones_do(diabetes):
 
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(searched, diabetes):
     X, y = diabetes
-    again = SubsetEnsembleRegressor(4, cv=3, random_state=0).fit(X, y)
+    again = regressor(n_estimators=4, cv=3, random_state=0).fit(X, y)
     assert_array_equal(again.predict(X), searched.predict(X))
     assert_array_equal(pickle.loads(pickle.dumps(searched)).predict(X), searched.predict(X))
-    other = SubsetEnsembleRegressor(4, fuser="mean", random_state=1).fit(X, y)
-    first = SubsetEnsembleRegressor(4, fuser="mean", random_state=0).fit(X, y)
+    other = regressor(n_estimators=4, fuser="mean", random_state=1).fit(X, y)
+    first = regressor(n_estimators=4, fuser="mean", random_state=0).fit(X, y)
     assert not np.array_equal(other.coef_, first.coef_)
 
 
 def test_rows_of_one_group_are_held_out_together(diabetes):
     X, y = diabetes
     groups = np.arange(len(y)) % 7
-    made = SubsetEnsembleRegressor(1, cv=3, random_state=0)
+    made = regressor(n_estimators=1, cv=3, random_state=0)
     by_number = clone(made).fit(X, y, groups=groups)
     given = clone(made).set_params(cv=list(GroupKFold(3).split(X, y, groups)))
     assert given.fit(X, y, groups=groups).score(X, y) > 0.4
@@ -390,9 +396,9 @@ def test_rows_of_one_group_are_held_out_together(diabetes):
 def test_a_constant_column_and_a_constant_target_are_borne():
     X, y = bent(60)
     X[:, 2] = 3.0
-    flock = SubsetEnsembleRegressor(2, effort="fast", random_state=0).fit(X, y)
+    flock = regressor(n_estimators=2, effort="fast", random_state=0).fit(X, y)
     assert not flock.support_[:, 2].any()
-    still = SubsetEnsembleRegressor(2, cv=2, random_state=0).fit(X, np.full(60, 5.0))
+    still = regressor(n_estimators=2, cv=2, random_state=0).fit(X, np.full(60, 5.0))
     assert_allclose(still.predict(X), 5.0, atol=0.05)
 
 
@@ -401,7 +407,7 @@ def test_a_constant_may_be_of_any_size(loss):
     X, _ = bent(60)
     y = np.full(60, -3.7e120)
     weight = np.ones(60)
-    made = SubsetEnsembleRegressor(2, loss=loss, effort="fast", random_state=0)
+    made = regressor(n_estimators=2, loss=loss, effort="fast", random_state=0)
     assert_allclose(clone(made).fit(X, y).predict(X), y)
     # What a row of weight 0 holds does not count.
     y[3], weight[3] = 5.0, 0.0
@@ -410,7 +416,7 @@ def test_a_constant_may_be_of_any_size(loss):
 
 def test_verbose_says_what_is_done(diabetes, capsys):
     X, y = diabetes
-    SubsetEnsembleRegressor(2, fuser="mean", verbose=1, random_state=0).fit(X, y)
+    regressor(n_estimators=2, fuser="mean", verbose=1, random_state=0).fit(X, y)
     said = capsys.readouterr().out
     assert said.count("[SubsetEnsembleRegressor]") == 2
     assert "member 2/2" in said
@@ -451,12 +457,12 @@ def test_a_member_reads_as_a_formula():
         ({"effort": "huge"}, "effort"),
         ({"alpha": -1.0}, "alpha"),
         ({"cv": 1}, "cv"),
-        ({"flip_probability": 2.0}, "flip_probability"),
-        ({"learning_rate": "constant"}, "learning_rate"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"acceptance": "always"}, "acceptance"),
-        ({"temperature": 0.0}, "temperature"),
-        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"fuser": "mean", "flip_probability": 2.0}, "flip_probability"),
+        ({"fuser": "mean", "learning_rate": "constant"}, "learning_rate"),
+        ({"fuser": "mean", "max_iter": 0}, "max_iter"),
+        ({"fuser": "mean", "acceptance": "always"}, "acceptance"),
+        ({"fuser": "mean", "temperature": 0.0}, "temperature"),
+        ({"fuser": "mean", "validation_fraction": 1.0}, "validation_fraction"),
         ({"fuser": "majority"}, "fuser='majority' fuses what classifiers say"),
         ({"fuser": Mean([1.0, 2.0])}, "one number for each of the 3 members"),
         ({"always_keep": ["height"]}, "always_keep names the column 'height'"),
@@ -468,7 +474,7 @@ def test_a_member_reads_as_a_formula():
 )
 def test_a_parameter_that_makes_no_sense_is_named(diabetes, options, message):
     X, y = diabetes
-    made = SubsetEnsembleRegressor(**{"n_estimators": 3, "random_state": 0, **options})
+    made = regressor(**{"n_estimators": 3, "random_state": 0, **options})
     with pytest.raises(ValueError, match=message):
         made.fit(X, y)
 
@@ -484,7 +490,7 @@ def test_a_parameter_that_makes_no_sense_is_named(diabetes, options, message):
 )
 def test_data_that_cannot_be_learnt_from_is_told(diabetes, spoil, message):
     with pytest.raises(ValueError, match=message):
-        SubsetEnsembleRegressor(2, loss="huber", random_state=0).fit(*spoil(*diabetes))
+        regressor(n_estimators=2, loss="huber", random_state=0).fit(*spoil(*diabetes))
 
 
 def test_one_row_of_weight_and_folds_without_any_get_one_sentence(diabetes):
@@ -492,14 +498,14 @@ def test_one_row_of_weight_and_folds_without_any_get_one_sentence(diabetes):
     weight = np.zeros(len(y))
     weight[5] = 2
     with pytest.raises(ValueError, match="sample_weight is above 0 for one row only"):
-        SubsetEnsembleRegressor().fit(X, y, sample_weight=weight)
+        regressor().fit(X, y, sample_weight=weight)
     weight[:100] = 1
     folds = [(np.arange(200, 300), np.arange(100)), (np.arange(100), np.arange(100, 200))]
     with pytest.raises(ValueError, match=r"Fold 1 of cv trains on no row that has a weight"):
-        SubsetEnsembleRegressor(cv=folds).fit(X, y, sample_weight=weight)
+        regressor(cv=folds).fit(X, y, sample_weight=weight)
 
 
 def test_groups_without_a_search_are_refused(diabetes):
     X, y = diabetes
-    with pytest.raises(ValueError, match="use fuser='gate', or leave groups out"):
-        SubsetEnsembleRegressor(fuser="mean").fit(X, y, groups=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="use FlockRegressor, or leave groups out"):
+        regressor(fuser="mean").fit(X, y, groups=np.zeros(len(y)))

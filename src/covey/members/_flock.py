@@ -1,0 +1,320 @@
+"""Flocks found by a search: a few groups of linear members, each group with a gate of its own."""
+
+from __future__ import annotations
+
+from covey._validation import check_choice, check_number
+from covey.members._folds import check_cv_parameter
+from covey.members._linear_flock import LinearFlockClassifier
+from covey.members._linear_flock_regression import LinearFlockRegressor
+from covey.members._search import EFFORTS
+
+
+class _Searched:
+    """The settings of Algorithm 1 from which a search starts, and the parameters of a search."""
+
+    flip_probability = 0.01
+    learning_rate = "auto"
+    n_iter_no_change = 10
+    max_iter = 300
+    init_scale = 0.1
+    acceptance = "greedy"
+    temperature = None
+    subset_penalty = 0.0
+    fuser = "gate"
+    validation_fraction = 0.1
+
+    def _searches(self):
+        return True
+
+    def _check_search(self):
+        check_choice(self.effort, "effort", EFFORTS)
+        if self.alpha is not None:
+            check_number(self.alpha, "alpha", low=0, closed="neither")
+        check_cv_parameter(self.cv)
+
+
+class FlockClassifier(_Searched, LinearFlockClassifier):
+    """A few groups of linear members on feature subsets of their own, found by a search.
+
+    Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
+    Narayanan, "Training ensemble of diverse classifiers on feature subsets". Equal weights would
+    keep an ensemble of linear members linear, so groups of members are refined together with a
+    gate: a learned function that gives each member a weight for each sample. Candidates differ
+    in size, penalty, pool and in what members and gate see: the features, ramps of them (which
+    bend), products of two. Each is fitted on the folds of ``cv``; greedy selection by the
+    log-loss of the held-out rows gives each its weight, and those with a weight above zero are
+    fitted again on all rows. What is left is a handful of groups of a few linear members:
+    `explain`, `estimators_` and `cv_results_` show them.
+
+    Parameters
+    ----------
+    effort : {"fast", "balanced", "best"}, default="balanced"
+        How much to search. "fast": one gated group, no search. "best": more and larger
+        candidates, folds drawn twice, every selected candidate trained twice.
+    n_estimators : int, default=6
+        The number of members of each gated group.
+    alpha : float or None, default=None
+        The L2 penalty, against the mean log-likelihood of a row, for standardized features.
+        None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
+    cv : int, splitter or iterable, default=5
+        The folds: a number (stratified, and by group where ``fit`` is given ``groups``; classes
+        of more than 100,000 rows are split by draws), or anything that scikit-learn takes for
+        ``cv``.
+    feature_groups : sequence of column sequences, or mapping from name to columns, optional
+        Columns that flip together, by name or number: the one-hot columns of one variable.
+        Columns in no group flip alone. With groups there are no products.
+    always_keep : sequence of columns, optional
+        Columns that never leave a subset.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    n_jobs : int or None, default=None
+        Threads that predict blocks of rows. It never changes a result.
+    random_state : int, RandomState instance or None, default=None
+        The folds, the starts and the flips. The same int gives the same result, to the bit.
+    checkpoint : path or None, default=None
+        A file to which a fit writes what it has done. If the process is killed, the same fit with
+        the same file continues and ends with the same result, to the bit; at most a tenth of the
+        steps is done again. The file stays when the fit is over, and is refused for other data
+        or parameters.
+    device : str, torch.device or None, default=None
+        Where members are trained. None: on the CPU by NumPy, or on the device of X if it is a
+        tensor of PyTorch. "cuda" or "cuda:1": on a GPU (extra ``gpu``). In double precision the
+        members are the same; X in single precision is computed in single precision there. Sparse
+        X is for the CPU. Fitted attributes are NumPy's; the methods that predict return tensors
+        for tensors under scikit-learn's ``array_api_dispatch``.
+    verbose : int, default=0
+        With 1, prints a line for each family of candidates. scikit-learn's progress bar works
+        too, where the installed version has it:
+        ``set_callbacks(sklearn.callback.ProgressBar())``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where X has names.
+    n_estimators_ : int
+        How many members there are, in all groups.
+    coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
+        Coefficients of the columns of ``basis_``, in their units; zero outside a member's
+        subset. The first ``n_features_in_`` columns are the features themselves.
+    intercept_ : ndarray of shape (n_estimators_, n_classes)
+    support_ : ndarray of shape (n_estimators_, n_features), bool
+        The subset of each member. A constant column is in none.
+    mean_, scale_ : ndarrays of shape (n_features,)
+        What the features were standardized by.
+    n_iter_ : ndarray of shape (n_estimators_,)
+        Steps of Algorithm 1 of each member, the one that ended it included. (For a member that
+        is a group by itself: iterations of the optimizer.)
+    history_ : list of dict
+        For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` (in columns of
+        its basis) and ``accepted_flip`` at its start (entry 0) and after each step, before the
+        gate refined it. Empty for a member that is a group by itself.
+    basis_ : Basis
+        The columns that members see.
+    group_of_ : ndarray of shape (n_estimators_,)
+        The group of each member.
+    group_weights_ : ndarray of shape (n_groups,)
+        The weight of each group; they sum to one.
+    cv_results_ : dict of ndarrays
+        The candidates: ``basis``, ``n_members``, ``pool``, ``gate``, ``alpha``, their
+        ``log_loss`` on held-out rows, and the ``weight`` they were given.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much each feature moves the members' logits: the mean size of coefficients of scaled
+        columns over classes and members (by their mean importance); sums to one. What a gate
+        sees is not counted. scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
+        ``importance_getter="feature_importances_"``.
+    estimators_ : list of LinearMember
+        The members, each a fitted classifier.
+    fuser_ : Fuser
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from covey import FlockClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> flock = FlockClassifier(random_state=0).fit(X, y)
+    >>> flock.score(X, y)
+    1.0
+    >>> sorted(flock.explain(X.iloc[:1])[0])
+    ['members', 'prediction', 'probability']
+    """
+
+    tol = 0.0
+    loss = "log"
+    focal_gamma = 2.0
+    reweighting = "mean_probability"
+    fit_intercept = True
+    scale_features = True
+    select_size = None
+    warm_start = False
+
+    def __init__(
+        self,
+        *,
+        effort="balanced",
+        n_estimators=6,
+        alpha=None,
+        cv=5,
+        feature_groups=None,
+        always_keep=None,
+        class_weight=None,
+        n_jobs=None,
+        random_state=None,
+        checkpoint=None,
+        device=None,
+        verbose=0,
+    ):
+        self.effort = effort
+        self.n_estimators = n_estimators
+        self.alpha = alpha
+        self.cv = cv
+        self.feature_groups = feature_groups
+        self.always_keep = always_keep
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.device = device
+        self.verbose = verbose
+
+
+class FlockRegressor(_Searched, LinearFlockRegressor):
+    r"""A few groups of linear regressors on feature subsets of their own, found by a search.
+
+    The regression sibling of `FlockClassifier`. Members are trained as in
+    `SubsetEnsembleRegressor`. The mean of linear members is linear again, so groups of members
+    are refined together with a gate, which gives each member a weight for each row:
+    :math:`f(x) = \sum_k g_k(x) f_k(x)` with :math:`g` a softmax of a linear function, by L-BFGS
+    on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what members
+    and gate see: the features, ramps of them (which bend), products of two (of values clipped to
+    the range of the training rows, so that a row far outside is not predicted beyond all sense);
+    single members, which are ridge regressions if the loss is squared, are among them. Each is
+    fitted on the folds of ``cv``; greedy selection by the loss of the held-out rows gives each
+    its weight, and those with a weight above zero are fitted again on all rows.
+
+    Parameters
+    ----------
+    effort : {"fast", "balanced", "best"}, default="balanced"
+        How much to search. "fast": one gated group, no search. "best": more and larger
+        candidates, folds drawn twice, every selected candidate trained twice.
+    n_estimators : int, default=6
+        The number of members of each gated group.
+    loss : {"squared", "huber", "quantile"}, default="squared"
+        What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
+        outliers pull no more than others. "quantile" leaves a share of the rows below what is
+        predicted.
+    epsilon : float, default=1.35
+        Where "huber" turns, in units of the residuals' scale (as in scikit-learn's
+        ``HuberRegressor``), which is estimated by the median absolute residual of a linear
+        model.
+    quantile : float, default=0.5
+        The share of rows below the prediction, for ``loss="quantile"``. The corner of that
+        loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
+    alpha : float or None, default=None
+        The L2 penalty, against the mean loss of a row, for standardized features and y. (For n
+        rows and one member this is ``Ridge(n * alpha)`` of standardized columns.) None: several,
+        and the folds decide; with ``effort="fast"`` 0.1 (for n > 500 rows, times
+        ``(500 / n) ** 0.8``) times the share of a constant's loss that a linear model leaves.
+        Each member of a group is penalized by itself: six equal ones are shrunk like one with
+        six times the penalty.
+    cv : int, splitter or iterable, default=5
+        The folds: a number (by group where ``fit`` is given ``groups``), or anything that
+        scikit-learn takes for ``cv``.
+    feature_groups : sequence of column sequences, or mapping from name to columns, optional
+        Columns that flip together, by name or number: the one-hot columns of one variable.
+        Columns in no group flip alone. With groups there are no products.
+    always_keep : sequence of columns, optional
+        Columns that never leave a subset.
+    n_jobs : int or None, default=None
+        Threads that predict blocks of rows. It never changes a result.
+    random_state : int, RandomState instance or None, default=None
+        The folds, the starts and the flips. The same int gives the same result, to the bit.
+    verbose : int, default=0
+        With 1, prints a line for each family of candidates.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only where X has names.
+    n_estimators_ : int
+        How many members there are, in all groups.
+    coef_ : ndarray of shape (n_estimators_, n_columns)
+        Coefficients of the columns of ``basis_``, in their units and those of y; zero outside a
+        member's subset. The first ``n_features_in_`` columns are the features themselves.
+    intercept_ : ndarray of shape (n_estimators_,)
+    support_ : ndarray of shape (n_estimators_, n_features), bool
+        The subset of each member. A constant column is in none.
+    mean_, scale_ : ndarrays of shape (n_features,)
+        What the features were standardized by.
+    y_center_, y_scale_ : float
+        What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
+        median (or quantile) and the median absolute deviation, which outliers do not move.
+    n_iter_ : ndarray of shape (n_estimators_,)
+        Steps of Algorithm 1 of each member. (For a member that is a group by itself: iterations
+        of the optimizer.)
+    history_ : list of dict
+        For each member the ``weighted_loss``, ``objective`` (with the penalties),
+        ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
+        before the gate refined it, for standardized y. Empty for a member that is a group by
+        itself.
+    basis_ : Basis
+        The columns that members see.
+    group_of_ : ndarray of shape (n_estimators_,)
+        The group of each member.
+    group_weights_ : ndarray of shape (n_groups,)
+        The weight of each group; they sum to one.
+    cv_results_ : dict of ndarrays
+        The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, their ``mean_loss`` on
+        held-out rows (of standardized y), and the ``weight`` they were given.
+    feature_importances_ : ndarray of shape (n_features,)
+        How much each feature moves the members' predictions: the mean size of coefficients of
+        scaled columns over members (by their mean importance); sums to one. What a gate sees is
+        not counted.
+    estimators_ : list of LinearRegressionMember
+        The members, each a fitted regressor.
+    fuser_ : Fuser
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from covey import FlockRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
+    >>> bool(flock.score(X, y) > 0.5)
+    True
+    >>> flock.explain_fusion(X).shape
+    (442, 6)
+    """
+
+    tol = 1e-4
+
+    def __init__(
+        self,
+        *,
+        effort="balanced",
+        n_estimators=6,
+        loss="squared",
+        epsilon=1.35,
+        quantile=0.5,
+        alpha=None,
+        cv=5,
+        feature_groups=None,
+        always_keep=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.effort = effort
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.alpha = alpha
+        self.cv = cv
+        self.feature_groups = feature_groups
+        self.always_keep = always_keep
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
