@@ -41,7 +41,8 @@ def environment(package: str) -> jinja2.Environment:
     loaders = [jinja2.PackageLoader(name) for name in dict.fromkeys((package, "covey.reporting"))]
     return jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
-        autoescape=True,
+        # Markdown is escaped when it becomes HTML.
+        autoescape=lambda name: name is None or not name.endswith(".md"),
         finalize=printable,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

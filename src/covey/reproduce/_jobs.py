@@ -5,7 +5,6 @@ on it. Its file is written whole or not at all, and a later call finds it there.
 """
 
 import json
-import os
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,19 +14,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import covey
+from covey._files import write_file
 
-# The code that the numbers of every part depend on, beside the module that makes them.
+# The code that the numbers of every part depend on, beside the module that makes them: all of
+# Algorithm 1 and the modules of `_core` that it shares with others. Files that no number depends
+# on may be among them: too many parts are then made again, and never too few.
 _SOURCES = (
-    *(
-        "_core/arrays.py",
-        "_core/algorithm1/trainer.py",
-        "_core/algorithm1/ascent.py",
-        "_core/design.py",
-    ),
-    *("_core/journal.py", "_core/losses.py", "_core/random.py", "_core/algorithm1/reweighting.py"),
-    *("_core/softmax_linear.py", "_core/algorithm1/subsets.py", "_validation.py"),
-    *("datasets/_synthetic.py", "reproduce/_ensembles.py", "reproduce/_splits.py"),
+    *("_core/*.py", "_core/algorithm1/*.py", "_validation.py", "datasets/_synthetic.py"),
+    *("reproduce/_ensembles.py", "reproduce/_splits.py"),
 )
+# What counts besides where covey's default is fitted.
+_SEARCH_SOURCES = ("*.py", "_core/**/*.py", "fusers/*.py", "members/*.py")
 # Modules of this package that another one calls for its numbers.
 _CALLED = {"_sparsity": ("_table2",)}
 # Packages whose next version may give other numbers.
@@ -88,25 +85,12 @@ def sources_digest(module, searches=False):
     """A fingerprint of the code that makes the numbers, and of the versions it runs on."""
     home = Path(covey.__file__).parent
     modules = (module, *_CALLED.get(module, ()))
-    paths = [home / name for name in _SOURCES]
-    paths += [home / "reproduce" / f"{name}.py" for name in modules]
-    if searches:
-        paths += sorted(
-            path
-            for folder in ("_core", "fusers", "members")
-            for path in home.glob(f"{folder}/*.py")
-        )
+    patterns = [*_SOURCES, *(f"reproduce/{name}.py" for name in modules)]
+    patterns += _SEARCH_SOURCES if searches else ()
+    paths = sorted({path for pattern in patterns for path in home.glob(pattern)})
     text = b"".join(path.read_bytes() for path in paths)
     versions = "|".join([covey.__version__, *map(version, _PACKAGES)])
     return sha256(versions.encode() + text).hexdigest()[:16]
-
-
-def write_whole(path, content):
-    """Write a file so that it is there whole or not at all."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content if isinstance(content, bytes) else content.encode())
-    os.replace(beside, path)
 
 
 def work(task, path):
@@ -128,7 +112,7 @@ def work(task, path):
         "cpu_seconds": time.process_time() - worked,
         "rows": rows,
     }
-    write_whole(path, json.dumps(part))
+    write_file(path, json.dumps(part))
 
 
 def _read(path):

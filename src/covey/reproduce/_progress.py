@@ -35,9 +35,9 @@ class Progress:
         self._cost_done = 0.0
         self._started = self._said = time.monotonic()
         if left and self._done:
-            self._line(f"{self._done} of {self._total} parts are there already")
+            self.line(f"{self._done} of {self._total} parts are there already")
         elif left:
-            self._line(f"{self._total} parts to do")
+            self.line(f"{self._total} parts to do")
 
     def done(self, task):
         """One more part is there."""
@@ -54,13 +54,10 @@ class Progress:
         if not last:
             left = elapsed * self._cost_left / self._cost_done
             text += f", about {duration(left)} left ({task.experiment})"
-        self._line(text, over=self._moves, end="\n" if last or not self._moves else "")
+        self.line(text, over=self._moves, end="\n" if last or not self._moves else "")
 
-    def say(self, text):
-        """A line of its own."""
-        self._line(text)
-
-    def _line(self, text, over=False, end="\n"):
+    def line(self, text: str, over: bool = False, end: str = "\n") -> None:
+        """A line of its own, or one that replaces the line before."""
         text = f"[covey.reproduce] {text}"
         if over:
             padded = text.ljust(self._width)

@@ -13,8 +13,8 @@ EXPERIMENT, DATASET = "sparsity", "synthetic"
 N_TEST = 2000
 # Rows that K is tuned on: an eighth of the training rows, as in Table 2, but not too few.
 LEAST_TUNING = 20
-# One thing is varied at a time, from this centre.
-CENTRE = {"rows_per_feature": 5.0, "features": 20, "irrelevant": 0.5, "noise": 0.05}
+# One thing is varied at a time, from this center.
+CENTER = {"rows_per_feature": 5.0, "features": 20, "irrelevant": 0.5, "noise": 0.05}
 LEVELS = {
     "rows_per_feature": (1.0, 2.0, 5.0, 10.0, 20.0, 50.0),
     "features": (4, 10, 20, 50, 100),
@@ -33,13 +33,13 @@ _ROWS_AT_ONCE = 400
 
 def _levels(factor, quick):
     levels = LEVELS[factor]
-    return (levels[0], CENTRE[factor], levels[-1]) if quick and factor != "noise" else levels
+    return (levels[0], CENTER[factor], levels[-1]) if quick and factor != "noise" else levels
 
 
 def cases(quick):
-    """Triples of factor, level and the case; the centre once for each factor."""
+    """Triples of factor, level and the case; the center once for each factor."""
     return [
-        (factor, level, {**CENTRE, factor: level})
+        (factor, level, {**CENTER, factor: level})
         for factor in LEVELS
         for level in dict.fromkeys(_levels(factor, quick))
     ]

@@ -1,11 +1,17 @@
 """The sparsity study as a reader sees it: a picture, and sentences made from the numbers."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from covey.reproduce._page import Figure, Points, Section, Table, Text
-from covey.reproduce._results import OVERLAP, interval
+from covey.reproduce._options import Options
+from covey.reproduce._page import Section
+from covey.reproduce._page import section as filled
+from covey.reproduce._results import OVERLAP, Interval, Results, interval
 from covey.reproduce._sparsity import (
-    CENTRE,
+    CENTER,
     DATASET,
     EXPERIMENT,
     LEAST_TUNING,
@@ -14,10 +20,10 @@ from covey.reproduce._sparsity import (
     NAMES,
     REAL_LEVELS,
 )
-from covey.reproduce._style import COLOURS, GREY, band, panels
+from covey.reproduce._style import COLORS, GREY, band, panels
 
 
-def lines(results, dataset, factor):
+def lines(results: Results, dataset: str, factor: str) -> list[tuple[float, str]]:
     """Levels of a factor, in order, and the conditions of their results."""
     found = []
     for case in results.conditions(EXPERIMENT, dataset):
@@ -28,23 +34,25 @@ def lines(results, dataset, factor):
     return sorted(found)
 
 
-def _gain(results, dataset, case, quantity, over="baseline"):
+def _gain(
+    results: Results, dataset: str, case: str, quantity: str, over: str = "baseline"
+) -> Interval:
     # Synthetic sets are drawn anew; splits of a real one share rows.
     shared = 0.0 if dataset == DATASET else OVERLAP
     return interval(results.gain(EXPERIMENT, dataset, case, quantity, over), shared)
 
 
-def draw(results):
+def draw(results: Results) -> Any:
     """Two rows, g_EW and g_orc; one column a factor, and one for real tables."""
     figure, axes = panels(2, 5, size=(13, 5.2))
     real = [name for name in results.datasets(EXPERIMENT) if name != DATASET]
-    shades = [COLOURS[name] for name in ("both", "theta", "logistic", "covey")]
+    shades = [COLORS[name] for name in ("both", "theta", "logistic", "covey")]
     for line, (fusion, title) in zip(axes, (("equal", "g_EW"), ("oracle", "g_orc")), strict=True):
         for ax, factor in zip(line, LEVELS, strict=False):
             found = lines(results, DATASET, factor)
             for kind, label in (("theta", "{Θ}"), ("both", "{Θ, Λ}")):
                 values = [_gain(results, DATASET, case, f"{fusion}_{kind}") for _, case in found]
-                band(ax, [level for level, _ in found], values, COLOURS[kind], label)
+                band(ax, [level for level, _ in found], values, COLORS[kind], label)
             ax.set_title(f"synthetic: {title}, %", loc="left")
             ax.set_xlabel(NAMES[factor])
         for number, dataset in enumerate(real):
@@ -72,7 +80,7 @@ def draw(results):
     return figure
 
 
-def _trend(first, last):
+def _trend(first: Interval, last: Interval) -> str:
     """What happens to a mean from one interval to another, in a word."""
     if not (first.known and last.known):
         return "is not known well enough to compare"
@@ -100,7 +108,7 @@ def _trends(results, quantity, places):
     return "; ".join(f"it {trend} {', '.join(names)}" for trend, names in found.items())
 
 
-def sentences(results):
+def sentences(results: Results) -> list[str]:
     """Three sentences, made from the numbers."""
     tables = [(name, "rows_per_feature", f"on {name}") for name in results.datasets(EXPERIMENT)]
     factors = [
@@ -133,7 +141,7 @@ def sentences(results):
     return [first, second, third]
 
 
-def section(results, options):
+def section(results: Results, options: Options) -> Section:
     """The study, and three sentences of what is true."""
     rows = []
     for factor in LEVELS:
@@ -162,33 +170,14 @@ def section(results, options):
         *("g_orc over {Θ}", "g_EW over {Θ}", "logistic over baseline"),
         "covey's default over logistic",
     ]
-    centre = ", ".join(f"{NAMES[name]} {value:g}" for name, value in CENTRE.items())
-    return Section(
+    return filled(
         "Sparsity: when it helps",
         "sparsity",
-        [
-            Text(
-                "The paper finds its ensembles better where data are sparse, and asks for a "
-                "closer look. One thing is varied at a time, from a centre "
-                f"({centre}): two classes of two Gaussian clusters each, {N_TEST} test rows, "
-                f"{options.sparsity_runs} training sets a case, K tuned on an eighth as "
-                f"many rows as are trained on (at least {LEAST_TUNING}). "
-                "Real tables are split as in Table 2, and fewer of the training rows are used "
-                f"({min(options.sparsity_runs, 20)} splits); their intervals are corrected for "
-                "rows that splits share, as in Table 2 (in brackets: not corrected)."
-            ),
-            Figure(
-                "sparsity",
-                "Relative improvement over the baseline, in %, means with 95 % bands; above "
-                "under g_EW, below under g_orc.",
-            ),
-            Points(sentences(results)),
-            Table(
-                header,
-                rows,
-                "Synthetic cases: relative improvements of {Θ, Λ} in %, and of logistic "
-                "regression and covey's default (first 5 sets).",
-                text_columns=(0,),
-            ),
-        ],
+        options=options,
+        center=", ".join(f"{NAMES[name]} {value:g}" for name, value in CENTER.items()),
+        n_test=N_TEST,
+        least_tuning=LEAST_TUNING,
+        sentences=sentences(results),
+        header=header,
+        rows=rows,
     )

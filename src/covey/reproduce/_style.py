@@ -2,8 +2,8 @@
 
 import io
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-COLOURS = {
+# Okabe and Ito's colors, which color-blind readers can tell apart.
+COLORS = {
     "baseline": "#22272e",
     "theta": "#D55E00",
     "both": "#0072B2",
@@ -41,18 +41,18 @@ def panels(rows, columns, size):
     return figure, axes
 
 
-def band(ax, x, intervals, colour, label=None, shade=0.18, **line):
+def band(ax, x, intervals, color, label=None, shade=0.18, **line):
     """A line through means, with their intervals as a band."""
     ax.fill_between(
         x,
         [one.low for one in intervals],
         [one.high for one in intervals],
-        color=colour,
+        color=color,
         alpha=shade,
         linewidth=0,
     )
     line = {"marker": "o", "ms": 3.5, "lw": 1.6, **line}
-    ax.plot(x, [one.mean for one in intervals], color=colour, label=label, **line)
+    ax.plot(x, [one.mean for one in intervals], color=color, label=label, **line)
 
 
 def rendered(figure):
