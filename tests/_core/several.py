@@ -5,7 +5,9 @@ from functools import reduce
 import numpy as np
 
 from covey._core.rows import call
-from covey._core.search.rows import ReplayLog, SearchBlock
+from covey._core.search.replay import ReplayLog
+from covey._core.search.rows import SearchBlock
+from covey._core.search.targets import ClassTarget
 
 
 class Several:
@@ -41,7 +43,8 @@ class Several:
 
     def _made(self, number):
         start = int(self._starts[number])
-        return SearchBlock(*self._made_of[number], start, self.n_classes)
+        X, codes, weight = self._made_of[number]
+        return SearchBlock(X, ClassTarget(codes, self.n_classes), weight, start)
 
     def gather(self, method, *args):
         results = []

@@ -76,7 +76,7 @@ def test_rows_held_out_are_those_that_are_held_out_in_memory(table_of, fraction)
     table = table_of(np.ones((3043, 1)), y, weight, 100)
     counts = np.bincount(y[weight > 0], minlength=4)
     table.broadcast(TableBlock.hold_out, 5, _rows.highest_draws(table, counts, fraction, 5))
-    table.gather(TableBlock.size)
+    table.gather(TableBlock.n_rows)
     held_out = []
     for number in range(31):
         block = _worker._STORES[_worker.THIS_PROCESS].buffer.get((table._fit, number))
@@ -103,8 +103,8 @@ def test_a_table_beyond_memory_gives_the_same_flock(wine, spilled, limit):
 def test_several_threads_of_a_worker_give_the_same_results(table_of, wine):
     X, y = wine
     table = table_of(X, y, np.ones(len(y)), 30)
-    expected = table.gather(TableBlock.counted)
-    calls, blocks = [(TableBlock.counted, ())], {_worker.THIS_PROCESS: list(range(6))}
+    expected = table.gather(TableBlock.class_counts)
+    calls, blocks = [(TableBlock.class_counts, ())], {_worker.THIS_PROCESS: list(range(6))}
     request = _worker.Request(table._fit, 2, calls, blocks, None)
     store, outcomes = _worker._STORES[_worker.THIS_PROCESS], {}
     for first in range(3):

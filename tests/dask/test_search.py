@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 import covey
+from covey._core.search.search import Search
 from covey.dask import SubsetEnsembleClassifier, _worker
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
-from covey.members._search import RowsSearch
 
 HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "max_iter": 8, "random_state": 0}
 
@@ -21,7 +21,7 @@ HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "max_iter": 8, "random_state":
 @pytest.fixture
 def double(monkeypatch):
     """A local search compares its candidates in double precision too."""
-    monkeypatch.setitem(RowsSearch.__init__.__kwdefaults__, "single", False)
+    monkeypatch.setitem(Search.__init__.__kwdefaults__, "single", False)
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +241,7 @@ def test_a_block_lost_before_any_reduction_is_made_again(few, monkeypatch, how):
     np.testing.assert_array_equal(
         flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
     )
-    assert {"extent", "grown", "gated"} <= set(names)
+    assert {"extent", "grown", "value_and_gradient"} <= set(names)
 
 
 def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few, monkeypatch):
@@ -250,7 +250,7 @@ def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few
     lost = []
 
     def losing(table, name):
-        if name in ("drawn", "candidate_losses", "pick_losses", "importance"):
+        if name in ("fold_draws", "candidate_losses", "pick_losses", "importance"):
             lost.append(name)
             lose(table, 2)
 

@@ -11,10 +11,13 @@ from scipy.sparse import csr_array
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock
-from covey._core.gating.gate import GatedRows, softmax_first
+from covey._core.gating.gate import GatedRows
+from covey._core.gating.likelihoods import softmax_first
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import call
-from covey._core.search.rows import Kind, ReplayLog, SearchBlock
+from covey._core.search.replay import ReplayLog
+from covey._core.search.rows import Kind, SearchBlock
+from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import log_softmax
 from covey.dask._loading import LoadedRows
 from covey.dask._scratch import SCRATCH
@@ -35,17 +38,18 @@ class TableBlock(SearchBlock):
 
     _held_out_rows: np.ndarray | None = None
 
-    def begin(self, name: str, ascent: Ascent) -> None:
+    def begin_growing(self, name: str, ascent: Ascent) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
+        assert isinstance(self.target, ClassTarget)
         self._growing[name] = RowBlock(
-            self.designs[name], self.blocks, self.run_weight, ascent, SCRATCH
+            self.designs[name], self.target.blocks, self.run_weight, ascent, SCRATCH
         )
 
     @property
     def n_bytes(self) -> int:
         """How large it may become, as far as it has got."""
         n_runs, n_rows = self.run_weight.shape
-        arrays = [self._X, self.run_weight, *self._share.values(), *self._said.values()]
+        arrays = [self._X, self.run_weight, *self._share.values(), *self._predicted.values()]
         if self.is_sparse:
             arrays += [self._X] * len(self.designs)
         else:
@@ -111,7 +115,7 @@ class TableBlock(SearchBlock):
             P = Predictions(np.exp(logs), classes, log_values=logs)
             # The estimator knows how sizes are scored; it need not be fitted for that.
             scores = SubsetEnsembleClassifier()._stages(
-                P, self._codes[rows], None, weight[rows], fuser
+                P, self.target.codes[rows], None, weight[rows], fuser
             )
             right += scores * weight_of_rows
             total += weight_of_rows
@@ -138,12 +142,16 @@ class TableBlock(SearchBlock):
         gates = softmax_first(sees.logits(self._X, coef, intercept))
         return gates @ self.weight, np.array([self.weight.sum()])
 
-    def _rows(self, kind: Kind) -> GatedRows:
+    def _gated_rows(self, kind: Kind) -> GatedRows:
         if kind.gate != GATE:
-            return super()._rows(kind)
+            return super()._gated_rows(kind)
         share = self._share[kind.folds, kind.single]
         return GatedRows(
-            self.designs[kind.basis], self._gate_designs, self.blocks, share, kind.pool
+            self.designs[kind.basis],
+            self._gate_designs,
+            self.target.likelihood,
+            share,
+            kind.pool,
         )
 
 
@@ -159,10 +167,9 @@ def table_block(
     codes = np.searchsorted(classes, rows.labels)[rows.codes]
     return TableBlock(
         csr_array(rows.X) if sparse and not hasattr(rows.X, "tocsr") else rows.X,
-        codes,
+        ClassTarget(codes, len(classes)),
         rows.weight * class_weight[codes],
         int(starts[number]),
-        len(classes),
     )
 
 

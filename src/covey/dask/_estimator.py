@@ -4,6 +4,8 @@ import numpy as np
 
 from covey import members
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.search.families import CLASSIFICATION
+from covey._core.search.search import Search
 from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
 from covey.dask._blocks import TableBlock
@@ -12,8 +14,7 @@ from covey.dask._lazy import by_block, check_columns, importance_frames, score
 from covey.dask._rows import highest_draws, moments, refine, rows_to_grow_on
 from covey.dask._table import Table
 from covey.fusers import FUSERS, Predictions, make_fuser
-from covey.members._folds import deal_folds
-from covey.members._search import RowsSearch
+from covey.members._folds import assign_folds
 
 
 class _OnDask:
@@ -175,20 +176,20 @@ class _OnDask:
             return super()._begun_search(X, codes, weight)
         self._set_scale(*moments(self._table))
         # What single precision decides would depend on how the rows are cut into blocks.
-        return RowsSearch(self._table, self.classes_, **self._search_settings(), single=False)
+        return Search(self._table, CLASSIFICATION, **self._search_settings(), single=False)
 
     def _search_folds(self, X, codes, weight, groups, n_repeats):
         if self._table is None:
             return super()._search_folds(X, codes, weight, groups, n_repeats)
         # A journal need not keep them: they are a function of the seed, which it keeps.
-        return deal_folds(
+        return assign_folds(
             self._table, self.cv, self.classes_, groups=None, seed=self._seed, n_repeats=n_repeats
         )
 
     def _weight_of_all(self, weight):
         if self._table is None:
             return super()._weight_of_all(weight)
-        return float(self._table.sum(TableBlock.counted)[1][0])
+        return float(self._table.sum(TableBlock.class_counts)[1][0])
 
     def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
         if self._table is None:

@@ -9,19 +9,19 @@ import numpy as np
 
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.basis import Basis
+from covey._core.search.bases import basis_moments
 from covey._core.search.rows import GrowingRows, Kind, SearchBlock
 from covey.dask._blocks import DRAW_BITS, GATE, TableBlock
 from covey.dask._table import Table
 from covey.fusers import Gate
 from covey.fusers._gate import GateFeatures
-from covey.members._search import moments_by_sums
 
 # A round of counting settles so many bits of a draw.
 _BITS_PER_ROUND = 11
 
 
 class _Squares:
-    """The squares of sparse columns, as far as `moments_by_sums` reduces them."""
+    """The squares of sparse columns, as far as `basis_moments` reduces them."""
 
     def __init__(self, rows: Table, sees: GateFeatures) -> None:
         self._rows, self._sees = rows, sees
@@ -35,7 +35,7 @@ class _Squares:
 
 def moments(rows: Table) -> tuple[np.ndarray, np.ndarray]:
     """Mean and deviation of the features."""
-    return moments_by_sums(rows, "features", Basis.plain(rows.n_features))[:2]
+    return basis_moments(rows, "features", Basis.plain(rows.n_features))[:2]
 
 
 def rows_to_grow_on(
@@ -43,9 +43,9 @@ def rows_to_grow_on(
 ) -> GrowingRows:
     """Get the rows ready for members to be grown on all of them."""
     plain = Basis.plain(rows.n_features)
-    rows.broadcast(SearchBlock.standardise, "features", plain, mean, scale, usable)
-    rows.broadcast(SearchBlock.split, [], 1)
-    rows.broadcast(SearchBlock.begin, "features", ascent)
+    rows.broadcast(SearchBlock.standardize, "features", plain, mean, scale, usable)
+    rows.broadcast(SearchBlock.set_folds, [], 1)
+    rows.broadcast(SearchBlock.begin_growing, "features", ascent)
     return GrowingRows(rows, "features", rows.n_features, 1)
 
 
@@ -96,15 +96,15 @@ def refine(
     sees = GateFeatures(gate.features == "quadratic", found)
     if sees.quadratic and rows.is_sparse:
         plain = Basis.plain(rows.n_features)
-        sees.standardise_squares(*moments_by_sums(_Squares(rows, sees), "squares", plain)[:2])
+        sees.standardise_squares(*basis_moments(_Squares(rows, sees), "squares", plain)[:2])
     rows.broadcast(TableBlock.prepare_gate, sees)
     rows.broadcast(
-        SearchBlock.share, False, False, *rows.sum(SearchBlock.run_totals, False, False)
+        SearchBlock.set_totals, False, False, *rows.sum(SearchBlock.run_totals, False, False)
     )
     kind = Kind("features", GATE, gate.pool, False, False)
     refined = gate.refine_by_sums(
         sees,
-        lambda parts, runs: rows.sum(SearchBlock.gated, kind, runs, parts),
+        lambda parts, runs: rows.sum(SearchBlock.value_and_gradient, kind, runs, parts),
         *parts,
         classes,
         **how,

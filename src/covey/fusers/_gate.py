@@ -1,17 +1,25 @@
 """A gate: fusion whose importances are a learned function of the sample."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 from scipy.sparse import csc_array
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood, GatedObjective, pooled, softmax_first
-from covey._core.gating.gated_values import GatedValues
+from covey._core.gating.gate import GatedLikelihood, GatedObjective
+from covey._core.gating.groups import fused_groups, group_gates
+from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, others_for_silent, values_by
+
+if TYPE_CHECKING:
+    from covey._core.search.assembly import Flock
 
 
 class GateFeatures:
@@ -191,22 +199,20 @@ class Gate(Fuser):
 
     def _squared_error(self, P, y, X, sample_weight):
         """Of frozen members' numbers."""
-        centre = np.average(y, weights=sample_weight)
-        spread = np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))
+        center = np.average(y, weights=sample_weight)
+        spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
-        values = (others_for_silent(P)[:, :, 0] - centre) / unit
+        values = (others_for_silent(P)[:, :, 0] - center) / unit
         self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
-        return GatedValues(
+        return GatedLikelihood(
             None,
             self._sees.designs(X),
-            class_blocks(np.array([len(y)])),
+            ValueLikelihood((y - center) / unit, ValueLoss("squared")),
             sample_weight[None, :],
             np.array([float(self.alpha)]),
             "log",
             P.n_members,
             frozen=np.ascontiguousarray(values.T)[:, None, None, :],
-            target=(y - centre) / unit,
-            loss=ValueLoss("squared"),
         )
 
     def refine(
@@ -318,7 +324,7 @@ class Gate(Fuser):
         return GatedLikelihood(
             members,
             self._sees.designs(X[order]),
-            class_blocks(np.bincount(codes, minlength=n_classes)),
+            ClassLikelihood(class_blocks(np.bincount(codes, minlength=n_classes))),
             sample_weight[order][None, :],
             np.array([float(self.alpha)]),
             self.pool,
@@ -357,8 +363,8 @@ class Gate(Fuser):
 class GatedGroups(Fuser):
     """Groups of members, each fused by a gate of its own, averaged with fixed weights.
 
-    What a `FlockClassifier` finds by searching. It is learnt together with the
-    members and cannot be fitted to other ones.
+    What a `FlockClassifier` or `FlockRegressor` finds by searching. It is learnt together with
+    the members and cannot be fitted to other ones.
 
     Parameters
     ----------
@@ -369,16 +375,15 @@ class GatedGroups(Fuser):
     sizes : sequence of int
         How many members each group has, one group after the other.
     pools : sequence of {"linear", "log"}
-        How each group is fused.
+        How the probabilities of each group are fused; numbers are averaged.
     weights : ndarray of shape (n_groups,)
         Sum to one.
-    classes : ndarray of shape (n_classes,)
+    classes : ndarray of shape (n_classes,) or None
+        None: the members predict numbers.
     """
 
     learns = True
     needs_X = True
-    kinds = ("probability",)
-    _made_by = "FlockClassifier"
 
     def __init__(self, basis, coef, intercept, sizes, pools, weights, classes):
         self.basis = basis
@@ -389,62 +394,46 @@ class GatedGroups(Fuser):
         self.weights = weights
         self.classes = classes
 
+    @classmethod
+    def of(cls, flock: Flock, classes: np.ndarray | None) -> Self:
+        """The gates of what a search found."""
+        gates = flock.basis, flock.gate_coef, flock.gate_intercept
+        return cls(*gates, flock.sizes, flock.pools, flock.weights, classes)
+
     @property
-    def n_members_(self):
+    def kinds(self) -> tuple[str, ...]:
+        """Which kinds of `Predictions` it takes."""
+        return ("probability",) if self.classes is not None else ("value",)
+
+    @property
+    def n_members_(self) -> int:
         """How many members it fuses."""
         return len(self.coef)
 
     @property
-    def classes_(self):
-        """The classes they speak of."""
-        return self.classes
+    def classes_(self) -> np.ndarray:
+        """The classes that they predict; a single one stands for numbers."""
+        return np.arange(1) if self.classes is None else self.classes
 
-    def fit(self, P, y=None, X=None, sample_weight=None):
+    def fit(self, P, y=None, X=None, sample_weight=None) -> Self:
         """Refuse: the gates were learnt together with their members."""
+        flock = "FlockRegressor" if self.classes is None else "FlockClassifier"
         raise ValueError(
-            f"These gates were learnt together with their members, by a {self._made_by}; "
+            f"These gates were learnt together with their members, by a {flock}; "
             "to learn one for other members use Gate."
         )
 
-    def _gated(self, X):
-        """The members of each group, and their gates (K_g, 1, n)."""
-        logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
-        ends = np.cumsum(self.sizes)
-        return [
-            (slice(end - size, end), softmax_first(logits[end - size : end])[:, None, :])
-            for size, end in zip(self.sizes, ends, strict=True)
-        ]
-
-    def mean_importance(self, X, weight):
-        """How much each member is asked, over rows of the given weights."""
-        return weight @ self._importance(None, X, None) / weight.sum()
+    def _logits(self, X):
+        return linear_logits(self.basis.rows(X), self.coef, self.intercept)
 
     def _importance(self, P, X, codes):
+        gated = group_gates(self._logits(X), self.sizes)
         return np.concatenate(
-            [
-                share * gates[:, 0]
-                for share, (_, gates) in zip(self.weights, self._gated(X), strict=True)
-            ]
+            [weight * gates for weight, (_, gates) in zip(self.weights, gated, strict=True)]
         ).T
 
     def _fuse(self, P, X, codes):
-        logs = P.log().transpose(1, 2, 0)[:, :, None, :]
-        return sum(
-            weight * pooled(logs[members], gates, pool)[:, 0]
-            for weight, pool, (members, gates) in zip(
-                self.weights, self.pools, self._gated(X), strict=True
-            )
-        ).T
-
-
-class GatedMeans(GatedGroups):
-    """The same for members that predict numbers: their mean, weighted by their importances.
-
-    What a `FlockRegressor` finds by searching.
-    """
-
-    kinds = ("value",)
-    _made_by = "FlockRegressor"
-
-    def _fuse(self, P, X, codes):
-        return values_by(P, self._importance(P, X, codes))
+        if P.kind == "value":
+            return values_by(P, self._importance(P, X, codes))
+        logs = P.log().transpose(1, 2, 0)
+        return fused_groups(logs, self._logits(X), self.sizes, self.pools, self.weights).T

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from covey._core.search.families import EFFORTS
 from covey._validation import check_choice, check_number
 from covey.members._folds import check_cv_parameter
 from covey.members._linear_flock import LinearFlockClassifier
 from covey.members._linear_flock_regression import LinearFlockRegressor
-from covey.members._search import EFFORTS
 
 
 class _Searched:

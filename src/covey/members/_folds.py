@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from covey._core.search.folds import deal, drawn, ranked_classes
+from covey._core.search.folds import assigned_folds, drawn, ranked_classes
 from covey._core.search.rows import SearchBlock
 from covey._validation import check_number
 
@@ -130,8 +130,8 @@ def _checked_fold(fold, number, n_samples):
     return tuple(rows)
 
 
-def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
-    """Folds of rows that lie elsewhere: what `make_folds` makes of a number of folds.
+def assign_folds(rows, cv, classes, *, groups, seed, n_repeats):
+    """Folds of rows that lie in blocks: what `make_folds` makes of a number of folds.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
 
     Returns
     -------
-    deal : FoldAssignment
+    folds : FoldAssignment
     """
     cv = 5 if cv is None else cv
     if not isinstance(cv, int | np.integer):
@@ -157,10 +157,10 @@ def deal_folds(rows, cv, classes, *, groups, seed, n_repeats):
         raise ValueError(
             "groups needs all rows in one place; leave groups out, or fit a sample in memory."
         )
-    counts, _ = rows.sum(SearchBlock.counted)
+    counts, _ = rows.sum(SearchBlock.class_counts)
     n_folds = _fewer_folds(int(cv), counts, classes)
-    known = rows.gather(SearchBlock.drawn, seed, n_repeats, ranked_classes(counts))
-    return deal(counts, seed, n_folds, known)
+    known = rows.gather(SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts))
+    return assigned_folds(counts, seed, n_folds, known)
 
 
 def _fewer_folds(n_folds, counts, classes):
@@ -188,8 +188,4 @@ def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
     counts = np.bincount(codes[used], minlength=len(classes))
     n_folds = _fewer_folds(n_folds, counts, classes)
     known = drawn(0, codes, used, seed, n_repeats, ranked_classes(counts))
-    return [
-        (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
-        for fold in deal(counts, seed, n_folds, [known]).folds(0, codes, used)
-        for number in range(n_folds)
-    ]
+    return assigned_folds(counts, seed, n_folds, [known]).parts(0, codes, used)

@@ -18,10 +18,16 @@ from covey._core.basis import Basis
 from covey._core.design import Design, sorted_columns
 from covey._core.losses import LOSSES, Loss
 from covey._core.moments import moments
+from covey._core.search.bases import Features
+from covey._core.search.families import CLASSIFICATION, families
+from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.search import Search
+from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._devices import HostDevice, check_memory, device_of, returned, to_numpy
 from covey._validation import check_choice, check_number
 from covey.fusers import Gate, Predictions, Product, make_fuser
+from covey.fusers._gate import GatedGroups
 from covey.members._base import GrownClassifier
 from covey.members._checkpointed import Checkpointed
 from covey.members._columns import flip_units
@@ -29,7 +35,6 @@ from covey.members._flock_views import decisions, flock_table
 from covey.members._folds import make_folds
 from covey.members._linear import LinearMember
 from covey.members._plain import as_logistic_regression
-from covey.members._search import FlockSearch, families
 
 _DEFAULT_TEMPERATURE = 0.01
 _MOST_FOR_NEWTON = 2000
@@ -432,6 +437,7 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         flock = self._not_diverged(
             search.run,
             families(
+                CLASSIFICATION,
                 self.effort,
                 int(self.n_estimators),
                 self.alpha,
@@ -451,13 +457,10 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         self._member_shares = flock.shares
         self.n_iter_ = flock.n_iter
         self.history_ = [{} if past is None else vars(past).copy() for past in flock.history]
-        self.group_of_ = np.repeat(np.arange(len(flock.fuser.sizes)), flock.fuser.sizes)
-        self.group_weights_ = flock.fuser.weights
-        self.cv_results_ = {
-            name: np.array([candidate[name] for candidate in flock.candidates])
-            for name in flock.candidates[0]
-        }
-        return flock.fuser
+        self.group_of_ = np.repeat(np.arange(len(flock.sizes)), flock.sizes)
+        self.group_weights_ = flock.weights
+        self.cv_results_ = flock.candidates
+        return GatedGroups.of(flock, self.classes_)
 
     # The next three are all that a search must know of where the rows are.
 
@@ -467,8 +470,10 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         place = self._place
         self._check_newton(X.shape[1])
         check_memory(place, X, len(self.classes_) * self.n_estimators, flips=True)
-        elsewhere = {} if isinstance(place, HostDevice) else {"beside": place.send(np.zeros(0))}
-        return FlockSearch(X, codes, weight, self.classes_, **elsewhere, **self._search_settings())
+        beside = None if isinstance(place, HostDevice) else place.send(np.zeros(0))
+        target = ClassTarget(codes, len(self.classes_))
+        rows = SearchInMemory(SearchBlock(X, target, weight, beside=beside))
+        return Search(rows, CLASSIFICATION, **self._search_settings())
 
     def _search_folds(self, X, codes, weight, groups, n_repeats):
         """The folds by which candidates are compared."""
@@ -492,14 +497,16 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
     def _search_settings(self):
         """What a search is told beside the rows."""
         return {
-            "mean": self.mean_,
-            "scale": self.scale_,
-            "usable": self._usable,
-            "unit_of_feature": self._units(),
-            "grouped": self.feature_groups is not None,
-            "centred": bool(self.scale_features and self.fit_intercept),
-            "scaled": bool(self.scale_features),
-            "ascent": self._ascent(),
+            "features": Features(
+                self.mean_,
+                self.scale_,
+                self._usable,
+                self._units(),
+                grouped=self.feature_groups is not None,
+                centered=bool(self.scale_features and self.fit_intercept),
+                scaled=bool(self.scale_features),
+            ),
+            "growth": self._ascent(),
             "flip_probability": float(self.flip_probability),
             "seed": self._seed,
             "journal": self._journal,

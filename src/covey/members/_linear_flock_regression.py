@@ -14,10 +14,16 @@ from covey._core.algorithm1.ascent import DivergedError
 from covey._core.algorithm1.descent import Descent, ValueTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gated_values import GatedValues
+from covey._core.gating.gate import GatedLikelihood
+from covey._core.gating.likelihoods import ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows
+from covey._core.search.bases import Features
+from covey._core.search.families import REGRESSION, families
+from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.search import Search
+from covey._core.search.targets import ValueTarget
 from covey._core.softmax_linear import linear_logits
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._validation import (
@@ -26,12 +32,12 @@ from covey._validation import (
     check_number,
     check_sample_weight,
 )
+from covey.fusers._gate import GatedGroups
 from covey.members._columns import flip_units
 from covey.members._folds import make_folds
 from covey.members._fused_regression import FusedRegressor, value_fuser
 from covey.members._linear_flock import LinearFlock
 from covey.members._linear_regression import LinearRegressionMember
-from covey.members._search_regression import ValueFlockSearch, value_families
 
 LOSSES = ("squared", "huber", "quantile")
 
@@ -57,19 +63,17 @@ _FARTHEST = 1e6
 
 def _linear_errors(design, target, weight, loss):
     """What a linear model, penalised a little, leaves of the target."""
-    objective = GatedValues(
+    objective = GatedLikelihood(
         design,
         [design],
-        (slice(0, len(target)),),
+        ValueLikelihood(target, loss),
         weight[None, :],
         np.array([_SCALE_ALPHA]),
         "log",
         1,
-        target=target,
-        loss=loss,
     )
     found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
-    return target - objective.said(found.x)[0]
+    return target - objective.predictions(found.x)[0]
 
 
 class LinearFlockRegressor(LinearFlock, FusedRegressor):
@@ -374,23 +378,19 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
         )
 
     def _search(self, X, y, target, weight, groups, loss):
-        search = ValueFlockSearch(
-            X,
-            target,
-            weight,
-            loss=loss,
-            descent=self._descent(),
-            mean=self.mean_,
-            scale=self.scale_,
-            usable=self._usable,
-            unit_of_feature=self._units(),
-            grouped=self.feature_groups is not None,
-            centred=True,
-            scaled=True,
+        grouped = self.feature_groups is not None
+        search = Search(
+            SearchInMemory(SearchBlock(X, ValueTarget(target, loss), weight)),
+            REGRESSION,
+            Features(self.mean_, self.scale_, self._usable, self._units(), grouped),
+            growth=self._descent(),
             flip_probability=float(self.flip_probability),
             seed=self._seed,
         )
         best = self.effort == "best"
+        share_left = 1.0
+        if self.effort == "fast" and self.alpha is None:
+            share_left = self._share_left(X, target, weight, loss)
         folds = []
         if self.effort != "fast":
             folds = make_folds(
@@ -415,13 +415,14 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
             yield
 
         flock = search.run(
-            value_families(
+            families(
+                REGRESSION,
                 self.effort,
                 int(self.n_estimators),
                 self.alpha,
                 search.bases,
                 np.count_nonzero(weight),
-                lambda: self._share_left(X, target, weight, loss),
+                share_left,
             ),
             folds,
             n_restarts=2 if best else 1,
@@ -438,14 +439,10 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
             flock.column_scale,
             flock.shares,
         )
-        self.group_of_ = np.repeat(np.arange(len(flock.fuser.sizes)), flock.fuser.sizes)
-        self.group_weights_ = flock.fuser.weights
-        self.cv_results_ = {
-            name: np.array([candidate[name] for candidate in flock.candidates])
-            for name in flock.candidates[0]
-            if name != "pool"
-        }
-        return flock.fuser
+        self.group_of_ = np.repeat(np.arange(len(flock.sizes)), flock.sizes)
+        self.group_weights_ = flock.weights
+        self.cv_results_ = flock.candidates
+        return GatedGroups.of(flock, None)
 
     def _keep(self, basis, coef, intercept, support, n_iter, history, column_scale, shares):
         """Store members, given for standardised y, as fitted attributes."""

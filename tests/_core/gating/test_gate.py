@@ -5,7 +5,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood, pooled
+from covey._core.gating.gate import GatedLikelihood
+from covey._core.gating.likelihoods import ClassLikelihood, pooled
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 
@@ -39,7 +40,7 @@ def problem(pool, *, n_runs=3, k=4, c=3, d=5, n=60, seed=0, quadratic=True):
     likelihood = GatedLikelihood(
         Design(np.ascontiguousarray(X.T)),
         blocks,
-        class_blocks(np.bincount(y)),
+        ClassLikelihood(class_blocks(np.bincount(y))),
         weight,
         alpha,
         pool,
@@ -99,7 +100,7 @@ def test_frozen_members_leave_only_the_gate_to_fit(pool):
     gate_only = GatedLikelihood(
         None,
         likelihood.rows.gate,
-        likelihood.rows.blocks,
+        likelihood.rows.likelihood,
         weight,
         alpha,
         pool,
@@ -144,8 +145,9 @@ def test_sparse_columns_give_the_dense_objective():
     implicit = Design(sparse.csc_array(X), center, scale)
     values = []
     for design in (dense, implicit):
+        of_classes = ClassLikelihood(class_blocks(np.bincount(y)))
         likelihood = GatedLikelihood(
-            design, [design], class_blocks(np.bincount(y)), weight, alpha, "linear", 4, support
+            design, [design], of_classes, weight, alpha, "linear", 4, support
         )
         values.append(likelihood(x, np.arange(3)))
     np.testing.assert_allclose(values[0][0], values[1][0])

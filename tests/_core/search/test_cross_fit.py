@@ -9,8 +9,10 @@ import covey._core.search.cross_fit as search
 from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
-from covey._core.search.cross_fit import CrossFit, Family
+from covey._core.search.cross_fit import CrossFit
+from covey._core.search.families import Family
 from covey._core.search.rows import GrowingRows, SearchBlock, SearchInMemory
+from covey._core.search.targets import ClassTarget
 
 
 @pytest.fixture
@@ -29,16 +31,16 @@ def table():
 def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
-    block = SearchBlock(columns.T, codes, weight, 0, 3)
+    block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
     nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
-    block.standardise("features", Basis.plain(4), *nothing)
-    block.split(parts, n_restarts)
+    block.standardize("features", Basis.plain(4), *nothing)
+    block.set_folds(parts, n_restarts)
     rows = SearchInMemory(block)
     n_runs = len(parts) + n_restarts
 
     def trainer(name):
         ascent = Ascent("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
-        block.begin(name, ascent)
+        block.begin_growing(name, ascent)
         return StackTrainer(
             GrowingRows(rows, name, 4, n_runs),
             ascent,
@@ -63,7 +65,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
-    return fits._rows.block._held_out()[0]
+    return fits._rows.block._held_out_predictions()[0]
 
 
 def test_one_member_is_regularised_softmax_regression(table):

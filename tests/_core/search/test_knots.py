@@ -15,7 +15,7 @@ from tests._core.several import Several
 def same_knots(X, weight, sizes, n_ramps=6):
     codes = np.zeros(len(X), dtype=int)
     rows = Several(X, codes, weight, sizes, 1)
-    rows.broadcast(SearchBlock.weigh, rows.max(SearchBlock.largest_weight))
+    rows.broadcast(SearchBlock.set_weight_unit, rows.max(SearchBlock.largest_weight))
     found = knots_by_sums(rows, X.shape[1], n_ramps)
     unit = weight / weight.max()
     for column, knots in zip(X.T, found, strict=True):

@@ -11,11 +11,14 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood, GatedObjective
+from covey._core.gating.likelihoods import ClassLikelihood
 from covey._core.moments import moments
-from covey._core.search.rows import GrowingRows, Kind, ReplayLog, SearchBlock
+from covey._core.search.bases import basis_moments
+from covey._core.search.replay import ReplayLog
+from covey._core.search.rows import GrowingRows, Kind, SearchBlock
 from covey._core.search.selection import greedy_selection
+from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
-from covey.members._search import moments_by_sums
 from tests._core.several import Several
 
 N = 90
@@ -45,17 +48,17 @@ def ready(table, sizes, lost=None, n_restarts=2):
     """Rows with two bases and three folds."""
     X, codes, weight = table
     rows = Several(X, codes, weight, sizes, 3, lost)
-    rows.broadcast(SearchBlock.weigh, rows.max(SearchBlock.largest_weight))
+    rows.broadcast(SearchBlock.set_weight_unit, rows.max(SearchBlock.largest_weight))
     for name, basis in bases(X).items():
         expanded = basis.expand(np.ascontiguousarray(X.T))
         mean, deviation = moments(expanded, weight)
         usable = np.ones(len(mean), dtype=bool)
         usable[1] = False
-        rows.broadcast(SearchBlock.standardise, name, basis, mean, deviation, usable)
-    rows.broadcast(SearchBlock.split, thirds(), n_restarts)
+        rows.broadcast(SearchBlock.standardize, name, basis, mean, deviation, usable)
+    rows.broadcast(SearchBlock.set_folds, thirds(), n_restarts)
     for folds, single in ((True, True), (False, False)):
         rows.broadcast(
-            SearchBlock.share, folds, single, *rows.sum(SearchBlock.run_totals, folds, single)
+            SearchBlock.set_totals, folds, single, *rows.sum(SearchBlock.run_totals, folds, single)
         )
     return rows
 
@@ -82,19 +85,19 @@ def in_one(table, name):
 def test_what_is_known_of_a_table_does_not_depend_on_blocks(table, sizes):
     X, codes, weight = table
     rows = Several(X, codes, weight, sizes, 3)
-    counts, total = rows.sum(SearchBlock.counted)
+    counts, total = rows.sum(SearchBlock.class_counts)
     assert_array_equal(counts, np.bincount(codes[weight > 0]))
     assert_allclose(total, weight.sum())
-    assert rows.max(SearchBlock.size) == max(sizes)
+    assert rows.max(SearchBlock.n_rows) == max(sizes)
     unit = rows.max(SearchBlock.largest_weight)
     assert unit == weight.max()
-    rows.broadcast(SearchBlock.weigh, unit)
+    rows.broadcast(SearchBlock.set_weight_unit, unit)
     assert_allclose(rows.sum(SearchBlock.weight_sum)[0], weight.sum() / weight.max())
     used = X[weight > 0]
     assert_array_equal(rows.max(SearchBlock.extremes, True), [used.max(axis=0), -used.min(axis=0)])
     assert_array_equal(rows.max(SearchBlock.extremes, False), [X.max(axis=0), -X.min(axis=0)])
     low, high = X.min(axis=0), X.max(axis=0)
-    assert_array_equal(rows.sum(SearchBlock.between, low, high)[0], [N - 2] * 4)
+    assert_array_equal(rows.sum(SearchBlock.count_between, low, high)[0], [N - 2] * 4)
 
 
 @pytest.mark.parametrize("sizes", LAYOUTS)
@@ -104,7 +107,7 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     X = X * np.array([factor, 1.0, 1.0, 0.0]) + np.array([0.0, 0, 1e6, 0.1])
     rows = Several(X, codes, weight, sizes, 3)
     basis = Basis.plain(4)
-    found_mean, found_deviation, largest = moments_by_sums(rows, "features", basis)
+    found_mean, found_deviation, largest = basis_moments(rows, "features", basis)
     assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
     mean, deviation = moments(X.T, weight)
     assert_allclose(found_mean, mean, rtol=1e-13)
@@ -113,7 +116,7 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     assert_array_equal(found_deviation > 0, varies)
     assert_allclose(found_deviation, deviation, rtol=1e-9)
     rows.broadcast(
-        SearchBlock.standardise, "features", basis, mean, np.where(varies, deviation, 1.0), varies
+        SearchBlock.standardize, "features", basis, mean, np.where(varies, deviation, 1.0), varies
     )
     found = [block.designs["features"].like for block in rows.blocks]
     assert_allclose(
@@ -129,7 +132,7 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
     X = np.where(np.abs(X) > 0.5, X, 0.0) * np.array([1e200, 1.0, 1.0, 0.0])
     X[weight == 0, 3] = 7.0
     rows = Several(sparse.csr_array(X), codes, weight, sizes, 3)
-    mean, deviation, largest = moments_by_sums(rows, "features", Basis.plain(4))
+    mean, deviation, largest = basis_moments(rows, "features", Basis.plain(4))
     for found, expected in zip(
         (mean, deviation), moments(sparse.csc_array(X), weight), strict=True
     ):
@@ -144,7 +147,7 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
 def test_members_grow_as_on_one_block(table, sizes):
     def members(layout):
         rows = ready(table, layout)
-        rows.broadcast(SearchBlock.begin, "products", ASCENT)
+        rows.broadcast(SearchBlock.begin_growing, "products", ASCENT)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
             ASCENT,
@@ -181,13 +184,21 @@ def test_value_and_gradient_are_those_of_all_rows(table, sizes, pool, folds):
     members, gate = (Design(in_one(table, name)) for name in ("products", "features"))
     blocks = class_blocks(np.bincount(codes))
     expected = GatedLikelihood(
-        members, [gate], blocks, run_weight[lanes], alpha, pool, 3, support, fit_intercept=folds
+        members,
+        [gate],
+        ClassLikelihood(blocks),
+        run_weight[lanes],
+        alpha,
+        pool,
+        3,
+        support,
+        fit_intercept=folds,
     )
     rows = ready(table, sizes)
     kind = Kind("products", "features", pool, folds, folds)
     dtype = np.float32 if folds else np.float64
     objective = GatedObjective(
-        lambda parts, runs: rows.sum(SearchBlock.gated, kind, lanes[runs], parts),
+        lambda parts, runs: rows.sum(SearchBlock.value_and_gradient, kind, lanes[runs], parts),
         alpha.astype(dtype),
         3,
         3,
@@ -217,7 +228,9 @@ def spoken(rows, n_candidates=3):
     for candidate in range(n_candidates):
         shapes = (3, 2, 3, 14), (3, 2, 3), (3, 2, 4), (3, 2)
         parts = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
-        rows.broadcast(SearchBlock.say, kind, np.full(3, candidate), np.arange(3), parts)
+        rows.broadcast(
+            SearchBlock.predict_held_out, kind, np.full(3, candidate), np.arange(3), parts
+        )
     return rows
 
 
@@ -226,7 +239,7 @@ def test_losses_and_picks_are_those_of_all_rows(table, sizes):
     _, codes, weight = table
     rows = spoken(ready(table, sizes))
     (whole,) = spoken(ready(table, [N])).blocks
-    library, row_weight = whole._held_out()
+    library, row_weight = whole._held_out_predictions()
     assert library.shape == (3, N)
     assert library.std() > 0.1
     order = np.argsort(codes, kind="stable")
@@ -273,7 +286,7 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
     def grown(lost):
         rows = ready(table, [40, 0, 50], lost)
         ascent = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True, reweighting="adaboost")
-        rows.broadcast(SearchBlock.begin, "products", ascent)
+        rows.broadcast(SearchBlock.begin_growing, "products", ascent)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
             ascent,
@@ -301,16 +314,16 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
 def test_a_recipe_holds_what_is_needed_and_no_more():
     recipe = ReplayLog()
     for method, *args in [
-        (SearchBlock.counted,),
-        (SearchBlock.weigh, 1.0),
-        (SearchBlock.weigh, 2.0),
-        (SearchBlock.standardise, "a", 1),
-        (SearchBlock.standardise, "b", 2),
-        (SearchBlock.standardise, "a", 3),
-        (SearchBlock.share, True, False, 1),
-        (SearchBlock.share, False, False, 2),
-        (SearchBlock.share, True, False, 3),
-        (SearchBlock.begin, "a", 0),
+        (SearchBlock.class_counts,),
+        (SearchBlock.set_weight_unit, 1.0),
+        (SearchBlock.set_weight_unit, 2.0),
+        (SearchBlock.standardize, "a", 1),
+        (SearchBlock.standardize, "b", 2),
+        (SearchBlock.standardize, "a", 3),
+        (SearchBlock.set_totals, True, False, 1),
+        (SearchBlock.set_totals, False, False, 2),
+        (SearchBlock.set_totals, True, False, 3),
+        (SearchBlock.begin_growing, "a", 0),
         (SearchBlock.grown, "a", RowBlock.see, 1),
         (SearchBlock.grown, "a", RowBlock.see, 2),
         (SearchBlock.grown, "a", RowBlock.weigh, 3),
@@ -321,18 +334,18 @@ def test_a_recipe_holds_what_is_needed_and_no_more():
         (SearchBlock.grown, "a", RowBlock.slopes, 7),
         (SearchBlock.grown, "a", RowBlock.evaluate, 8),
         (SearchBlock.grown, "a", RowBlock.slopes, 9),
-        (SearchBlock.gated, 1),
-        (SearchBlock.say, 1),
-        (SearchBlock.say, 2),
+        (SearchBlock.value_and_gradient, 1),
+        (SearchBlock.predict_held_out, 1),
+        (SearchBlock.predict_held_out, 2),
     ]:
         recipe.note(method, tuple(args))
     assert recipe.calls == [
-        (SearchBlock.weigh, (2.0,)),
-        (SearchBlock.standardise, ("b", 2)),
-        (SearchBlock.standardise, ("a", 3)),
-        (SearchBlock.share, (False, False, 2)),
-        (SearchBlock.share, (True, False, 3)),
-        (SearchBlock.begin, ("a", 0)),
+        (SearchBlock.set_weight_unit, (2.0,)),
+        (SearchBlock.standardize, ("b", 2)),
+        (SearchBlock.standardize, ("a", 3)),
+        (SearchBlock.set_totals, (False, False, 2)),
+        (SearchBlock.set_totals, (True, False, 3)),
+        (SearchBlock.begin_growing, ("a", 0)),
         (SearchBlock.grown, ("a", RowBlock.see, 1)),
         (SearchBlock.grown, ("a", RowBlock.see, 2)),
         (SearchBlock.grown, ("a", RowBlock.weigh, 3)),
@@ -340,20 +353,20 @@ def test_a_recipe_holds_what_is_needed_and_no_more():
         (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
         (SearchBlock.grown, ("a", RowBlock.evaluate, 8)),
         (SearchBlock.grown, ("a", RowBlock.slopes, 9)),
-        (SearchBlock.say, (1,)),
-        (SearchBlock.say, (2,)),
+        (SearchBlock.predict_held_out, (1,)),
+        (SearchBlock.predict_held_out, (2,)),
     ]
     recipe.note(SearchBlock.grown, ("a", RowBlock.weigh, 10))
     assert recipe.calls[8:10] == [
         (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
-        (SearchBlock.say, (1,)),
+        (SearchBlock.predict_held_out, (1,)),
     ]
-    recipe.note(SearchBlock.begin, ("a", 11))
+    recipe.note(SearchBlock.begin_growing, ("a", 11))
     assert recipe.calls[5:] == [
         (SearchBlock.grown, ("b", RowBlock.evaluate, 5)),
-        (SearchBlock.say, (1,)),
-        (SearchBlock.say, (2,)),
-        (SearchBlock.begin, ("a", 11)),
+        (SearchBlock.predict_held_out, (1,)),
+        (SearchBlock.predict_held_out, (2,)),
+        (SearchBlock.begin_growing, ("a", 11)),
     ]
 
 
@@ -367,17 +380,17 @@ def test_a_recipe_keeps_arrays_as_they_were():
 # -- other arrays ----------------------------------------------------------------------------
 
 
-def test_sparse_rows_far_from_zero_ask_for_double_precision(table):
+def test_sparse_rows_far_from_zero_need_double_precision(table):
     X, codes, weight = table
-    for offset, digits in ((0.0, 32), (1e6, 64)):
-        block = SearchBlock(sparse.csr_array(X + offset), codes, weight, 0, 3)
+    for offset, double in ((0.0, 0), (1e6, 1)):
+        block = SearchBlock(sparse.csr_array(X + offset), ClassTarget(codes, 3), weight)
         mean, deviation = moments((X + offset).T, weight)
-        block.standardise("features", Basis.plain(4), mean, deviation, deviation > 0)
-        assert block.digits("features") == digits
+        block.standardize("features", Basis.plain(4), mean, deviation, deviation > 0)
+        assert block.needs_double("features") == double
 
 
 @pytest.mark.torch
-def test_torch_says_what_numpy_says(table):
+def test_torch_computes_what_numpy_computes(table):
     torch = pytest.importorskip("torch")
     X, codes, weight = table
     rng = np.random.default_rng(0)
@@ -385,13 +398,13 @@ def test_torch_says_what_numpy_says(table):
     parts = [rng.normal(size=shape) for shape in shapes]
     answers = []
     for beside in (None, torch.zeros(0, dtype=torch.float64)):
-        block = SearchBlock(X, codes, weight, 0, 3, beside)
+        block = SearchBlock(X, ClassTarget(codes, 3), weight, beside=beside)
         nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
-        block.standardise("features", Basis.plain(4), *nothing)
-        block.split(thirds(), 2)
+        block.standardize("features", Basis.plain(4), *nothing)
+        block.set_folds(thirds(), 2)
         for folds, single in ((True, True), (False, False)):
             (total,) = block.run_totals(folds, single)
-            block.share(folds, single, total)
+            block.set_totals(folds, single, total)
             kind = torch.float32 if single else torch.float64
             as_given = [
                 part.astype(np.float32 if single else np.float64)
@@ -401,8 +414,8 @@ def test_torch_says_what_numpy_says(table):
             ]
             for pool in ("linear", "log"):
                 method = Kind("features", "features", pool, folds, single)
-                answers.append(block.gated(method, np.array([1, 0]), tuple(as_given)))
-        block.say(
+                answers.append(block.value_and_gradient(method, np.array([1, 0]), tuple(as_given)))
+        block.predict_held_out(
             Kind("features", "features", "linear", False, False),
             np.arange(2),
             np.arange(2),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.search.selection import greedy_selection
+from covey._core.search.selection import greedy_mean, greedy_selection
 
 
 def literal(true, weight, n_picks, replace):
@@ -49,3 +49,29 @@ def test_no_worse_than_the_best_candidate():
 def test_first_of_equals_and_impossible_rows():
     true = np.array([[0.0, 0.9], [0.0, 0.9], [0.0, 0.1]])
     assert_array_equal(greedy_selection(true, np.ones(2)), [1, 0, 0])
+
+
+def test_greedy_picks_lower_the_loss_of_the_mean_and_know_equals():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=80)
+    library = truth + rng.normal(size=(6, 80)) * np.array([[1.0, 1, 1, 2, 3, 9]]).T
+    weight = rng.uniform(size=80)
+
+    def row_loss(numbers):
+        return (numbers - truth) ** 2
+
+    shares = greedy_mean(library, row_loss, weight)
+    assert_allclose(shares.sum(), 1)
+    assert shares[5] == 0
+    losses = row_loss(library) @ weight / weight.sum()
+    assert row_loss(shares @ library) @ weight / weight.sum() < 0.6 * losses.min()
+    picks = []
+    for _ in range(4):
+        tried = [row_loss(library[[*picks, k]].mean(axis=0)) @ weight for k in range(6)]
+        picks.append(int(np.argmin(tried)))
+    assert_allclose(
+        greedy_mean(library, row_loss, weight, n_picks=4), np.bincount(picks, minlength=6) / 4
+    )
+    p = rng.uniform(0.1, 1, size=(4, 50))
+    w = np.ones(50)
+    assert_allclose(greedy_selection(p, w), greedy_mean(p, lambda q: -np.log(q), w))

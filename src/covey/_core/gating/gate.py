@@ -1,23 +1,19 @@
-"""A learned importance i_k(x), and its refinement together with the members.
+"""Gated members and their refinement: a learned importance i_k(x), fitted with the members.
 
 Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
-``g(x) = softmax(phi(x) V + v)`` over members. Two ways to pool them:
+``g(x) = softmax(phi(x) V + v)`` over members. How both are pooled, and to what they are fitted,
+is said in `covey._core.gating.likelihoods`: by the weighted mean log-likelihood less
+``alpha / 2`` times the sum of squares of all coefficients (intercepts are free), for a stack of
+runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
+``(K, R, n)``.
 
-    linear    p(c | x) = sum_k g_k(x) p_k(c | x)                    a mixture
-    log       p(c | x) ~ prod_k p_k(c | x) ** g_k(x)                eq. (10) with i_k(x)
-
-Both are fitted by the weighted mean log-likelihood less ``alpha / 2`` times the sum of squares
-of all coefficients (intercepts are free), for a stack of runs over one design matrix. Arrays
-are classes first: logits ``(K, C, R, n)``, gates ``(K, R, n)``, rows sorted by class.
-
-`GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie elsewhere.
+`GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie in blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,45 +21,16 @@ from array_api_compat import device
 
 from covey._core.arrays import Array, namespace_of
 from covey._core.design import Design
-from covey._core.softmax_linear import Blocks
+from covey._core.gating.likelihoods import Likelihood, Pool, softmax_first
 
-Pool = Literal["linear", "log"]
 IntArray = npt.NDArray[np.int64]
 #: Theta, intercepts, the gate's coefficients and its intercepts; the first two None if frozen.
 Parts = tuple[Array | None, Array | None, Array, Array]
 
 
-def softmax_first(logits: Array) -> Array:
-    """Softmax over the first axis, in place."""
-    xp = namespace_of(logits)
-    logits -= xp.max(logits, axis=0)
-    xp.exp(logits, out=logits)
-    logits /= xp.sum(logits, axis=0)
-    return logits
-
-
-def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
-    """What the gated members say together, as (C, R, n).
-
-    Parameters
-    ----------
-    member_logits : array of shape (K, C, R, n)
-        Logits or log-probabilities.
-    gates : array of shape (K, R, n)
-    pool : {"linear", "log"}
-    """
-    xp = namespace_of(gates)
-    if pool == "log":
-        return softmax_first(xp.sum(gates[:, None] * member_logits, axis=0))
-    total = xp.zeros_like(member_logits[0])
-    for gate, logits in zip(gates, member_logits, strict=True):
-        total += gate * softmax_first(xp.asarray(logits, copy=True))
-    return total
-
-
 @dataclass
 class GatedRows:
-    """Some rows, what gated members say of them, and what their likelihood sums up over them.
+    """Some rows, and what the likelihood of gated members sums up over them.
 
     Parameters
     ----------
@@ -71,8 +38,8 @@ class GatedRows:
         What the members see. None: they are frozen, and ``frozen`` holds their logits.
     gate : list of Design
         What the gate sees: one block of columns after another.
-    blocks : Blocks
-        The rows of each class.
+    likelihood : Likelihood
+        Of the rows' targets.
     share : array of shape (R, n)
         Row weights, of each run divided by their sum over all rows; a row outside a run's fold
         weighs 0.
@@ -82,7 +49,7 @@ class GatedRows:
 
     members: Design | None
     gate: list[Design]
-    blocks: Blocks
+    likelihood: Likelihood
     share: Array
     pool: Pool
     frozen: Array | None = None
@@ -121,18 +88,15 @@ class GatedRows:
             total = out if total is None else total + out
         return softmax_first(total)
 
-    def says(self, parts: Parts, runs: IntArray) -> Array:
-        """What candidates are compared by: what each run gives to the true class, (R, n)."""
+    def predictions(self, parts: Parts, runs: IntArray) -> Array:
+        """What candidates are compared by, (R, n): see `Likelihood`."""
         theta, intercept, gate, gate_intercept = parts
         logits = self.member_logits(theta, intercept, runs)
-        together = pooled(logits, self.gates(gate, gate_intercept, runs), self.pool)
-        true = self._xp.empty(together.shape[1:], dtype=together.dtype, device=device(together))
-        for label, rows in enumerate(self.blocks):
-            true[:, rows] = together[label, :, rows]
-        return true
+        gates = self.gates(gate, gate_intercept, runs)
+        return self.likelihood.predictions(logits, gates, self.pool)
 
-    def sums(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
-        """The mean log-likelihood (R,), and its slopes.
+    def value_and_gradient(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
+        """The mean log-likelihood (R,), and its gradients.
 
         Parameters
         ----------
@@ -151,13 +115,11 @@ class GatedRows:
         """
         xp = self._xp
         theta, intercept, gate, gate_intercept = parts
-        weight = self.share[runs, :]
         logits = self.member_logits(theta, intercept, runs)
         gates = self.gates(gate, gate_intercept, runs)
-        if self.pool == "linear":
-            value, by_logits, by_gates = self._linear(logits, gates, weight)
-        else:
-            value, by_logits, by_gates = self._log(logits, gates, weight)
+        value, by_logits, by_gates = self.likelihood.value_and_slopes(
+            logits, gates, self.share[runs, :], self.pool, theta is None
+        )
         gate_slopes = []
         gate_total = None
         for block in self.gate:
@@ -165,7 +127,7 @@ class GatedRows:
             gate_slopes.append(slope)
         assert gate_total is not None
         slope_gate = xp.permute_dims(xp.concat(gate_slopes, axis=2), (1, 0, 2))
-        if theta is None:
+        if theta is None or by_logits is None:
             return value, slope_gate, gate_total.T
         assert self.members is not None
         k, c, n_runs, n_rows = by_logits.shape
@@ -181,62 +143,16 @@ class GatedRows:
             xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1)),
         )
 
-    def _linear(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
-        """Log sum_k g_k p_k(y), and its slopes by the members' and the gate's logits."""
-        xp = self._xp
-        k, _, _, n_rows = logits.shape
-        n_runs = gates.shape[1]
-        highest = xp.max(logits, axis=1)
-        p = xp.exp(logits - highest[:, None])
-        p /= xp.sum(p, axis=1)[:, None]
-        true = xp.empty((k, n_runs, n_rows), dtype=gates.dtype, device=device(gates))
-        for label, rows in enumerate(self.blocks):
-            true[:, :, rows] = p[:, label, :, rows]
-        # Tiny, not zero: a row that every member rules out still has a direction to go.
-        responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
-        likelihood = xp.sum(responsibility, axis=0)
-        responsibility /= likelihood
-        value = xp.sum(weight * xp.log(likelihood), axis=1)
-        by_gates = weight * (responsibility - gates)
-        if self.members is None:
-            return value, p, by_gates
-        responsibility *= weight
-        p *= -responsibility[:, None]
-        for label, rows in enumerate(self.blocks):
-            p[:, label, :, rows] += responsibility[:, :, rows]
-        return value, p, by_gates
-
-    def _log(self, logits: Array, gates: Array, weight: Array) -> tuple[Array, Array, Array]:
-        """Log softmax_y(sum_k g_k L_k), and its slopes by the members' and the gate's logits."""
-        xp = self._xp
-        fused = xp.sum(gates[:, None] * logits, axis=0)
-        fused -= xp.max(fused, axis=0)
-        n_runs, n_rows = gates.shape[1:]
-        log_true = xp.empty((n_runs, n_rows), dtype=gates.dtype, device=device(gates))
-        for label, rows in enumerate(self.blocks):
-            log_true[:, rows] = fused[label, :, rows]
-        xp.exp(fused, out=fused)
-        normaliser = xp.sum(fused, axis=0)
-        value = xp.sum(weight * (log_true - xp.log(normaliser)), axis=1)
-        fused *= -weight / normaliser
-        for label, rows in enumerate(self.blocks):
-            fused[label, :, rows] += weight[:, rows]
-        pull = xp.sum(logits * fused, axis=1)  # (K, R, n)
-        by_gates = gates * (pull - xp.sum(gates * pull, axis=0))
-        if self.members is None:
-            return value, logits, by_gates
-        return value, gates[:, None] * fused, by_gates
-
 
 class GatedObjective:
-    """The penalised negative log-likelihood of gated members, wherever the rows are.
+    """The penalized negative log-likelihood of gated members, as a function of all parameters.
 
     Parameters
     ----------
-    ask : callable
-        ``ask(parts, runs)`` gives `GatedRows.sums` over all rows.
+    reduce : callable
+        ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows.
     alpha : array of shape (R,)
-    n_members, n_classes : int
+    n_members, n_outputs : int
     n_columns : int or None
         How many columns the members see. None: they are frozen.
     n_gate_columns : int
@@ -244,26 +160,26 @@ class GatedObjective:
     support : array of shape (R, K, D) or None
         The members' subsets, as ones and zeros; None: all features.
     fit_intercept : bool
-        Whether the members' intercepts move.
+        Whether the members' intercepts are fitted too.
     """
 
     def __init__(
         self,
-        ask: Callable[[Parts, IntArray], tuple[Array, ...]],
+        reduce: Callable[[Parts, IntArray], tuple[Array, ...]],
         alpha: Array,
         n_members: int,
-        n_classes: int,
+        n_outputs: int,
         n_columns: int | None,
         n_gate_columns: int,
         *,
         support: Array | None = None,
         fit_intercept: bool = True,
     ) -> None:
-        self._ask = ask
+        self._reduce = reduce
         self._xp = namespace_of(alpha)
         self.alpha = alpha
         self.n_members = n_members
-        self.n_classes = n_classes
+        self.n_outputs = n_outputs
         self.n_columns = n_columns
         self.n_gate_columns = n_gate_columns
         self.support = support
@@ -275,12 +191,12 @@ class GatedObjective:
         gate = self.n_members * (self.n_gate_columns + 1)
         if self.n_columns is None:
             return gate
-        return gate + self.n_members * self.n_classes * (self.n_columns + 1)
+        return gate + self.n_members * self.n_outputs * (self.n_columns + 1)
 
     def unpack(self, x: Array) -> Parts:
         """The parts of ``x`` (R, N): theta (R, K, C, D), b (R, K, C), V (R, K, P), v (R, K)."""
         xp = self._xp
-        n_runs, k, c = x.shape[0], self.n_members, self.n_classes
+        n_runs, k, c = x.shape[0], self.n_members, self.n_outputs
         theta = intercept = None
         at = 0
         if self.n_columns is not None:
@@ -314,7 +230,7 @@ class GatedObjective:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp = self._xp
         theta, _, gate, _ = parts = self.within(x, runs)
-        value, by_gate, by_gate_intercept, *by_members = self._ask(parts, runs)
+        value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
         alpha = self.alpha[runs]
         value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
         by_gate = -by_gate + alpha[:, None, None] * gate
@@ -330,11 +246,11 @@ class GatedObjective:
 
 
 class GatedLikelihood(GatedObjective):
-    """The same where all rows are here.
+    """The same for rows that are all in memory.
 
     Parameters
     ----------
-    members, gate, blocks, pool, frozen
+    members, gate, likelihood, pool, frozen
         As for `GatedRows`.
     weight : array of shape (R, n)
         Row weights; a row outside a run's fold weighs 0.
@@ -346,7 +262,7 @@ class GatedLikelihood(GatedObjective):
         self,
         members: Design | None,
         gate: list[Design],
-        blocks: Blocks,
+        likelihood: Likelihood,
         weight: Array,
         alpha: Array,
         pool: Pool,
@@ -356,24 +272,20 @@ class GatedLikelihood(GatedObjective):
         fit_intercept: bool = True,
     ) -> None:
         share = weight / namespace_of(weight).sum(weight, axis=1)[:, None]
-        self.rows = self._rows(members, gate, blocks, share, pool, frozen)
+        self.rows = GatedRows(members, gate, likelihood, share, pool, frozen)
         self.weight = weight
         super().__init__(
-            self.rows.sums,
+            self.rows.value_and_gradient,
             alpha,
             n_members,
-            len(blocks),
+            likelihood.n_outputs,
             None if members is None else members.n_features,
             sum(block.n_features for block in gate),
             support=support,
             fit_intercept=fit_intercept,
         )
 
-    def _rows(self, *args: Any) -> GatedRows:
-        """What is known of the rows; of numbers it is another thing."""
-        return GatedRows(*args)
-
-    def says(self, x: Array) -> Array:
+    def predictions(self, x: Array) -> Array:
         """See `GatedRows`; the parameters of each run are a row of ``x``."""
         runs = np.arange(x.shape[0])
-        return self.rows.says(self.within(x, runs), runs)
+        return self.rows.predictions(self.within(x, runs), runs)

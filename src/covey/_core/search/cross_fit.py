@@ -1,10 +1,10 @@
-"""The search for a flock: families of gated candidates, cross-fitted as stacks of runs.
+"""Families of gated candidates, fitted as stacks of runs: on folds, and on all rows.
 
 A candidate is a group of members on one basis with a gate over them. Candidates that differ in
 their penalty only are a family; its penalties and folds are the runs of one stack, since they
-share every matrix. What a candidate says of the rows that it was not fitted on decides, by
-`greedy_weights`, how much it weighs; those that weigh something are fitted again on all rows.
-Rows are asked for sums only (`covey._core.search.rows`), and may lie elsewhere.
+share every matrix. What a candidate predicts of the rows that it was not fitted on gives it, by
+`greedy_weights`, its weight; those with a weight above zero are fitted again on all rows. Of the
+rows only sums are needed (`covey._core.search.rows`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import Array, like, namespace_of, to_host
-from covey._core.gating.gate import GatedObjective, Parts, Pool
+from covey._core.gating.gate import GatedObjective, Parts
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
+from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
 from covey._core.search.selection import greedy_weights
 
@@ -28,32 +29,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-# Numbers (members x classes x runs x rows) that are worked on at once: runs beyond that wait.
+# Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
 # Larger stacks do not fit the cache and are slower for it.
 _STACK_SIZE = 1 << 19
-
-
-@dataclass(frozen=True)
-class Family:
-    """Candidates that differ in their penalty only.
-
-    Attributes
-    ----------
-    basis : str
-        What the members see: the name of a basis.
-    n_members : int
-        With one there is no gate, and no subset: regularised softmax regression.
-    alphas : tuple of float
-    pool : {"linear", "log"}
-    gate : str
-        What the gate sees, also a basis.
-    """
-
-    basis: str
-    n_members: int
-    alphas: tuple[float, ...]
-    pool: Pool = "linear"
-    gate: str = "features"
 
 
 @dataclass
@@ -71,7 +49,7 @@ class Group:
         Coefficients of what the gate sees.
     gate_intercept : ndarray of shape (K,)
     n_iter : int
-        Iterations of the optimiser.
+        Iterations of the optimizer.
     grown : list of (int, object)
         How each member was grown: its steps and its history. Empty for a member alone.
     """
@@ -98,7 +76,7 @@ class Grown(Protocol):
 
 
 class Trainer(Protocol):
-    """What grows the members that the optimiser starts from, such as a `StackTrainer`."""
+    """What grows the members that the optimizer starts from, such as a `StackTrainer`."""
 
     def grow(self) -> Grown:
         """The next member of every run."""
@@ -147,7 +125,7 @@ class _Fit:
     """Where some runs of a family ended."""
 
     kind: Kind
-    chunk: IntArray  # their places among all runs
+    chunk: IntArray  # their positions among all runs
     parts: Parts
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
@@ -159,7 +137,7 @@ class CrossFit:
     Parameters
     ----------
     rows : SearchRows
-        The table, split into folds, its bases standardised.
+        The table, split into folds, its bases standardized.
     n_columns : dict of int
         How many columns the bases have, by name.
     n_parts : int
@@ -169,7 +147,7 @@ class CrossFit:
     trainer : callable
         ``trainer(basis)`` gives a `Trainer` for runs on the folds, and then on all rows.
     max_iter : int
-        The most iterations of the optimiser.
+        The most iterations of the optimizer.
     fit_intercept : bool
     journal : Journal, optional
         Where iterations are kept, to go on from after an interruption.
@@ -201,37 +179,36 @@ class CrossFit:
         self._fit_intercept = fit_intercept
         self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
-        self._n_rows = max(1, int(rows.max(SearchBlock.size)[0]))
-        self._digits: dict[str, int] = {}
-        self._shared: set[tuple[bool, bool]] = set()
+        self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
+        self._needs_double: dict[str, bool] = {}
+        self._with_totals: set[tuple[bool, bool]] = set()
         self.n_candidates = 0
 
     def hold_out(self, family: Family) -> None:
         """Fit each penalty's candidate to every fold.
 
-        What they say of the rows that they were not fitted on stays where the rows are, until
-        it is asked who is ``selected``.
+        What they predict of the rows that they were not fitted on stays in the blocks, for
+        ``selected``.
         """
         n_alphas, n_parts = len(family.alphas), self._n_parts
         runs = np.tile(np.arange(n_parts), n_alphas)
         alpha = np.repeat(np.array(family.alphas), n_parts)
-        single = self._single and self._is_rough(family.basis)
+        single = self._single and not self._is_precise(family.basis)
         for fit in self._fits(family, runs, alpha, folds=True, single=single):
             candidates = self.n_candidates + fit.chunk // n_parts
-            self._rows.broadcast(SearchBlock.say, fit.kind, candidates, runs[fit.chunk], fit.parts)
+            self._rows.broadcast(
+                SearchBlock.predict_held_out, fit.kind, candidates, runs[fit.chunk], fit.parts
+            )
         self.n_candidates += n_alphas
 
-    def _is_rough(self, basis: str) -> bool:
-        """Whether single precision is enough, which all rows must agree on."""
-        if basis not in self._digits:
-            self._digits[basis] = int(self._rows.max(SearchBlock.digits, basis)[0])
-        return self._digits[basis] == 32
+    def _is_precise(self, basis: str) -> bool:
+        """Whether any block needs double precision to compare candidates on a basis."""
+        if basis not in self._needs_double:
+            self._needs_double[basis] = bool(self._rows.max(SearchBlock.needs_double, basis)[0])
+        return self._needs_double[basis]
 
     def selected(self) -> tuple[FloatArray, FloatArray]:
-        """How much each candidate weighs, by `greedy_weights`, and its loss; both (M,).
-
-        The loss is the mean over rows held out.
-        """
+        """The weight of each candidate, by `greedy_weights`, and its mean held-out loss, (M,)."""
         losses, weight = self._rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         shares = greedy_weights(
@@ -250,7 +227,7 @@ class CrossFit:
             family, np.arange(self._n_restarts), alphas, folds=False, single=False
         ):
             theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
-            for place, run in enumerate(self._n_parts + fit.chunk):
+            for position, run in enumerate(self._n_parts + fit.chunk):
                 grown = []
                 if family.n_members > 1:
                     grown = self._starts[family.basis].history(family.n_members, int(run))
@@ -258,12 +235,12 @@ class CrossFit:
                     Group(
                         family,
                         alpha,
-                        theta[place],
-                        intercept[place],
-                        fit.support[place],
-                        gate[place],
-                        gate_intercept[place],
-                        int(fit.n_iter[place]),
+                        theta[position],
+                        intercept[position],
+                        fit.support[position],
+                        gate[position],
+                        gate_intercept[position],
+                        int(fit.n_iter[position]),
                         grown,
                     )
                 )
@@ -278,16 +255,16 @@ class CrossFit:
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         xp = namespace_of(self._rows.like)
         dtype = xp.float32 if single else xp.float64
-        self._share(folds, single)
+        self._set_totals(folds, single)
         at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
-            lanes = runs[chunk]
+            of_chunk = runs[chunk]
             theta, intercept, support = self._start(
-                family, lanes + (0 if folds else self._n_parts)
+                family, of_chunk + (0 if folds else self._n_parts)
             )
             objective = GatedObjective(
-                partial(_asked, self._rows, kind, lanes),
+                partial(_reduced, self._rows, kind, of_chunk),
                 like(self._rows.like, alpha[chunk], dtype),
                 family.n_members,
                 n_classes,
@@ -309,15 +286,15 @@ class CrossFit:
             )
             if support is None:
                 support = np.ones((len(chunk), family.n_members, n_columns))
-            everyone = np.arange(len(chunk))
-            yield _Fit(kind, chunk, objective.within(found.x, everyone), support > 0, found.n_iter)
+            every = np.arange(len(chunk))
+            yield _Fit(kind, chunk, objective.within(found.x, every), support > 0, found.n_iter)
 
-    def _share(self, folds: bool, single: bool) -> None:
-        """Let the rows know what all of them weigh in each run."""
-        if (folds, single) not in self._shared:
+    def _set_totals(self, folds: bool, single: bool) -> None:
+        """Let each block know the sums of all weights in each run."""
+        if (folds, single) not in self._with_totals:
             (total,) = self._rows.sum(SearchBlock.run_totals, folds, single)
-            self._rows.broadcast(SearchBlock.share, folds, single, total)
-            self._shared.add((folds, single))
+            self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
+            self._with_totals.add((folds, single))
 
     def _start(
         self, family: Family, runs: IntArray
@@ -330,8 +307,8 @@ class CrossFit:
         return self._starts[family.basis].of(family.n_members, runs)
 
 
-def _asked(
-    rows: SearchRows, kind: Kind, lanes: IntArray, parts: Parts, runs: IntArray
+def _reduced(
+    rows: SearchRows, kind: Kind, of_chunk: IntArray, parts: Parts, runs: IntArray
 ) -> tuple[Array, ...]:
-    """What rows say of some of the runs of a chunk."""
-    return rows.sum(SearchBlock.gated, kind, lanes[runs], parts)
+    """The likelihood of some of the runs of a chunk, summed over all rows."""
+    return rows.sum(SearchBlock.value_and_gradient, kind, of_chunk[runs], parts)

@@ -1,6 +1,6 @@
 """Quantiles of columns whose rows lie in several blocks, by counting.
 
-What a column's rows up to a value weigh is a sum over blocks, and so a quantile is found by
+The weight of a column's rows up to a value is a sum over blocks, and so a quantile is found by
 bisection: not of the values, but of the floats between the least and the greatest one, in their
 order. There are fewer than 2^64 of them, so that it ends, and it ends at the very value.
 """
@@ -45,7 +45,7 @@ def in_floats(numbers: UintArray) -> FloatArray:
 
 
 def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:
-    """What `covey._core.basis.quantile_knots` says of each column of a table.
+    """`covey._core.basis.quantile_knots` of each column of a table.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[Float
     knots = []
     for first in range(0, n_features, _COLUMNS_AT_ONCE):
         which = slice(first, min(first + _COLUMNS_AT_ONCE, n_features))
-        values = np.concatenate(rows.gather(SearchBlock.distinct, which, n_ramps + 2), axis=1)
+        values = np.concatenate(rows.gather(SearchBlock.lowest_values, which, n_ramps + 2), axis=1)
         few = [np.unique(column[~np.isnan(column)]) for column in values]
         quantiles = _quantiles(rows, which, -lowest[which], highest[which], n_ramps)
         knots += [
@@ -78,7 +78,7 @@ def _quantiles(
     """Columns' evenly spaced quantiles, (D, n_ramps + 1), the least value included."""
     (total,) = rows.sum(SearchBlock.weight_up_to, which, highest[:, None])
     wanted = np.arange(1, n_ramps + 1) / n_ramps * total * (1.0 - _HAIR)
-    # What rows up to `below` weigh is less than wanted; those up to `at` weigh as much.
+    # The weight of rows up to `below` is less than wanted; that of rows up to `at` is as much.
     below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), n_ramps, axis=1)
     at = np.repeat(in_order(highest)[:, None], n_ramps, axis=1)
     steps = np.arange(1, _PARTS, dtype=np.uint64)

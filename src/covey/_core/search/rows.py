@@ -1,11 +1,11 @@
-"""What a search asks of the rows: sums, maxima, and for a few things what a block knows.
+"""What a search reduces over the rows of a table: sums, maxima, and a few things of each block.
 
 A table is one or more blocks of rows, as for Algorithm 1 (`covey._core.algorithm1.rows`). A
-`SearchBlock` holds its part of the matrix, what bases make of it, its folds, the rows on which
-members are grown, and what candidates say of those held out. Whatever passes between it and
-the search is small: parameters, and sums over rows. One block in memory is the whole table
-(`SearchInMemory`); blocks that lie elsewhere, and that may be lost, are made again from what they
-were made of and from a `ReplayLog`.
+`SearchBlock` holds its part of the matrix, the columns that bases make of it, its folds, the
+rows on which members are grown, and what candidates predict of held-out rows. All that passes
+between it and the search is small: parameters, and sums over rows. A table in memory is one
+block (`SearchInMemory`); blocks that lie on workers, and that may be lost, are made again from
+their rows and from a `covey._core.search.replay.ReplayLog`.
 """
 
 from __future__ import annotations
@@ -22,32 +22,36 @@ from covey._core.algorithm1.rows import RowBlock
 from covey._core.arrays import Array, like, namespace_of, to_host
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gate import GatedRows, Parts, Pool, softmax_first
+from covey._core.gating.gate import GatedRows, Parts
+from covey._core.gating.groups import group_gates
+from covey._core.gating.likelihoods import Pool
 from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.rows import Arrays, P, Result, Rows, call
 from covey._core.search.folds import Drawn, FoldAssignment, drawn
-from covey._core.search.selection import Library, RowLoss, log_losses, possible
-from covey._core.softmax_linear import class_blocks, linear_logits
+from covey._core.search.selection import Library
+from covey._core.search.targets import ClassTarget, Target
+from covey._core.softmax_linear import linear_logits
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
-Method = Callable[..., Any]
 Folds = Sequence[tuple[IntArray, IntArray]]
 
-# What is the largest of a block's rows, and of none in an empty one.
-_OF_ROWS: tuple[Method, ...] = (RowBlock.peak, RowBlock.heaviest)
+# Maxima over a block's rows: an empty block has none.
+_MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
 
 class SearchRows(Rows["SearchBlock"], Protocol):
-    """The rows of a table that is searched, wherever they are."""
+    """The rows of a table that is searched; ``n_classes`` is 1 for numbers."""
 
-    is_sparse: bool
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the matrix is sparse."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which likelihood is asked for.
+    """Which likelihood is meant.
 
     Attributes
     ----------
@@ -68,47 +72,43 @@ class Kind:
 
 
 class SearchBlock:
-    """Some rows of a table, and what a search knows of each.
+    """Some rows of a table, and what a search keeps of each.
 
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, D)
-    codes : ndarray of shape (n,)
-        The classes as numbers.
+    target : Target
     weight : ndarray of shape (n,)
     start : int
         The number of the first row in the whole table.
-    n_classes : int
     beside : array, optional
-        Where what is climbed shall live, if not here.
+        An array of the namespace and device on which likelihoods are computed; None: NumPy's.
     """
 
     def __init__(
         self,
         X: Any,
-        codes: IntArray,
+        target: Target,
         weight: FloatArray,
-        start: int,
-        n_classes: int,
+        start: int = 0,
         beside: Array | None = None,
     ) -> None:
-        self._order = np.argsort(codes, kind="stable")
+        self.target = target
+        self._order = target.order
         self._start = start
         self._X = X[self._order]
-        self._codes = codes[self._order]
         self._raw_weight = self.weight = weight[self._order]
-        self.blocks = class_blocks(np.bincount(codes, minlength=n_classes))
         self.is_sparse = hasattr(X, "tocsr")
         self.beside = beside
         self.designs: dict[str, Design] = {}
-        self._rough: dict[str, Design] = {}
-        self._open: tuple[str, FloatArray] | None = None
+        self._single_designs: dict[str, Design] = {}
+        self._expanded: tuple[str, FloatArray] | None = None
         self._sorted: tuple[slice, list[FloatArray], list[FloatArray]] | None = None
         self._parts: Folds = []
-        self.run_weight: FloatArray = np.zeros((0, len(codes)))
+        self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
         self._share: dict[tuple[bool, bool], Array] = {}
         self._growing: dict[str, RowBlock] = {}
-        self._said: dict[int, FloatArray] = {}
+        self._predicted: dict[int, FloatArray] = {}
         self._library: Library | None = None
 
     @property
@@ -118,17 +118,17 @@ class SearchBlock:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self.blocks)
+        """How many classes there are; 1 for numbers."""
+        return self.target.likelihood.n_outputs
 
     # -- the table -------------------------------------------------------------------------
 
-    def counted(self) -> tuple[IntArray, FloatArray]:
-        """How many rows of each class have a weight, (C,), and what all weigh, (1,)."""
-        counts = np.bincount(self._codes[self.weight > 0], minlength=self.n_classes)
+    def class_counts(self) -> tuple[IntArray, FloatArray]:
+        """How many rows of each class have a weight, (C,), and the sum of all weights, (1,)."""
+        counts = np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes)
         return counts, np.array([self._raw_weight.sum()])
 
-    def size(self) -> IntArray:
+    def n_rows(self) -> IntArray:
         """How many rows there are, (1,)."""
         return np.array([len(self.weight)])
 
@@ -136,13 +136,13 @@ class SearchBlock:
         """The weight of the heaviest row, (1,)."""
         return np.array([self._raw_weight.max(initial=0.0)])
 
-    def weigh(self, unit: FloatArray) -> None:
+    def set_weight_unit(self, unit: FloatArray) -> None:
         """Count weights in units of the largest one."""
         # Only their ratios matter; single precision has a smaller range.
         self.weight = self._raw_weight / unit[0]
 
     def weight_sum(self) -> tuple[FloatArray]:
-        """What all rows weigh in these units, (1,)."""
+        """The sum of all weights in these units, (1,)."""
         return (np.array([self.weight.sum()]),)
 
     def extremes(self, used: bool) -> FloatArray:
@@ -154,11 +154,11 @@ class SearchBlock:
         highest = np.max(rows, axis=0, initial=-np.inf)
         return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
 
-    def between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
+    def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
         """How many rows have a value of each feature that is neither, (D,)."""
         return (np.sum((low != self._X) & (high != self._X), axis=0),)
 
-    def distinct(self, which: slice, most: int) -> FloatArray:
+    def lowest_values(self, which: slice, most: int) -> FloatArray:
         """The lowest values of some features, as many as there are up to ``most``, then NaN."""
         found = np.full((which.stop - which.start, most), np.nan)
         for column, values in zip(found, self._in_order(which)[0], strict=True):
@@ -168,7 +168,7 @@ class SearchBlock:
         return found
 
     def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
-        """What rows weigh whose values of some features (d,) are at most ``values`` (d, m)."""
+        """The weight of rows whose values of some features (d,) are at most ``values`` (d, m)."""
         columns, weights = self._in_order(which)
         return (
             np.stack(
@@ -180,9 +180,9 @@ class SearchBlock:
         )
 
     def _in_order(self, which: slice) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Columns (n,) in rising order, and what the rows before each weigh, (n + 1,).
+        """Columns (n,) in rising order, and the weight of the rows before each, (n + 1,).
 
-        The last ones are kept, for they are asked about again and again.
+        The last ones are kept, for they are needed again and again.
         """
         if self._sorted is not None and self._sorted[0] == which:
             return self._sorted[1:]
@@ -205,7 +205,7 @@ class SearchBlock:
     # -- bases -----------------------------------------------------------------------------
 
     def extent(self, name: str, basis: Basis) -> FloatArray:
-        """See `covey._core.moments.extent`; of what a basis makes of the rows."""
+        """See `covey._core.moments.extent`; of the columns of a basis."""
         return extent(self._columns(name, basis), self.weight)
 
     def scaled_means(
@@ -220,7 +220,7 @@ class SearchBlock:
         """See `covey._core.moments.scaled_squares`."""
         return (scaled_squares(self._columns(name, basis), self.weight, size, center, total),)
 
-    def standardise(
+    def standardize(
         self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
     ) -> None:
         """Lay out what members see on a basis; a column that is of no use is zero."""
@@ -231,92 +231,88 @@ class SearchBlock:
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
         expanded = self._columns(name, basis)
-        self._open = None
+        self._expanded = None
         expanded -= mean[:, None]
         expanded /= scale[:, None]
         expanded[~usable] = 0.0
-        self.designs[name] = Design(self._placed(expanded))
+        self.designs[name] = Design(self._on_device(expanded))
 
-    def _placed(self, array: npt.NDArray[Any]) -> Array:
-        """An array where what is climbed lives, of the same precision."""
+    def _on_device(self, array: npt.NDArray[Any]) -> Array:
+        """An array where likelihoods are computed, of the same precision."""
         if self.beside is None:
             return array
         return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
 
     def _columns(self, name: str, basis: Basis) -> Any:
-        """The columns of a basis: (P, n), kept until they are standardised, or a CSC matrix."""
+        """The columns of a basis: (P, n), kept until they are standardized, or a CSC matrix."""
         if self.is_sparse:
             return self._X.tocsc()
-        if self._open is None or self._open[0] != name:
+        if self._expanded is None or self._expanded[0] != name:
             columns = np.array(self._X.T, dtype=np.float64, order="C")
-            self._open = name, basis.expand(columns)
-        return self._open[1]
+            self._expanded = name, basis.expand(columns)
+        return self._expanded[1]
 
     # -- folds -----------------------------------------------------------------------------
 
-    def drawn(self, seed: int, n_repeats: int, ranked: IntArray) -> Drawn:
-        """See `covey._core.search.folds`."""
+    def fold_draws(self, seed: int, n_repeats: int, ranked: IntArray) -> Drawn:
+        """See `covey._core.search.folds.drawn`."""
         codes, used = self._as_given()
         return drawn(self._start, codes, used, seed, n_repeats, ranked)
 
-    def deal(self, deal: FoldAssignment, n_restarts: int) -> None:
-        """Split the rows into folds that were dealt, and get ready for runs on all of them."""
+    def assign_folds(self, assignment: FoldAssignment, n_restarts: int) -> None:
+        """Split the rows into folds as assigned; prepare runs on each fold and on all rows."""
         codes, used = self._as_given()
-        parts = [
-            (np.flatnonzero(used & (fold != number)), np.flatnonzero(fold == number))
-            for fold in deal.folds(self._start, codes, used)
-            for number in range(deal.n_folds)
-        ]
-        self._split(parts, n_restarts)
+        self._set_parts(assignment.parts(self._start, codes, used), n_restarts)
 
-    def split(self, folds: Folds, n_restarts: int) -> None:
+    def set_folds(self, folds: Folds, n_restarts: int) -> None:
         """The same for folds that are given: rows to fit on, and rows that are held out."""
         stop = self._start + len(self.weight)
         parts = [
             [rows[(rows >= self._start) & (rows < stop)] - self._start for rows in part]
             for part in folds
         ]
-        self._split([(train, test) for train, test in parts], n_restarts)
+        self._set_parts([(train, test) for train, test in parts], n_restarts)
 
-    def _split(self, parts: Folds, n_restarts: int) -> None:
-        place = np.empty(len(self._order), dtype=np.int64)
-        place[self._order] = np.arange(len(self._order))
-        self._parts = [(place[train], place[test]) for train, test in parts]
+    def _set_parts(self, parts: Folds, n_restarts: int) -> None:
+        position = np.empty(len(self._order), dtype=np.int64)
+        position[self._order] = np.arange(len(self._order))
+        self._parts = [(position[train], position[test]) for train, test in parts]
         self.run_weight = np.zeros((len(parts) + n_restarts, len(self.weight)))
         for run, (rows, _) in enumerate(self._parts):
             self.run_weight[run, rows] = self.weight[rows]
         self.run_weight[len(parts) :] = self.weight
-        self._said, self._library = {}, None
+        self._predicted, self._library = {}, None
 
     def _as_given(self) -> tuple[IntArray, BoolArray]:
-        """The classes of rows in the order in which they came, and whether they weigh anything."""
-        codes, used = np.empty_like(self._codes), np.empty(len(self._codes), dtype=bool)
-        codes[self._order], used[self._order] = self._codes, self.weight > 0
+        """The classes of rows in the order in which they came, and whether they have a weight."""
+        codes, used = np.empty_like(self.target.codes), np.empty(len(self.weight), dtype=bool)
+        codes[self._order], used[self._order] = self.target.codes, self.weight > 0
         return codes, used
 
     def _weight_of(self, folds: bool, single: bool) -> Array:
         """The weights of the runs, folds or restarts, as likelihoods take them."""
         n_parts = len(self._parts)
         weight = self.run_weight[:n_parts] if folds else self.run_weight[n_parts:]
-        return self._placed(weight.astype(np.float32 if single else np.float64))
+        return self._on_device(weight.astype(np.float32 if single else np.float64))
 
     def run_totals(self, folds: bool, single: bool) -> tuple[Array]:
-        """What the rows of each run weigh, (R,)."""
+        """The sum of the weights of each run, (R,)."""
         weight = self._weight_of(folds, single)
         return (namespace_of(weight).sum(weight, axis=1),)
 
-    def share(self, folds: bool, single: bool, total: Array) -> None:
-        """Take note of what the rows of each run weigh, here and elsewhere."""
+    def set_totals(self, folds: bool, single: bool, total: Array) -> None:
+        """Keep weights as shares of the sums over all blocks."""
         weight = self._weight_of(folds, single)
         weight /= total[:, None]
         self._share[folds, single] = weight
 
     # -- members ---------------------------------------------------------------------------
 
-    def begin(self, name: str, ascent: Ascent) -> None:
-        """Get ready to grow members on a basis, on every fold and on all rows."""
+    def begin_growing(self, name: str, ascent: Ascent) -> None:
+        """Prepare to grow members on a basis, on every fold and on all rows."""
+        assert isinstance(self.target, ClassTarget)
         self._growing[name] = RowBlock(
-            self.designs[name], self.blocks, self._placed(self.run_weight), ascent
+            self.designs[name], self.target.blocks, self._on_device(self.run_weight), ascent
         )
 
     def grown(
@@ -328,51 +324,55 @@ class SearchBlock:
         **kwargs: P.kwargs,
     ) -> Result:
         """Call a method of the `RowBlock` on which members are grown on a basis."""
-        if not len(self.weight) and method in _OF_ROWS:
-            return cast(Result, self._placed(np.full(len(self.run_weight), -np.inf)))
+        if not len(self.weight) and method in _MAXIMA:
+            return cast(Result, self._on_device(np.full(len(self.run_weight), -np.inf)))
         return call(self._growing[name], method, *args, **kwargs)
 
     # -- candidates ------------------------------------------------------------------------
 
-    def digits(self, name: str) -> IntArray:
-        """How many bits the numbers need by which folds are compared: 32 or 64, (1,)."""
-        rough = self._rough_design(name)
-        return np.array([64 if rough is self.designs[name] else 32])
+    def needs_double(self, name: str) -> IntArray:
+        """1 if comparing candidates on a basis takes double precision, else 0; (1,)."""
+        same = self._single_design(name) is self.designs[name]
+        return np.array([int(same or self.target.needs_double)])
 
-    def _rough_design(self, name: str) -> Design:
+    def _single_design(self, name: str) -> Design:
         # Folds are for comparing candidates; single precision is enough, and twice as fast.
-        if name not in self._rough:
-            self._rough[name] = self.designs[name].in_single_precision()
-        return self._rough[name]
+        if name not in self._single_designs:
+            self._single_designs[name] = self.designs[name].in_single_precision()
+        return self._single_designs[name]
 
-    def gated(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
-        """See `covey._core.gating.gate.GatedRows.sums`."""
-        return self._rows(kind).sums(parts, runs)
+    def value_and_gradient(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
+        """See `covey._core.gating.gate.GatedRows.value_and_gradient`."""
+        return self._gated_rows(kind).value_and_gradient(parts, runs)
 
-    def say(self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts) -> None:
-        """Keep what candidates, each fitted to a fold, say of the rows that this held out."""
-        n_held_out = sum(len(rows) for _, rows in self._parts)
+    def predict_held_out(
+        self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts
+    ) -> None:
+        """Keep what candidates, each fitted on a fold, predict of the rows that it held out."""
         ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
-        said = self._rows(kind).says(parts, runs)
-        for candidate, run, of_run in zip(candidates.tolist(), runs, said, strict=True):
-            if candidate not in self._said:
-                self._said[candidate] = np.full(n_held_out, np.nan)
+        predicted = self._gated_rows(kind).predictions(parts, runs)
+        for candidate, run, of_run in zip(candidates.tolist(), runs, predicted, strict=True):
+            if candidate not in self._predicted:
+                self._predicted[candidate] = np.full(ends[-1], np.nan)
             rows = self._parts[run][1]
-            self._said[candidate][ends[run] : ends[run + 1]] = to_host(of_run)[rows]
+            self._predicted[candidate][ends[run] : ends[run + 1]] = to_host(of_run)[rows]
         self._library = None
 
     def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
-        """The candidates' losses over rows held out, (M,), and what these rows weigh, (1,)."""
-        said, weight = self._held_out()
-        return self._row_loss()(said) @ weight, np.array([weight.sum()])
+        """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
+        predictions, weight = self._held_out_predictions()
+        rows = self._rows_held_out()
+        losses = self.target.row_losses(rows)(predictions) @ weight
+        return losses + self.target.constants(rows) @ weight, np.array([weight.sum()])
 
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
         """See `covey._core.search.selection.Library`."""
         if self._library is None:
-            said, weight = self._held_out()
-            self._library = Library(said, self._row_loss(), weight)
+            predictions, weight = self._held_out_predictions()
+            row_losses = self.target.row_losses(self._rows_held_out())
+            self._library = Library(predictions, row_losses, weight)
         return self._library.pick_losses(picked, allowed, total)
 
     def importance(
@@ -383,7 +383,7 @@ class SearchBlock:
         sizes: Sequence[int],
         weights: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        """How much members are asked by the gates of their groups, (K,), and all weights, (1,).
+        """The sum of each member's importance, (K,), and of all weights, (1,).
 
         Parameters
         ----------
@@ -394,45 +394,36 @@ class SearchBlock:
         sizes : sequence of int
             How many members each group has.
         weights : ndarray
-            What each group weighs.
+            The weight of each group.
         """
         logits = linear_logits(basis.rows(self._X), coef, intercept)
-        ends = np.cumsum(sizes)
-        asked = [
-            weight * softmax_first(logits[end - size : end])
-            for weight, size, end in zip(weights, sizes, ends, strict=True)
+        importance = [
+            weight * gates
+            for weight, (_, gates) in zip(weights, group_gates(logits, sizes), strict=True)
         ]
-        return self.weight @ np.concatenate(asked).T, np.array([self.weight.sum()])
+        return self.weight @ np.concatenate(importance).T, np.array([self.weight.sum()])
 
-    def _rows(self, kind: Kind) -> GatedRows:
+    def _gated_rows(self, kind: Kind) -> GatedRows:
         members, gate = (
-            self._rough_design(name) if kind.single else self.designs[name]
+            self._single_design(name) if kind.single else self.designs[name]
             for name in (kind.basis, kind.gate)
         )
         share = self._share[kind.folds, kind.single]
-        return self._gated_rows(members, [gate], self.blocks, share, kind.pool)
+        return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
 
-    def _gated_rows(self, *args: Any) -> GatedRows:
-        """What is summed up; of numbers it is another thing."""
-        return GatedRows(*args)
-
-    def _held_out(self) -> tuple[FloatArray, FloatArray]:
-        """What candidates say of rows held out, (M, E), and what these rows weigh."""
-        said = np.stack([self._said[candidate] for candidate in sorted(self._said)])
-        return self._comparable(said), self.weight[self._rows_held_out()]
+    def _held_out_predictions(self) -> tuple[FloatArray, FloatArray]:
+        """What candidates predict of held-out rows, (M, E), and the weights of these rows."""
+        predictions = np.stack(
+            [self._predicted[candidate] for candidate in sorted(self._predicted)]
+        )
+        return self.target.comparable(predictions), self.weight[self._rows_held_out()]
 
     def _rows_held_out(self) -> IntArray:
         return np.concatenate([rows for _, rows in self._parts])
 
-    def _comparable(self, said: FloatArray) -> FloatArray:
-        return possible(said)
-
-    def _row_loss(self) -> RowLoss:
-        return log_losses
-
 
 class SearchInMemory:
-    """A table that is searched, all of its rows here: one block.
+    """A table that is searched, all of its rows in memory: one block.
 
     Parameters
     ----------
@@ -484,12 +475,12 @@ class SearchInMemory:
 
 
 class GrowingRows:
-    """The rows on which members are grown on one basis, as `covey._core.algorithm1.rows.Rows`.
+    """The rows on which members are grown on one basis, as `covey._core.rows.Rows`.
 
     Parameters
     ----------
     rows : SearchRows
-        Told to ``begin``.
+        After ``begin_growing``.
     name : str
         Of the basis.
     n_columns, n_runs : int
@@ -538,78 +529,3 @@ class GrowingRows:
     ) -> list[Result]:
         """Call it; what each block returns."""
         return self._rows.gather(SearchBlock.grown, self._name, method, *args, **kwargs)
-
-
-# -- what a lost block is made of again ---------------------------------------------------------
-
-# The methods that change a `SearchBlock`, by how many arguments identify what is changed: a
-# later call with the same ones makes an earlier one superfluous. None: all calls are needed.
-_CHANGES: dict[Method, int | None] = {
-    SearchBlock.weigh: 0,
-    SearchBlock.standardise: 1,
-    SearchBlock.split: 0,
-    SearchBlock.deal: 0,
-    SearchBlock.share: 2,
-    SearchBlock.begin: 1,
-    SearchBlock.say: None,
-}
-# The same of a `RowBlock`: which earlier ones each makes superfluous.
-_STEP = (RowBlock.slopes, RowBlock.objective)
-_GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
-    RowBlock.see: (),
-    RowBlock.boost: (),
-    RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, *_STEP),
-    RowBlock.rescale: (),
-    RowBlock.evaluate: (RowBlock.evaluate, *_STEP),
-    RowBlock.slopes: _STEP,
-    RowBlock.objective: _STEP,
-}
-
-
-class ReplayLog:
-    """The calls that must be repeated if a block is lost and made anew.
-
-    Attributes
-    ----------
-    calls : list of (method, tuple)
-        Methods of `SearchBlock` and their arguments, in order.
-    """
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Method, tuple[Any, ...]]] = []
-
-    def note(self, method: Method, args: tuple[Any, ...]) -> None:
-        """Take note of a call of all blocks."""
-        if method is SearchBlock.grown:
-            name, inner = args[:2]
-            if inner not in _GROWN_CHANGES:
-                return
-            over = _GROWN_CHANGES[inner]
-            self._drop(lambda called, of: called is method and of[0] == name and of[1] in over)
-        elif method in _CHANGES:
-            n_identifying = _CHANGES[method]
-            if n_identifying is not None:
-                same = args[:n_identifying]
-                self._drop(lambda called, of: called is method and of[:n_identifying] == same)
-            if method is SearchBlock.begin:
-                self._drop(lambda called, of: called is SearchBlock.grown and of[0] == args[0])
-        else:
-            return
-        self.calls.append((method, _copied(args)))
-
-    def replay(self, block: SearchBlock) -> None:
-        """Bring a block that was just made to the state of the lost one."""
-        for method, args in self.calls:
-            call(block, method, *args)
-
-    def _drop(self, superfluous: Any) -> None:
-        self.calls = [call for call in self.calls if not superfluous(*call)]
-
-
-def _copied(args: Any) -> Any:
-    """Arguments as they are now: who asked may go on working on an array."""
-    if isinstance(args, np.ndarray):
-        return args.copy()
-    if type(args) is tuple:
-        return tuple(_copied(part) for part in args)
-    return args

@@ -18,38 +18,37 @@ _GAIN = 1e-9
 
 
 def log_losses(true: FloatArray) -> FloatArray:
-    """The log-losses (..., n) of what is given to the true class of each row."""
+    """The log-losses (..., n) of probabilities of the true class of each row."""
     return -np.log(true)
 
 
 def possible(true: FloatArray) -> FloatArray:
-    """What candidates give to the true class, but never nothing.
+    """What candidates give to the true class, but never zero.
 
-    A candidate that says nothing of a row (NaN) is as wrong there as one can be.
+    A candidate without a prediction of a row (NaN) is as wrong there as can be.
     """
     floored: FloatArray = np.fmax(true, _FLOOR)
     return floored
 
 
 class Library:
-    """What candidates say of some rows.
+    """What candidates predict of some rows.
 
     Parameters
     ----------
-    said : ndarray of shape (M, n)
-        What each candidate says of each row.
-    row_loss : callable
+    predictions : ndarray of shape (M, n)
+    row_losses : callable
         The losses (..., n) of means (..., n).
     weight : ndarray of shape (n,)
         How much each row counts.
     """
 
-    def __init__(self, said: FloatArray, row_loss: RowLoss, weight: FloatArray) -> None:
-        self._said = said
-        self._row_loss = row_loss
+    def __init__(self, predictions: FloatArray, row_losses: RowLoss, weight: FloatArray) -> None:
+        self._predictions = predictions
+        self._row_losses = row_losses
         self._weight = weight
         self._picked: list[int] = []
-        self._sum = np.zeros(said.shape[1])
+        self._sum = np.zeros(predictions.shape[1])
 
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
@@ -62,7 +61,7 @@ class Library:
             The picks so far.
         allowed : ndarray of shape (M,), bool
         total : float
-            What all rows weigh, here and elsewhere.
+            The sum of the weights of all rows, of other blocks too.
 
         Returns
         -------
@@ -72,10 +71,11 @@ class Library:
         if self._picked != list(picked[: len(self._picked)]):
             self._picked, self._sum = [], np.zeros_like(self._sum)
         for candidate in picked[len(self._picked) :]:
-            self._sum += self._said[candidate]
+            self._sum += self._predictions[candidate]
         self._picked = list(picked)
         share = self._weight / total
-        return (self._row_loss((self._sum + self._said[allowed]) / (len(picked) + 1)) @ share,)
+        mean = (self._sum + self._predictions[allowed]) / (len(picked) + 1)
+        return (self._row_losses(mean) @ share,)
 
 
 def greedy_weights(
@@ -127,51 +127,27 @@ def greedy_weights(
 def greedy_selection(
     true: FloatArray, weight: FloatArray, *, n_picks: int = 25, replace: bool = True
 ) -> FloatArray:
-    """Weights of the candidates whose mean has the least log-loss: see `greedy_weights`.
+    """Weights (M,) of the candidates whose mean has the least log-loss: see `greedy_weights`.
 
-    Parameters
-    ----------
-    true : ndarray of shape (M, n)
-        What each candidate, fitted without that row, gives to the true class of each row.
-    weight : ndarray of shape (n,)
-        How much each row counts.
-    n_picks, replace
-        As for `greedy_weights`.
-
-    Returns
-    -------
-    weights : ndarray of shape (M,)
-        Shares of the picks; sum to one.
+    ``true`` (M, n) is what each candidate, fitted without that row, gives to the true class of
+    each row; ``weight`` (n,) how much each row counts.
     """
     return greedy_mean(possible(true), log_losses, weight, n_picks, replace)
 
 
 def greedy_mean(
-    library: FloatArray,
-    row_loss: RowLoss,
+    predictions: FloatArray,
+    row_losses: RowLoss,
     weight: FloatArray,
     n_picks: int = 25,
     replace: bool = True,
 ) -> FloatArray:
-    """The same for any loss of what the picked ones say on average.
-
-    Parameters
-    ----------
-    library, row_loss, weight
-        As for `Library`.
-    n_picks, replace
-        As for `greedy_weights`.
-
-    Returns
-    -------
-    weights : ndarray of shape (M,)
-        Shares of the picks; sum to one.
-    """
-    known = Library(library, row_loss, weight)
+    """The same for any loss of the mean of what is picked; see `Library`."""
+    library = Library(predictions, row_losses, weight)
     total = float(weight.sum())
     return greedy_weights(
-        lambda picked, allowed: known.pick_losses(picked, allowed, total)[0],
-        len(library),
+        lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
+        len(predictions),
         n_picks,
         replace,
     )

@@ -1,22 +1,21 @@
+"""Numbers under a loss, predicted by gated members; classes are tested in `test_gate`."""
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gated_values import GatedValues, ValueSearchBlock
+from covey._core.gating.gate import GatedLikelihood
+from covey._core.gating.likelihoods import ValueLikelihood
 from covey._core.lbfgs import minimise
-from covey._core.search.cross_fit import CrossFit, Family
-from covey._core.search.rows import SearchInMemory
-from covey._core.search.selection import greedy_mean, greedy_selection
 from covey._core.value_losses import ValueLoss
 
 LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]
 
 
-def said(X, theta, b, V, v):
+def gated_mean(X, theta, b, V, v):
     """The gated members written out, for one run: theta (K, D), V (K, D)."""
     return (softmax(X @ V.T + v, axis=1) * (X @ theta.T + b)).sum(axis=1)
 
@@ -30,8 +29,8 @@ def problem(loss, *, n_runs=3, k=4, d=5, n=60, seed=0):
     alpha = np.geomspace(1e-3, 0.1, n_runs)
     support = (rng.random((n_runs, k, d)) < 0.7).astype(float)
     design = Design(np.ascontiguousarray(X.T))
-    objective = GatedValues(
-        design, [design], (slice(0, n),), weight, alpha, "log", k, support, target=y, loss=loss
+    objective = GatedLikelihood(
+        design, [design], ValueLikelihood(y, loss), weight, alpha, "linear", k, support
     )
     x = 0.5 * rng.standard_normal((n_runs, objective.n_parameters))
     return objective, x, X, y
@@ -45,11 +44,11 @@ def test_objective_is_the_literal_one_and_its_gradient_a_stencil(loss):
     theta, b, V, v = objective.unpack(x)
     for run in runs:
         inside = theta[run, :, 0] * objective.support[run]
-        numbers = said(X, inside, b[run, :, 0], V[run], v[run])
+        numbers = gated_mean(X, inside, b[run, :, 0], V[run], v[run])
         w = objective.weight[run] / objective.weight[run].sum()
         penalty = objective.alpha[run] / 2 * ((inside**2).sum() + (V[run] ** 2).sum())
         assert_allclose(value[run], w @ loss.value(y - numbers) + penalty)
-        assert_allclose(objective.said(x)[run], numbers)
+        assert_allclose(objective.predictions(x)[run], numbers)
     step = 1e-6
     for place in range(x.shape[1]):
         moved = np.zeros_like(x)
@@ -85,60 +84,3 @@ def test_one_member_under_a_squared_loss_is_ridge():
         expected = np.linalg.solve(gram, (w * centred.T) @ rest)
         assert_allclose(theta[run, 0, 0], expected, atol=1e-7)
         assert_allclose(b[run, 0, 0], w @ y - w @ X @ expected, atol=1e-7)
-
-
-def test_held_out_rows_are_predicted_without_them():
-    _, _, X, y = problem(LOSSES[0])
-    rows = np.arange(len(y))
-    parts = [(rows[rows % 3 != fold], rows[rows % 3 == fold]) for fold in range(3)]
-    block = ValueSearchBlock(X, y, np.ones(len(y)), LOSSES[0])
-    nothing = np.zeros(5), np.ones(5), np.ones(5, dtype=bool)
-    block.standardise("features", Basis.plain(5), *nothing)
-    block.split(parts, 1)
-    fits = CrossFit(
-        SearchInMemory(block),
-        {"features": 5},
-        n_parts=3,
-        n_restarts=1,
-        trainer=None,
-        max_iter=200,
-        fit_intercept=True,
-    )
-    fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
-    found, _ = block._held_out()
-    for place, alpha in enumerate((0.01, 1.0)):
-        expected = []
-        for train, test in parts:
-            centre, level = X[train].mean(axis=0), y[train].mean()
-            Z = X[train] - centre
-            gram = Z.T @ Z / len(train) + alpha * np.eye(5)
-            theta = np.linalg.solve(gram, Z.T @ (y[train] - level) / len(train))
-            expected.append((X[test] - centre) @ theta + level)
-        # Folds are fitted in single precision.
-        assert_allclose(found[place], np.concatenate(expected), atol=2e-3)
-
-
-def test_greedy_picks_lower_the_loss_of_the_mean_and_know_equals():
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=80)
-    library = truth + rng.normal(size=(6, 80)) * np.array([[1.0, 1, 1, 2, 3, 9]]).T
-    weight = rng.uniform(size=80)
-
-    def row_loss(numbers):
-        return (numbers - truth) ** 2
-
-    shares = greedy_mean(library, row_loss, weight)
-    assert_allclose(shares.sum(), 1)
-    assert shares[5] == 0
-    losses = row_loss(library) @ weight / weight.sum()
-    assert row_loss(shares @ library) @ weight / weight.sum() < 0.6 * losses.min()
-    picks = []
-    for _ in range(4):
-        tried = [row_loss(library[[*picks, k]].mean(axis=0)) @ weight for k in range(6)]
-        picks.append(int(np.argmin(tried)))
-    assert_allclose(
-        greedy_mean(library, row_loss, weight, n_picks=4), np.bincount(picks, minlength=6) / 4
-    )
-    p = rng.uniform(0.1, 1, size=(4, 50))
-    w = np.ones(50)
-    assert_allclose(greedy_selection(p, w), greedy_mean(p, lambda q: -np.log(q), w))

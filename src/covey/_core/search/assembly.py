@@ -1,0 +1,152 @@
+"""Groups that were selected as one flock: on one union of bases, without what does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.basis import Basis
+from covey._core.gating.likelihoods import Pool
+from covey._core.search.bases import ScaledBasis
+from covey._core.search.cross_fit import Group
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# A member whose mean importance over all training rows is less than this is dropped.
+_LEAST_IMPORTANCE = 0.005
+
+
+@dataclass
+class Flock:
+    """What a search found, in the units of X; members one group after the other.
+
+    Attributes
+    ----------
+    basis : Basis
+        The columns, P of them, that members and gates see.
+    coef, intercept : ndarrays of shape (K, C, P) and (K, C)
+    support : ndarray of shape (K, D), bool
+    column_mean, column_scale : ndarrays of shape (P,)
+    shares : ndarray of shape (K,)
+        The mean importance of each member; sums to one.
+    gate_coef, gate_intercept : ndarrays of shape (K, P) and (K,)
+    sizes : list of int
+        How many members each of the G groups has.
+    pools : list of {"linear", "log"}
+    weights : ndarray of shape (G,)
+        The weight of each group; they sum to one.
+    n_iter : ndarray of shape (K,)
+    history : list
+        How each member was grown; None for a member alone.
+    candidates : dict of ndarray
+        What was compared, its losses and weights.
+    """
+
+    basis: Basis
+    coef: FloatArray
+    intercept: FloatArray
+    support: BoolArray
+    column_mean: FloatArray
+    column_scale: FloatArray
+    shares: FloatArray
+    gate_coef: FloatArray
+    gate_intercept: FloatArray
+    sizes: list[int]
+    pools: list[Pool]
+    weights: FloatArray
+    n_iter: IntArray
+    history: list[Any]
+    candidates: dict[str, npt.NDArray[Any]]
+
+
+#: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.
+Importance = Callable[[Basis, FloatArray, FloatArray, Sequence[int], FloatArray], FloatArray]
+
+
+class _Union:
+    """One basis with the columns of several: the features once, then those special to each."""
+
+    def __init__(self, bases: dict[str, ScaledBasis], names: Iterable[str]) -> None:
+        plain = bases["features"].basis
+        self.basis, self._starts = Basis.plain(plain.n_features), {"features": 0}
+        for name in names:
+            if name not in self._starts:
+                self._starts[name] = self.basis.n_columns
+                self.basis = self.basis.union(bases[name].basis)
+        self.mean, self.scale = np.zeros(self.basis.n_columns), np.ones(self.basis.n_columns)
+        for name in self._starts:
+            known = self.widened(np.ones(bases[name].basis.n_columns, dtype=bool), name)
+            self.mean[known] = self.widened(bases[name].mean, name)[known]
+            self.scale[known] = self.widened(bases[name].scale, name)[known]
+
+    def widened(self, values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+        """Values (..., n_columns) of one basis, on the columns of all; zero elsewhere."""
+        wide = np.zeros((*values.shape[:-1], self.basis.n_columns), dtype=values.dtype)
+        n_features, start = self.basis.n_features, self._starts[name]
+        wide[..., :n_features] = values[..., :n_features]
+        wide[..., start : start + values.shape[-1] - n_features] = values[..., n_features:]
+        return wide
+
+
+def assembled(
+    groups: Sequence[tuple[float, Group]],
+    bases: dict[str, ScaledBasis],
+    importance: Importance,
+    candidates: dict[str, npt.NDArray[Any]],
+) -> Flock:
+    """One flock of groups and their weights, without members that hardly matter."""
+    union = _Union(
+        bases, [name for _, group in groups for name in (group.family.basis, group.family.gate)]
+    )
+    coef, intercept, columns, gate_coef, gate_intercept = ([] for _ in range(5))
+    for _, group in groups:
+        name, gate = group.family.basis, group.family.gate
+        theta, bias = bases[name].in_units_of_X(group.theta, group.intercept)
+        coef.append(union.widened(theta, name))
+        intercept.append(bias)
+        columns.append(union.widened(group.support & bases[name].usable, name))
+        theta, bias = bases[gate].in_units_of_X(group.gate, group.gate_intercept)
+        gate_coef.append(union.widened(theta, gate))
+        gate_intercept.append(bias)
+    grown = [past for _, group in groups for past in group.grown or [(group.n_iter, None)]]
+    sizes = [len(part) for part in coef]
+    weights = np.array([weight for weight, _ in groups])
+    weights = weights / weights.sum()
+    gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
+    kept = _important(importance(union.basis, gates, biases, sizes, weights), sizes)
+    gates, biases, used = gates[kept], biases[kept], np.concatenate(columns)[kept]
+    basis, places = union.basis.only(used.any(axis=0) | (gates != 0).any(axis=0))
+    gates = gates[:, places]
+    group_of = np.repeat(np.arange(len(sizes)), sizes)[kept]
+    sizes = np.bincount(group_of, minlength=len(sizes)).tolist()
+    return Flock(
+        basis=basis,
+        coef=np.concatenate(coef)[kept][:, :, places],
+        intercept=np.concatenate(intercept)[kept],
+        support=basis.features_of(used[:, places]),
+        column_mean=union.mean[places],
+        column_scale=union.scale[places],
+        shares=importance(basis, gates, biases, sizes, weights),
+        gate_coef=gates,
+        gate_intercept=biases,
+        sizes=sizes,
+        pools=[group.family.pool for _, group in groups],
+        weights=weights,
+        n_iter=np.array([n_iter for n_iter, _ in grown])[kept],
+        history=[grown[member][1] for member in kept],
+        candidates=candidates,
+    )
+
+
+def _important(importance: FloatArray, sizes: Sequence[int]) -> IntArray:
+    """The members that matter: at least the most important one of each group."""
+    kept = importance >= _LEAST_IMPORTANCE
+    for size, end in zip(sizes, np.cumsum(sizes), strict=True):
+        kept[end - size + np.argmax(importance[end - size : end])] = True
+    return np.flatnonzero(kept)

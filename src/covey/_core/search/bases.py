@@ -1,0 +1,151 @@
+"""The bases of a search: the features, ramps of each, products of two, standardized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.basis import Basis
+from covey._core.moments import reduced_moments
+from covey._core.search.knots import knots_by_sums
+from covey._core.search.rows import SearchBlock, SearchRows
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Ramps of a feature. Beyond so many columns ramps cost more than they bring.
+_N_RAMPS = 6
+_MOST_RAMP_COLUMNS = 1_000
+# Products of every two of so many features are 210.
+_MOST_FEATURES_TO_MULTIPLY = 20
+# Columns that vary more than this are of no use: their squares are no numbers. And ramps and
+# products that vary less than its inverse: their coefficients are none.
+_LARGEST = 1e150
+
+
+@dataclass(frozen=True)
+class Features:
+    """What a search knows of the features of a table.
+
+    Attributes
+    ----------
+    mean, scale : ndarrays of shape (D,)
+        What features are standardized by.
+    usable : ndarray of shape (D,), bool
+    unit : ndarray of shape (D,)
+        Which features flip together; -1: never.
+    grouped : bool
+        Whether some do: then there are no products.
+    centered, scaled : bool
+        Whether columns are centered, and whether they are scaled.
+    """
+
+    mean: FloatArray
+    scale: FloatArray
+    usable: BoolArray
+    unit: IntArray
+    grouped: bool = False
+    centered: bool = True
+    scaled: bool = True
+
+
+@dataclass(frozen=True)
+class ScaledBasis:
+    """A basis, and what its columns are standardized by; all (P,)."""
+
+    basis: Basis
+    mean: FloatArray
+    scale: FloatArray
+    usable: BoolArray
+
+    def in_units_of_X(
+        self, theta: FloatArray, intercept: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (..., P) and intercepts (...) for columns that are not standardized."""
+        coef = theta * self.usable / self.scale
+        return coef, intercept - coef @ self.mean
+
+    def units(self, unit_of_feature: IntArray) -> IntArray:
+        """Which columns flip together: ramps with their feature, a product alone; -1: never."""
+        units = unit_of_feature[self.basis.feature]
+        paired = np.flatnonzero(self.basis.partner >= 0)
+        units[paired] = units.max() + 1 + np.arange(len(paired))
+        return np.where(self.usable, units, -1)
+
+
+def basis_moments(
+    rows: SearchRows, name: str, basis: Basis
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted mean, standard deviation and largest absolute value of a basis's columns."""
+    (total,) = rows.sum(SearchBlock.weight_sum)
+    return reduced_moments(
+        rows.max(SearchBlock.extent, name, basis),
+        lambda size: rows.sum(SearchBlock.scaled_means, name, basis, size, total)[0],
+        lambda size, center: rows.sum(
+            SearchBlock.scaled_squares, name, basis, size, center, total
+        )[0],
+    )
+
+
+def standardized_bases(
+    rows: SearchRows, features: Features, *, bounds_products: bool
+) -> dict[str, ScaledBasis]:
+    """Make the bases that the table allows, and let the rows standardize their columns."""
+    n_features = rows.n_features
+    plain = Basis.plain(n_features)
+    bases: dict[str, ScaledBasis] = {}
+
+    def add(name: str, basis: Basis) -> None:
+        bases[name] = _scaled(rows, name, basis, features)
+        _standardize(rows, name, bases[name])
+
+    if rows.is_sparse:
+        # Neither ramps nor products of centered features are sparse.
+        bases["features"] = ScaledBasis(plain, features.mean, features.scale, features.usable)
+        _standardize(rows, "features", bases["features"])
+        return bases
+    add("features", plain)
+    ramps = Basis.between(knots_by_sums(rows, n_features, _N_RAMPS))
+    if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
+        add("ramps", ramps)
+    # A product belongs to two features, which may be of two groups: it could not flip with
+    # either.
+    if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
+        add("products", _products(rows, features.mean, bounds_products))
+    return bases
+
+
+def _products(rows: SearchRows, mean: FloatArray, bounded: bool) -> Basis:
+    highest, lowest = rows.max(SearchBlock.extremes, False)
+    two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
+    if not bounded:
+        return Basis.multiplied(two_valued, mean)
+    highest, lowest = rows.max(SearchBlock.extremes, True)
+    return Basis.multiplied(two_valued, mean, np.stack([-lowest, highest]))
+
+
+def _standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:
+    rows.broadcast(
+        SearchBlock.standardize, name, scaled.basis, scaled.mean, scaled.scale, scaled.usable
+    )
+
+
+def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> ScaledBasis:
+    mean, deviation, size = basis_moments(rows, name, basis)
+    usable = features.usable[basis.feature] & (deviation > 0)
+    usable[: basis.n_features] = features.usable
+    paired = basis.partner >= 0
+    usable[paired] &= features.usable[basis.partner[paired]]
+    finite = np.isfinite(mean) & np.isfinite(deviation) & (deviation < _LARGEST)
+    usable &= finite
+    # A ramp or product that is constant, but for rounding, would have a coefficient beyond all
+    # sense, and so would be the prediction for a new row where it is not constant.
+    varies = deviation > np.maximum(1.0 / _LARGEST, 1e-6 * size)
+    usable[basis.n_features :] &= varies[basis.n_features :]
+    mean = np.where(finite & features.centered, mean, 0.0)
+    deviation = np.where(finite, deviation, 0.0)
+    scale = np.where(deviation > 0, deviation, 1.0) if features.scaled else np.ones(len(mean))
+    return ScaledBasis(basis, mean, scale, usable)

@@ -1,0 +1,188 @@
+"""The candidates of an effort: which groups of members, on which basis, with which penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from covey._core.gating.likelihoods import Pool
+
+Effort = Literal["fast", "balanced", "best"]
+EFFORTS: tuple[str, ...] = get_args(Effort)
+
+# Penalties are for up to so many rows. Where there are more, each coefficient is better known.
+_FEW_ROWS = 500
+# Larger groups, of "best", have so many times the members.
+_TIMES = 3
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that differ in their penalty only.
+
+    Attributes
+    ----------
+    basis : str
+        What the members see: the name of a basis.
+    n_members : int
+        With one there is no gate, and no subset: a regularized linear model.
+    alphas : tuple of float
+    pool : {"linear", "log"}
+    gate : str
+        What the gate sees, also a basis.
+    """
+
+    basis: str
+    n_members: int
+    alphas: tuple[float, ...]
+    pool: Pool = "linear"
+    gate: str = "features"
+
+
+@dataclass(frozen=True)
+class Gated:
+    """A family of gated groups in terms of its task.
+
+    "richest" stands for ramps, where there are any, else for the features; penalties are named
+    by their positions among ``Task.gated``.
+    """
+
+    basis: str
+    gate: str
+    penalties: tuple[int, ...]
+    times: int = 1
+    pool: Pool | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is searched for, for one kind of target.
+
+    Attributes
+    ----------
+    loss_name : str
+        What the losses of candidates are called.
+    numbers : bool
+        Whether the target are numbers. Then there is one pool, the mean; and features are
+        clipped to the range of the training rows before they are multiplied: a probability ends
+        at 1, a number would follow a product wherever it goes.
+    pool : {"linear", "log"}
+        Of families that do not name one.
+    alone, gated : tuples of float
+        Penalties of a member alone and of gated ones, rising; against the mean log-likelihood,
+        or loss, of a row.
+    fast, balanced, best : tuples of Gated
+        The gated families of each effort; "best" adds to "balanced".
+    """
+
+    loss_name: str
+    numbers: bool
+    pool: Pool
+    alone: tuple[float, ...]
+    gated: tuple[float, ...]
+    fast: Gated
+    balanced: tuple[Gated, ...]
+    best: tuple[Gated, ...]
+
+
+CLASSIFICATION = Task(
+    loss_name="log_loss",
+    numbers=False,
+    pool="linear",
+    alone=(1e-3, 1e-2, 1e-1),
+    gated=(3e-4, 3e-3, 3e-2),
+    fast=Gated("richest", "richest", (2,)),
+    balanced=(
+        Gated("features", "richest", (0, 1, 2)),
+        Gated("ramps", "features", (0, 1)),
+        Gated("ramps", "ramps", (1, 2)),
+        Gated("products", "features", (1, 2)),
+    ),
+    best=(
+        Gated("features", "richest", (1, 2), _TIMES),
+        Gated("features", "features", (1, 2), _TIMES, "log"),
+        Gated("ramps", "features", (1, 2), _TIMES),
+        Gated("products", "richest", (1, 2)),
+    ),
+)
+
+REGRESSION = Task(
+    loss_name="mean_loss",
+    numbers=True,
+    pool="log",
+    alone=(1e-3, 1e-2, 1e-1, 1.0),
+    gated=(1e-2, 3e-2, 1e-1, 3e-1),
+    fast=Gated("features", "features", (2,)),
+    balanced=(
+        Gated("features", "features", (0, 1, 2)),
+        Gated("features", "richest", (1, 2, 3)),
+        Gated("ramps", "features", (1, 2, 3)),
+        Gated("products", "features", (2, 3)),
+    ),
+    best=(
+        Gated("features", "richest", (1, 2, 3), _TIMES),
+        Gated("ramps", "features", (2, 3), _TIMES),
+        Gated("ramps", "richest", (2, 3)),
+        Gated("products", "richest", (2, 3)),
+    ),
+)
+
+
+def families(
+    task: Task,
+    effort: Effort,
+    n_members: int,
+    alpha: float | None,
+    bases: Collection[str],
+    n_rows: float,
+    share_left: float = 1.0,
+) -> list[Family]:
+    """The candidates of an effort, as far as the data allows them.
+
+    Parameters
+    ----------
+    task : Task
+    effort : {"fast", "balanced", "best"}
+    n_members : int
+        Members of a gated group.
+    alpha : float or None
+        The only penalty; None: those of the task.
+    bases : collection of str
+        What members can see.
+    n_rows : float
+        How many rows there are, or their weights' sum.
+    share_left : float
+        The share of a constant's loss that a linear model leaves. The best penalty of numbers
+        is proportional to it; folds find that out, but "fast" has none.
+    """
+    shrunk = min(1.0, (_FEW_ROWS / n_rows) ** 0.8)
+
+    def penalties(of_task: tuple[float, ...], factor: float = 1.0) -> tuple[float, ...]:
+        found = [alpha if alpha is not None else shrunk * one * factor for one in of_task]
+        return tuple(dict.fromkeys(found))
+
+    def named(basis: str) -> str:
+        if basis != "richest":
+            return basis
+        return "ramps" if "ramps" in bases else "features"
+
+    def gated(wanted: Gated, factor: float = 1.0) -> Family:
+        return Family(
+            named(wanted.basis),
+            wanted.times * n_members,
+            penalties(tuple(task.gated[which] for which in wanted.penalties), factor),
+            wanted.pool or task.pool,
+            named(wanted.gate),
+        )
+
+    if effort == "fast":
+        return [gated(task.fast, share_left)]
+    wanted = [
+        Family(basis, 1, penalties(task.alone), task.pool)
+        for basis in ("features", "ramps", "products")
+    ]
+    if n_members > 1:
+        wanted += [gated(one) for one in task.balanced]
+        wanted += [gated(one) for one in task.best if effort == "best"]
+    return list(dict.fromkeys(family for family in wanted if family.basis in bases))

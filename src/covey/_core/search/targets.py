@@ -1,0 +1,112 @@
+"""The target of a search: classes under the log-loss, or numbers under a loss of theirs.
+
+All that differs between classification and regression in a block of rows: the order in which
+its rows lie, what members are fitted to, and the losses by which candidates are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.gating.likelihoods import ClassLikelihood, Likelihood, ValueLikelihood
+from covey._core.search.selection import log_losses, possible
+from covey._core.softmax_linear import class_blocks
+from covey._core.value_losses import ValueLoss
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# Beyond so many spreads of y, single precision loses in a sum what all other rows add to it.
+_FARTHEST = 10.0
+
+
+class Target(Protocol):
+    """The target of some rows."""
+
+    @property
+    def order(self) -> IntArray:
+        """The positions of the rows, in the order in which a block keeps them."""
+
+    @property
+    def codes(self) -> IntArray:
+        """The classes that folds are stratified by, in that order; zeros for numbers."""
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """What members are fitted to, in that order."""
+
+    @property
+    def needs_double(self) -> bool:
+        """Whether single precision is not enough to compare candidates."""
+
+    def comparable(self, predictions: FloatArray) -> FloatArray:
+        """Predictions (M, E) of held-out rows as they may be averaged over candidates."""
+
+    def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
+        """The losses (..., E) of predictions of these rows, up to a constant of each row."""
+
+    def constants(self, rows: IntArray) -> FloatArray:
+        """These constants, (E,)."""
+
+
+class ClassTarget:
+    """Classes, given as numbers; rows are sorted by class and predictions probabilities."""
+
+    needs_double = False
+
+    def __init__(self, codes: IntArray, n_classes: int) -> None:
+        self.order = np.argsort(codes, kind="stable")
+        self.codes = codes[self.order]
+        self.blocks = class_blocks(np.bincount(codes, minlength=n_classes))
+        self.likelihood = ClassLikelihood(self.blocks)
+
+    def comparable(self, predictions: FloatArray) -> FloatArray:
+        """See `covey._core.search.selection.possible`."""
+        return possible(predictions)
+
+    def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
+        """The log-losses."""
+        return log_losses
+
+    def constants(self, rows: IntArray) -> FloatArray:
+        """Zeros: log-losses are compared as they are."""
+        return np.zeros(len(rows))
+
+
+class ValueTarget:
+    """Numbers, standardized, under a loss; rows keep their order."""
+
+    def __init__(self, values: FloatArray, loss: ValueLoss) -> None:
+        self.values = values
+        self.loss = loss
+        self.order = np.arange(len(values))
+        self.codes = np.zeros(len(values), dtype=np.int64)
+        self.likelihood = ValueLikelihood(values, loss)
+
+    @property
+    def needs_double(self) -> bool:
+        """Whether there are outliers that only the loss keeps from mattering."""
+        return self.loss.robust and bool(np.abs(self.values).max(initial=0.0) > _FARTHEST)
+
+    def comparable(self, predictions: FloatArray) -> FloatArray:
+        """The predictions themselves."""
+        return predictions
+
+    def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
+        """The losses, less those of the constant 0: one outlier must not hide the others."""
+        values, constants = self.values[rows], self.constants(rows)
+
+        def relative(predictions: FloatArray) -> FloatArray:
+            losses: FloatArray = self.loss.value(values - predictions) - constants
+            return losses
+
+        return relative
+
+    def constants(self, rows: IntArray) -> FloatArray:
+        """The losses of the constant 0."""
+        constants: FloatArray = self.loss.value(self.values[rows])
+        return constants

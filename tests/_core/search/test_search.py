@@ -1,0 +1,163 @@
+"""The whole search over rows in several blocks, against that over a table in memory."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_iris
+
+from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.descent import Descent
+from covey._core.moments import moments
+from covey._core.search.bases import Features
+from covey._core.search.families import CLASSIFICATION, REGRESSION, families
+from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.search import Search
+from covey._core.search.targets import ClassTarget, ValueTarget
+from covey._core.value_losses import ValueLoss
+from covey.members._folds import assign_folds
+from tests._core.several import Several
+
+LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]
+ASCENT = Ascent("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
+DESCENT = Descent("auto", 1e-4, 10, 300, 0.1, "greedy", 0.01)
+CLASSES = np.arange(3)
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y = load_iris(return_X_y=True)
+    # Sorted, so that blocks lack classes; with noise, so that candidates differ.
+    X = X + np.random.default_rng(0).normal(scale=0.4, size=X.shape)
+    weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
+    weight[::13] = 0.0
+    return X, y, weight
+
+
+def in_memory(table, beside=None):
+    X, y, weight = table
+    return SearchInMemory(SearchBlock(X, ClassTarget(y, 3), weight, beside=beside))
+
+
+def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
+    """The flock that a search of these rows finds."""
+    X, _, weight = table
+    mean, deviation = moments(X.tocsc() if sparse.issparse(X) else X.T, weight)
+    usable = deviation > 0
+    search = Search(
+        rows,
+        CLASSIFICATION,
+        Features(mean, deviation, usable, np.arange(4)),
+        growth=ASCENT,
+        flip_probability=0.01,
+        seed=0,
+        single=single,
+    )
+    n_repeats = 2 if effort == "best" else 1
+    folds = []
+    if effort != "fast":
+        folds = assign_folds(rows, cv, CLASSES, groups=None, seed=0, n_repeats=n_repeats)
+    candidates = families(CLASSIFICATION, effort, 2, alpha, search.bases, weight.sum())
+    return search.run(
+        candidates,
+        folds,
+        n_restarts=n_repeats,
+        fit_intercept=True,
+        on_family=lambda family: nullcontext(),
+    )
+
+
+def same(one, other, atol=1e-6):
+    for name in ("basis", "n_members", "pool", "gate", "alpha"):
+        assert_array_equal(one.candidates[name], other.candidates[name])
+    # A candidate with next to no penalty ends its few iterations far from any optimum.
+    assert_allclose(one.candidates["log_loss"], other.candidates["log_loss"], atol=1e-4)
+    assert_allclose(one.candidates["weight"], other.candidates["weight"])
+    assert_array_equal(one.support, other.support)
+    assert_allclose(one.coef, other.coef, rtol=1e-6, atol=10 * atol)
+    assert_allclose(one.gate_coef, other.gate_coef, rtol=1e-6, atol=10 * atol)
+    assert_allclose(one.shares, other.shares, atol=atol)
+
+
+@pytest.mark.parametrize("sizes", LAYOUTS)
+def test_blocks_find_what_a_table_finds(table, sizes):
+    blocks = Several(*table, sizes, 3)
+    same(found(table, in_memory(table), cv=3), found(table, blocks, cv=3))
+
+
+def test_single_precision_finds_much_the_same(table):
+    whole = found(table, in_memory(table), single=True)
+    one_block = found(table, Several(*table, [150], 3), single=True)
+    assert_array_equal(whole.coef, one_block.coef)
+    assert_array_equal(whole.candidates["log_loss"], one_block.candidates["log_loss"])
+    two = found(table, Several(*table, [40, 110], 3), single=True)
+    assert_allclose(whole.candidates["log_loss"], two.candidates["log_loss"], atol=0.03)
+
+
+@pytest.mark.parametrize("effort", ["fast", "best"])
+def test_other_efforts_do_too(table, effort):
+    how = {"effort": effort, "cv": 2, "alpha": 0.01}
+    blocks = Several(*table, [40, 110], 3)
+    same(found(table, in_memory(table), **how), found(table, blocks, **how))
+
+
+def test_sparse_blocks_do_too(table):
+    X, y, weight = table
+    table = sparse.csr_array(np.where(np.abs(X - 3) > 1, X, 0.0)), y, weight
+    same(found(table, in_memory(table)), found(table, Several(*table, [40, 110], 3)))
+
+
+@pytest.mark.torch
+def test_likelihoods_may_be_computed_by_torch(table):
+    torch = pytest.importorskip("torch")
+    beside = torch.zeros(0, dtype=torch.float64)
+    flock = found(table, in_memory(table, beside), effort="fast")
+    assert isinstance(flock.coef, np.ndarray)
+    same(found(table, in_memory(table), effort="fast"), flock)
+
+
+def test_a_search_survives_the_loss_of_blocks(table):
+    draws = np.random.default_rng(0)
+    how = {"cv": 3, "alpha": 0.01}
+    whole = found(table, Several(*table, [40, 0, 110], 3), **how)
+    losing = Several(*table, [40, 0, 110], 3, lambda method, number: draws.random() < 0.02)
+    patched = found(table, losing, **how)
+    assert losing.n_lost > 20
+    assert_array_equal(whole.coef, patched.coef)
+    assert_array_equal(whole.candidates["log_loss"], patched.candidates["log_loss"])
+    # The calls that a lost block repeats do not grow with the steps that were taken.
+    n_fits = sum(len(values) for values in whole.candidates.values())
+    assert len(losing.recipe.calls) < 40 + n_fits
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_numbers_are_searched_by_the_same_search(loss):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:150, :4], (y[:150] - y[:150].mean()) / y[:150].std()
+    weight = np.ones(150)
+    mean, deviation = moments(X.T, weight)
+    rows = SearchInMemory(SearchBlock(X, ValueTarget(y, ValueLoss(loss)), weight))
+    search = Search(
+        rows,
+        REGRESSION,
+        Features(mean, deviation, deviation > 0, np.arange(4)),
+        growth=DESCENT,
+        flip_probability=0.01,
+        seed=0,
+    )
+    flock = search.run(
+        families(REGRESSION, "balanced", 2, None, search.bases, 150),
+        assign_folds(rows, 3, np.zeros(1), groups=None, seed=0, n_repeats=1),
+        n_restarts=1,
+        fit_intercept=True,
+        on_family=lambda family: nullcontext(),
+    )
+    assert flock.coef.shape == (sum(flock.sizes), 1, flock.basis.n_columns)
+    assert "pool" not in flock.candidates
+    assert flock.candidates["weight"].sum() == pytest.approx(1)
+    # What is selected has a lower loss than the constant 0, which is the mean of y.
+    constant = ValueLoss(loss).value(y).mean()
+    selected = flock.candidates["weight"] > 0
+    assert (flock.candidates["mean_loss"][selected] < constant).all()
