@@ -56,7 +56,7 @@ from covey import (
 )
 from covey.fusers import FUSERS
 from covey.members._fusion_regression import FusionRegressor
-from covey.members._linear_regression import LinearRegressionMember
+from covey.members._member import LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import SampledFusionClassifier, SampledFusionRegressor
 from covey.persistence import ModelFileError, load, save

@@ -256,7 +256,7 @@ def test_out_of_bag_of_regressors(make, ensemble):
     by_hand = LinearStacking().fit(Predictions(outside, kind="value"), y)
     assert_allclose(stacked.fuser_.weights_, by_hand.weights_, atol=1e-8)
     assert_allclose(stacked.predict(X), said @ by_hand.weights_, rtol=1e-6)
-    with pytest.raises(ValueError, match="fuses what classifiers say"):
+    with pytest.raises(ValueError, match="fuses what classifiers predict"):
         members.fuse("majority")
 
 
@@ -753,7 +753,7 @@ def test_bad_words_are_refused(wine, trees):
         SampledFusionClassifier(ExtraTreesClassifier(2), "knora_e").fit(X[:3], [0, 1, 2])
     with pytest.raises(ValueError, match="Of n_samples=1 fewer than two count"):
         SampledFusionRegressor(ExtraTreesRegressor(2), "linear_stacking").fit(X[:1], [1.0])
-    with pytest.raises(ValueError, match="fuses what classifiers say"):
+    with pytest.raises(ValueError, match="fuses what classifiers predict"):
         SampledFusionRegressor(ExtraTreesRegressor(2), "majority").fit(X, y)
 
 

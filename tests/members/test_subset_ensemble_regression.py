@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from covey import FlockRegressor, SubsetEnsembleRegressor
 from covey.fusers import Mean, Median
 from covey.inspection import CoSelectionDisplay, ImportanceDisplay
-from covey.members._linear_regression import LinearRegressionMember
+from covey.members._member import LinearRegressionMember
 
 
 def regressor(**options):
@@ -463,7 +463,7 @@ def test_a_member_reads_as_a_formula():
         ({"fuser": "mean", "acceptance": "always"}, "acceptance"),
         ({"fuser": "mean", "temperature": 0.0}, "temperature"),
         ({"fuser": "mean", "validation_fraction": 1.0}, "validation_fraction"),
-        ({"fuser": "majority"}, "fuser='majority' fuses what classifiers say"),
+        ({"fuser": "majority"}, "fuser='majority' fuses what classifiers predict"),
         ({"fuser": Mean([1.0, 2.0])}, "one number for each of the 3 members"),
         ({"always_keep": ["height"]}, "always_keep names the column 'height'"),
         (

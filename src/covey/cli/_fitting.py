@@ -19,7 +19,7 @@ def flock(question, *, effort="balanced", fuser="gate", seed=0):
     if question.numbers:
         from covey.members import FlockRegressor as Flock
         from covey.members import SubsetEnsembleRegressor as Ensemble
-        from covey.members._fused_regression import value_fuser as check
+        from covey.members._fused import value_fuser as check
     else:
         from covey.fusers import make_fuser as check
         from covey.members import FlockClassifier as Flock

@@ -2,13 +2,11 @@
 
 from covey.members._base import GrownClassifier
 from covey.members._flock import FlockClassifier, FlockRegressor
-from covey.members._fused import FusedClassifier
-from covey.members._fused_regression import FusedRegressor
+from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier
 from covey.members._fusion_regression import FusionRegressor
-from covey.members._linear import LinearMember
 from covey.members._linear_flock import LinearFlock
-from covey.members._linear_regression import LinearRegressionMember
+from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import (
     SampledFusionClassifier,

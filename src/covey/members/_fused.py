@@ -1,115 +1,101 @@
-"""What every fused classifier does once it has members and a fuser."""
+"""What every fused ensemble does once it has members and a fuser."""
+
+from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
-from covey.fusers import Oracle, importance_frame, make_fuser
+from covey.fusers import Fuser, Oracle, Predictions, importance_frame, make_fuser
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from covey.reporting import Report
 
 
-class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """A classifier whose decision is fused from members.
+def check_numbers(y: ArrayLike) -> np.ndarray:
+    """What is to be predicted, as float64; one finite number a row."""
+    y = column_or_1d(y, warn=True)
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
 
-    A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
-    ``_predictions``; it may apply ``_by_blocks`` to blocks of rows.
+
+def value_fuser(rule: str | Fuser, parameter: str = "fuser") -> Fuser:
+    """An unfitted fuser of numbers; refused if it fuses classes only."""
+    fuser = make_fuser(rule, parameter)
+    if "value" not in fuser.kinds:
+        raise ValueError(
+            f"{parameter}={rule!r} fuses what classifiers predict; regressors are fused by "
+            "'mean', 'median', 'trimmed_mean', 'linear_stacking', 'gate' or another Fuser of "
+            "kind 'value'."
+        )
+    return fuser
+
+
+def said(names, members, X):
+    """What fitted regressors predict, as (n, K)."""
+    table = np.empty((X.shape[0], len(members)))
+    for column, (name, member) in enumerate(zip(names, members, strict=True)):
+        output = np.asarray(member.predict(X), dtype=np.float64)
+        if output.shape not in ((len(table),), (len(table), 1)):
+            raise ValueError(
+                f"The member {name!r} predicts an array of shape {output.shape} for {len(table)} "
+                "rows; its predict must give one number a row."
+            )
+        table[:, column] = output.reshape(-1)
+        wild = np.flatnonzero(np.isinf(table[:, column]))
+        if len(wild):
+            raise ValueError(
+                f"The member {name!r} predicts infinity for row {wild[0]} of the {len(table)} it "
+                "is given; scale the features or y, or leave the member out."
+            )
+    return table
+
+
+class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
+    """An estimator whose prediction is fused from members: what both tasks share.
+
+    A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
+    apply ``_by_blocks`` to blocks of rows. The private methods take validated rows.
     """
 
     @abstractmethod
-    def _check_rows(self, X):
+    def _check_rows(self, X: Any) -> Any:
         """Rows to predict, validated."""
 
     @abstractmethod
-    def _predictions(self, X):
-        """What the members say of validated rows, as `Predictions`."""
+    def _predictions(self, X: Any) -> Predictions:
+        """What the members predict."""
 
-    def _by_blocks(self, function, X):
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to all rows at once; a subclass may do it in blocks."""
         return function(X)
 
-    def _said(self, X):
-        """What ``member_probabilities`` shows of validated rows."""
+    def _member_values(self, X: Any) -> np.ndarray:
+        """What the public method for the members' predictions returns."""
         return self._predictions(X).values
 
-    def _fused(self, X):
+    def _fused(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse(self._predictions(X), X)
 
-    def _fused_log(self, X):
-        return self.fuser_.fuse_log(self._predictions(X), X)
+    def _importance(self, X: Any) -> np.ndarray:
+        return self.fuser_.importance(self._predictions(X), X)
 
-    def predict_log_proba(self, X):
-        """Logarithms of the fused probabilities.
+    def _names(self) -> list[str]:
+        """The members' names."""
+        return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
-        return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
-
-    def predict_proba(self, X):
-        """Fused probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
-
-    def predict(self, X):
-        """The class with the highest fused probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
-        fused = self._by_blocks(self._fused, self._check_rows(X))
-        return returned(self.classes_[fused.argmax(axis=1)], X)
-
-    def decision_function(self, X):
-        """Log-odds of the second class, or the logarithm of each class's probability; finite.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
-        logs = self._by_blocks(self._fused_log, self._check_rows(X))
-        logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
-        return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
-
-    def member_probabilities(self, X):
-        """What each member says: probabilities, or votes or scores where some have none.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_members, n_classes)
-        """
-        return self._by_blocks(self._said, self._check_rows(X))
-
-    def explain_fusion(self, X, *, as_frame=False):
+    def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:
         """Who decided: the importance of each member for each row.
 
         Parameters
@@ -123,13 +109,10 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         importance : ndarray or DataFrame of shape (n_samples, n_members)
             Non-negative, rows sum to one.
         """
-        importance = self._by_blocks(
-            lambda rows: self.fuser_.importance(self._predictions(rows), rows),
-            self._check_rows(X),
-        )
+        importance = self._by_blocks(self._importance, self._check_rows(X))
         return importance_frame(importance, X, self._names()) if as_frame else importance
 
-    def report(self, X, y, **how):
+    def report(self, X: Any, y: ArrayLike, **how: Any) -> Report:
         """One HTML page about this ensemble: how good it is, who decides and why.
 
         Parameters
@@ -149,11 +132,150 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         return build_report(self, X, y, **how)
 
-    def _names(self):
-        """The members' names."""
-        return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
+    def staged_score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        fuser: str | Fuser | None = None,
+    ) -> np.ndarray:
+        """The score of the first member, the first two, ... and all of them.
 
-    def score(self, X, y, sample_weight=None):
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        fuser : str or Fuser, optional
+            A fixed rule to fuse with instead of the fitted fuser; for classes also "oracle".
+
+        Returns
+        -------
+        scores : ndarray of shape (n_members,)
+            Accuracies, or R^2 of a regressor.
+        """
+        X = self._check_rows(X)
+        fuser = self.fuser_ if fuser is None else self._make_fuser(fuser)
+        if fuser.learns:
+            raise ValueError(
+                f"{type(fuser).__name__} has learnt to fuse all members and cannot fuse the "
+                "first few; give staged_score a fixed rule as fuser."
+            )
+        P = self._predictions(X)
+        weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
+        return self._stages(P, self._encoded(P, to_numpy(y)), X, weight, fuser)
+
+    def _stages(
+        self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
+    ) -> np.ndarray:
+        """Scores (K,) of the first members under a fixed rule."""
+        for name in ("weights", "k"):
+            if name in fuser.get_params() and getattr(fuser, name) is not None:
+                raise ValueError(
+                    f"{type(fuser).__name__} has {name} for all members and cannot fuse the first "
+                    "few; use a rule without."
+                )
+        return self._stage_scores(P, truth, X, weight, fuser)
+
+
+def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of rows take Dask collections too, for which it returns lazy ones."""
+
+    @wraps(method)
+    def predict(self: Any, X: Any, **how: Any) -> Any:
+        if hasattr(X, "__dask_graph__"):
+            from covey.dask import lazily
+
+            return lazily(self, method.__name__, X, **how)
+        return method(self, X, **how)
+
+    return predict
+
+
+class FusedClassifier(ClassifierMixin, FusedEnsemble):
+    """A classifier whose decision is fused from members.
+
+    A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
+    ``_predictions``.
+    """
+
+    def _make_fuser(self, rule: str | Fuser) -> Fuser:
+        return make_fuser(rule, "fuser")
+
+    def _fused_log(self, X: Any) -> np.ndarray:
+        return self.fuser_.fuse_log(self._predictions(X), X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the fused probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Fused probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest fused probability.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        fused = self._by_blocks(self._fused, self._check_rows(X))
+        return returned(self.classes_[fused.argmax(axis=1)], X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log-odds of the second class, or the logarithm of each class's probability; finite.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        """
+        logs = self._by_blocks(self._fused_log, self._check_rows(X))
+        logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
+        return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
+
+    def member_probabilities(self, X: Any) -> np.ndarray:
+        """What each member predicts: probabilities, or votes or scores where some have none.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_members, n_classes)
+        """
+        return self._by_blocks(self._member_values, self._check_rows(X))
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy of the fused decision; with ``fuser="oracle"``, of the oracle's.
 
         Parameters
@@ -171,7 +293,7 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             return self.oracle_score(X, y, sample_weight)
         return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
 
-    def oracle_score(self, X, y, sample_weight=None):
+    def oracle_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of rows on which at least one member is right.
 
         No fusion that picks a member can do better (the paper's g_orc); by Theorem 1 no
@@ -189,41 +311,11 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
-    def staged_score(self, X, y, sample_weight=None, *, fuser=None):
-        """Accuracy of the first member, the first two, ... and all of them.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        fuser : str or Fuser, optional
-            A fixed rule to fuse with instead of the fitted fuser, or "oracle".
-
-        Returns
-        -------
-        accuracies : ndarray of shape (n_members,)
-        """
-        X = self._check_rows(X)
-        fuser = self.fuser_ if fuser is None else make_fuser(fuser)
-        if fuser.learns:
-            raise ValueError(
-                f"{type(fuser).__name__} has learnt to fuse all members and cannot fuse the "
-                "first few; give staged_score a fixed rule as fusion."
-            )
-        P = self._predictions(X)
-        y = to_numpy(y)
-        weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
+    def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
         # A label that no member knows is one that all get wrong.
-        return self._stages(P, P.encode(y, unknown="ignore"), X, weight, fuser)
+        return P.encode(y, unknown="ignore")
 
-    def _stages(self, P, codes, X, weight, fuser):
-        for name in ("weights", "k"):
-            if name in fuser.get_params() and getattr(fuser, name) is not None:
-                raise ValueError(
-                    f"{type(fuser).__name__} has {name} for all members and cannot fuse the first "
-                    "few; use a rule without."
-                )
+    def _stage_scores(self, P, codes, X, weight, fuser):
         if fuser.needs_y:
             right = np.logical_or.accumulate(Oracle().right(P, codes), axis=1)
         else:
@@ -235,3 +327,72 @@ class FusedClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 axis=1,
             )
         return weight @ right / weight.sum()
+
+
+class FusedRegressor(RegressorMixin, FusedEnsemble):
+    """A regressor whose number is fused from the members' numbers.
+
+    A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_member_values``.
+    """
+
+    def _make_fuser(self, rule: str | Fuser) -> Fuser:
+        return value_fuser(rule)
+
+    @abstractmethod
+    def _member_values(self, X: Any) -> np.ndarray:
+        """What the members predict, as (n, K)."""
+
+    def _predictions(self, X: Any) -> Predictions:
+        return Predictions(self._member_values(X), names=self._names(), kind="value")
+
+    def member_predictions(self, X: Any) -> np.ndarray:
+        """What each member predicts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples, n_members)
+        """
+        return self._by_blocks(self._member_values, self._check_rows(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What the members predict together.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predicted : ndarray of shape (n_samples,)
+        """
+        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """R^2 of the fused prediction.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
+
+    def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
+        return P.encode(y)
+
+    def _stage_scores(self, P, y, X, weight, fuser):
+        return np.array(
+            [
+                r2_score(y, fuser.fuse(P.first(k), X), sample_weight=weight)
+                for k in range(1, P.n_members + 1)
+            ]
+        )

@@ -187,7 +187,7 @@ class FusionClassifier(NamedMembers, FusedClassifier):
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
-    def _said(self, X):
+    def _member_values(self, X):
         """Probabilities if all members have them, whatever the fuser asks for."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         return self._predictions(X, "probability" if every else self.kind_).values

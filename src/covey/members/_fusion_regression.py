@@ -9,7 +9,7 @@ from covey._blocks import as_table, in_blocks, take_rows
 from covey._models import fit_member, regresses
 from covey._validation import check_sample_weight
 from covey.fusers import Predictions
-from covey.members._fused_regression import FusedRegressor, check_numbers, said, value_fuser
+from covey.members._fused import FusedRegressor, check_numbers, said, value_fuser
 from covey.members._named import NamedMembers
 
 
@@ -160,7 +160,7 @@ class FusionRegressor(NamedMembers, FusedRegressor):
         validate_data(self, X, reset=False, skip_check_array=True)
         return X
 
-    def _said(self, X):
+    def _member_values(self, X):
         return said(self._names(), self.estimators_, X)
 
     def _by_blocks(self, function, X):

@@ -33,7 +33,7 @@ from covey.members._checkpointed import Checkpointed
 from covey.members._columns import flip_units
 from covey.members._flock_views import decisions, flock_table
 from covey.members._folds import make_folds
-from covey.members._linear import LinearMember
+from covey.members._member import LinearMember
 from covey.members._plain import as_logistic_regression
 
 _DEFAULT_TEMPERATURE = 0.01
@@ -669,7 +669,7 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         return decisions(
             self,
             self.basis_.rows(X.toarray() if hasattr(X, "toarray") else X),
-            said=self._by_blocks(self._said, X),
+            said=self._by_blocks(self._member_values, X),
             importance=importance,
             fused=self._by_blocks(self._fused, X),
             column_mean=self._column_mean,

@@ -35,9 +35,9 @@ from covey._validation import (
 from covey.fusers._gate import GatedGroups
 from covey.members._columns import flip_units
 from covey.members._folds import make_folds
-from covey.members._fused_regression import FusedRegressor, value_fuser
+from covey.members._fused import FusedRegressor, value_fuser
 from covey.members._linear_flock import LinearFlock
-from covey.members._linear_regression import LinearRegressionMember
+from covey.members._member import LinearRegressionMember
 
 LOSSES = ("squared", "huber", "quantile")
 
@@ -471,7 +471,7 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
     def _by_blocks(self, function, X):
         return in_blocks(function, X, self.n_jobs)
 
-    def _said(self, X):
+    def _member_values(self, X):
         return linear_logits(self.basis_.rows(X), self.coef_, self.intercept_).T
 
     def _names(self):

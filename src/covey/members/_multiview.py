@@ -644,7 +644,7 @@ class MultiviewClassifier(FusedClassifier):
         except ValueError as error:
             raise explained(error, view, name) from error
 
-    def _said(self, X):
+    def _member_values(self, X):
         """Probabilities if all members have them; NaN where a member has not spoken."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         P = self._predictions(X, "probability" if every else self.kind_)

@@ -8,8 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from covey._blocks import as_table, in_blocks
 from covey._core.fusion.out_of_bag import mean_in_order
 from covey.fusers import FUSERS, Mean, encode_labels, make_fuser
-from covey.members._fused import FusedClassifier
-from covey.members._fused_regression import FusedRegressor, said, value_fuser
+from covey.members._fused import FusedClassifier, FusedRegressor, said, value_fuser
 from covey.members._sampled_sources import grown, grown_without, members_of
 from covey.members._sampling import (
     BAGGING,
@@ -268,7 +267,7 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
         X = self._as_members_take(X)
         return said_by(self.estimators_, self._member_names, self.classes_, kind, X)
 
-    def _said(self, X):
+    def _member_values(self, X):
         """Probabilities if the members have them, whatever the fuser asks for."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         return self._predictions(X, "probability" if every else self.kind_).values
@@ -334,7 +333,7 @@ class SampledFusionRegressor(_SampledFusion, FusedRegressor):
     def _rule(fuser):
         return value_fuser(fuser, "fuser")
 
-    def _said(self, X):
+    def _member_values(self, X):
         return said(self._member_names, self.estimators_, self._as_members_take(X))
 
     def _fused(self, X):

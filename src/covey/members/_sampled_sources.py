@@ -17,7 +17,7 @@ from covey._core.fusion.out_of_bag import (
 )
 from covey._validation import check_choice
 from covey.fusers import KNOP, Gate, MetaDES, Predictions, common_kind, member_output
-from covey.members._fused_regression import said
+from covey.members._fused import said
 from covey.members._sampled_member import SampledClassifier, SampledRegressor
 from covey.members._sampling import (
     FORESTS,

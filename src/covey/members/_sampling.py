@@ -24,7 +24,7 @@ from covey._core.fusion.out_of_bag import (
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number, check_sample_weight
 from covey.fusers import gather, member_output
-from covey.members._fused_regression import check_numbers
+from covey.members._fused import check_numbers
 
 BAGGING = (BaggingClassifier, BaggingRegressor)
 FORESTS = (

@@ -331,7 +331,7 @@ class DecorateClassifier(GrownClassifier):
         ]
         return gather(outputs, self.classes_, names, kind)
 
-    def _said(self, X):
+    def _member_values(self, X):
         """Probabilities if members have them, whatever the fuser asks for."""
         has = hasattr(self.estimators_[0], "predict_proba")
         return self._predictions(X, "probability" if has else self.kind_).values

@@ -382,7 +382,7 @@ class SubsetSearchClassifier(GrownClassifier):
         outputs = [said[id(member)] for member in self.estimators_]
         return gather(outputs, self.classes_, names, kind)
 
-    def _said(self, X):
+    def _member_values(self, X):
         """Probabilities if all members have them, whatever the fuser asks for."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         return self._predictions(X, "probability" if every else None).values

@@ -29,7 +29,7 @@ from covey.fusers._model_stacking import (
     ranks_of_classes,
 )
 from covey.members import FusionClassifier
-from covey.members._fused_regression import said
+from covey.members._fused import said
 from covey.stacking._layers import Layered
 
 
@@ -251,7 +251,7 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
     def _predictions(self, X):
         return self._heard(X)[0]
 
-    def _said(self, X):
+    def _member_values(self, X):
         return self._forward(X)[0]
 
     def _fused(self, X):

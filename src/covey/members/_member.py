@@ -1,0 +1,292 @@
+"""One linear model, already fitted: a member of an ensemble, for classes or for values."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from covey._core.basis import Basis
+from covey._core.softmax_linear import linear_logits, log_softmax
+
+
+class _Member(BaseEstimator):
+    """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Which features the member uses."""
+        if self.support is None:
+            return np.ones(self.n_features_in_, dtype=bool)
+        return np.asarray(self.support, dtype=bool)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns X must have."""
+        return self.coef_.shape[-1] if self.basis is None else self.basis.n_features
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """The columns' names, where they are known."""
+        if self.feature_names is None:
+            raise AttributeError("This member was fitted on columns without names.")
+        return np.asarray(self.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Do nothing: the member is fitted.
+
+        Returns
+        -------
+        self : object
+        """
+        return self
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """The linear functions of rows, (n_classes, n) or (n,)."""
+        X = validate_data(
+            self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
+        )
+        rows = X if self.basis is None else self.basis.rows(X)
+        return linear_logits(rows, self.coef_, np.asarray(self.intercept_))
+
+    def column_names(self) -> list[str]:
+        """What each coefficient multiplies, in words."""
+        names = self.feature_names
+        if names is None:
+            names = [f"x{position}" for position in range(self.n_features_in_)]
+        return [str(name) for name in names] if self.basis is None else self.basis.names(names)
+
+    def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
+        """A linear function as text; only its largest terms, if there are more than ``top``."""
+        names, shown = self.column_names(), np.flatnonzero(coef)
+        left_out = 0
+        if top is not None and len(shown) > top:
+            left_out = len(shown) - top
+            shown = np.sort(shown[np.argsort(-np.abs(coef[shown]), kind="stable")[:top]])
+        terms = "".join(
+            f" {'-' if coef[k] < 0 else '+'} {abs(coef[k]):.{digits}g} {names[k]}" for k in shown
+        )
+        more = f" + {left_out} smaller terms" if left_out else ""
+        return f"{intercept:.{digits}g}{terms}{more}"
+
+    def __str__(self) -> str:
+        return self.formula()
+
+
+class LinearMember(ClassifierMixin, _Member):
+    """A fitted softmax-linear classifier: a member of an ensemble, or a collapsed one.
+
+    It is made with its coefficients and stays as it is: like scikit-learn's
+    ``FrozenEstimator``, ``fit`` changes nothing.
+
+    Parameters
+    ----------
+    coef : array of shape (n_classes, n_features), or (n_classes, n_columns) with a basis
+        Zero on what the member does not use. With two classes one row may stand for both,
+        as in scikit-learn: that of the second class, the first one's being zero.
+    intercept : array of shape (n_classes,)
+    classes : array of shape (n_classes,)
+    support : array of shape (n_features,), bool, optional
+        The features that the member uses; all by default.
+    feature_names : array of shape (n_features,), optional
+    basis : Basis, optional
+        The columns that the coefficients belong to: features, ramps of them, and products.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, support_, n_features_in_, feature_names_in_
+        As scikit-learn's linear classifiers have them, but always one row a class.
+
+    Examples
+    --------
+    >>> from covey.members import LinearMember
+    >>> member = LinearMember([[0.0, 0.0], [2.0, 0.0]], [0.0, -1.0], ["no", "yes"])
+    >>> member.predict([[0.0, 5.0], [1.0, 5.0]])
+    array(['no', 'yes'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: ArrayLike,
+        classes: ArrayLike,
+        support: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        basis: Basis | None = None,
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.classes = classes
+        self.support = support
+        self.feature_names = feature_names
+        self.basis = basis
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of each class, in the units of X."""
+        coef = np.asarray(self.coef, dtype=np.float64)
+        if coef.ndim != 2 or len(coef) not in {len(self.classes), 3 - len(self.classes)}:
+            raise ValueError(
+                f"coef must have one row for each of the {len(self.classes)} classes, "
+                f"got an array of shape {coef.shape}."
+            )
+        return coef if len(coef) > 1 else np.vstack([np.zeros_like(coef), coef])
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept of each class."""
+        intercept = np.asarray(self.intercept, dtype=np.float64)
+        if intercept.shape != (len(np.asarray(self.coef)),):
+            raise ValueError(
+                f"intercept must hold one number for each row of coef, got an array of shape "
+                f"{intercept.shape}."
+            )
+        return intercept if len(intercept) > 1 else np.append(0.0, intercept)
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels."""
+        return np.asarray(self.classes)
+
+    def formula(self, digits: int = 3, top: int | None = None) -> str:
+        """The member as text: one line a class, or one of log-odds for two classes.
+
+        ``ramp(x, a, b)`` is 0 up to a, 1 from b on, and rises evenly between.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant ones.
+        top : int, optional
+            How many terms to show; those with the largest coefficients.
+
+        Returns
+        -------
+        formula : str
+
+        Examples
+        --------
+        >>> from covey.members import LinearMember
+        >>> print(LinearMember([[0.5, 0, -2]], [1.0], ["no", "yes"]).formula())
+        log-odds of 'yes' = 1 + 0.5 x0 - 2 x2
+        """
+        labels, coef, intercept = self.classes_.tolist(), self.coef_, self.intercept_
+        # Softmax ignores what all classes share; two classes differ by one line.
+        if len(labels) == 2:
+            text = self._sum(coef[1] - coef[0], intercept[1] - intercept[0], digits, top)
+            return f"log-odds of {labels[1]!r} = {text}"
+        coef, intercept = coef - coef.mean(axis=0), intercept - intercept.mean()
+        return "\n".join(
+            f"score of {label!r} = {self._sum(coef[code], intercept[code], digits, top)}"
+            for code, label in enumerate(labels)
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Logits of shape (n_samples, n_classes); for two classes their difference."""
+        logits = self._outputs(X)
+        return logits[1] - logits[0] if len(logits) == 2 else logits.T
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities, of shape (n_samples, n_classes)."""
+        return log_softmax(self._outputs(X)).T
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, of shape (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class LinearRegressionMember(RegressorMixin, _Member):
+    """A fitted linear regressor: a member of an ensemble, or a collapsed one.
+
+    It is made with its coefficients and stays as it is: like scikit-learn's
+    ``FrozenEstimator``, ``fit`` changes nothing.
+
+    Parameters
+    ----------
+    coef : array of shape (n_features,), or (n_columns,) with a basis
+        Zero on what the member does not use.
+    intercept : float
+    support : array of shape (n_features,), bool, optional
+        The features that the member uses; all by default.
+    feature_names : array of shape (n_features,), optional
+    basis : Basis, optional
+        The columns that the coefficients belong to: features, ramps of them, and products.
+
+    Attributes
+    ----------
+    coef_, intercept_, support_, n_features_in_, feature_names_in_
+        As scikit-learn's linear regressors have them.
+
+    Examples
+    --------
+    >>> from covey.members import LinearRegressionMember
+    >>> member = LinearRegressionMember([0.5, 0, -2], 1.0)
+    >>> member.predict([[2.0, 9.0, 1.0]])
+    array([0.])
+    >>> print(member.formula())
+    1 + 0.5 x0 - 2 x2
+    """
+
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: float,
+        support: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        basis: Basis | None = None,
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.support = support
+        self.feature_names = feature_names
+        self.basis = basis
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients, in the units of X."""
+        coef = np.asarray(self.coef, dtype=np.float64)
+        if coef.ndim != 1:
+            raise ValueError(
+                f"coef must be one row of numbers, got an array of shape {coef.shape}."
+            )
+        return coef
+
+    @property
+    def intercept_(self) -> float:
+        """The intercept."""
+        return float(self.intercept)
+
+    def formula(self, digits: int = 3, top: int | None = None) -> str:
+        """The member as text. ``ramp(x, a, b)`` is 0 up to a, 1 from b on, rising evenly between.
+
+        Parameters
+        ----------
+        digits : int, default=3
+            Significant ones.
+        top : int, optional
+            How many terms to show; those with the largest coefficients.
+
+        Returns
+        -------
+        formula : str
+        """
+        return self._sum(self.coef_, self.intercept_, digits, top)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """One number a row, of shape (n_samples,)."""
+        return self._outputs(X)
