@@ -2,12 +2,12 @@
 
     python benchmarks/dask/run.py memory --rows 1000000 4000000
     python benchmarks/dask/run.py beyond --limit 1000
-    python benchmarks/dask/run.py here --limit 100
+    python benchmarks/dask/run.py alone --limit 100
     python benchmarks/dask/run.py speed --rows 2000000
     python benchmarks/dask/run.py overhead
 
-Tables are drawn block by block where they are needed, so that nobody has all of one. Every worker
-is a process with one thread, pinned to a core of its own if there are enough.
+Tables are drawn block by block where they are needed, so that no process has all of one. Every
+worker is a process with one thread, pinned to a core of its own if there are enough.
 """
 
 import argparse
@@ -22,7 +22,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import covey
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey._core.algorithm1.rows import RowBlock
+from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
 
@@ -54,15 +55,14 @@ def table(n_rows, n_blocks):
     return da.concatenate(X), da.concatenate(y)
 
 
-def flock(n_members=2, n_steps=20, **how):
+def flock(n_members=2, n_steps=20):
     """A flock of which every member takes as many steps."""
-    return SubsetEnsembleClassifier.paper(
+    return covey.SubsetEnsembleClassifier.paper(
         n_estimators=n_members,
         max_iter=n_steps,
         tol=-np.inf,
         select_size=None,
         random_state=0,
-        **how,
     )
 
 
@@ -78,9 +78,10 @@ def cluster(n_workers, memory_limit="auto"):
         Client(workers, set_as_default=False) as client,
     ):
         client.run(warm_up)
-        for place, address in enumerate(client.nthreads()):
-            client.run(pin, place, workers=[address])
-        yield client
+        for number, address in enumerate(client.nthreads()):
+            client.run(pin, number, workers=[address])
+        with client.as_current():
+            yield client
 
 
 def warm_up():
@@ -88,10 +89,10 @@ def warm_up():
     import covey.dask  # noqa: F401
 
 
-def pin(place):
+def pin(number):
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[place % len(cores)]})
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
 
 
 def resident(which="VmRSS"):
@@ -121,15 +122,15 @@ def memory(arguments):
             close = Table.close
 
             def noting(self, rows_of=rows_of, close=close):
-                for known in self.loaded:
+                for known in self.facts:
                     rows_of[known.address] = rows_of.get(known.address, 0) + known.n_rows
                 close(self)
 
             Table.close = noting
-            before, here = client.run(resident), resident()
+            before, own_before = client.run(resident), resident()
             client.run(forget_peak)
             forget_peak()
-            flock(client=client).fit(X, y)
+            flock().fit(X, y)
             after = client.run(peak)
             Table.close = close
             for address, n_own in rows_of.items():
@@ -141,7 +142,7 @@ def memory(arguments):
                 )
             print(
                 f"{n_rows} rows ({n_rows * N_FEATURES * 8 / MB:.0f} MB): "
-                f"the client grew by {(peak() - here) / MB:.0f} MB at most"
+                f"the client grew by {(peak() - own_before) / MB:.0f} MB at most"
             )
 
 
@@ -155,7 +156,7 @@ def beyond(arguments):
         pids = set(client.run(os.getpid).values())
         client.run(forget_peak)
         started = time.perf_counter()
-        flock(1, 5, client=client).fit(X, y)
+        flock(1, 5).fit(X, y)
         seconds = time.perf_counter() - started
         largest = max(client.run(peak).values())
         alive = pids == set(client.run(os.getpid).values())
@@ -166,19 +167,19 @@ def beyond(arguments):
     )
 
 
-def here(arguments):
+def alone(arguments):
     """No cluster, and a table ten times as large as what may be kept in memory."""
     limit = arguments.limit * MB
     n_rows = int(10 * limit / (N_FEATURES * 8))
     X, y = table(n_rows, 40)
-    _worker._SHELVES[_worker.HERE] = SpillBuffer(limit)
+    _worker._STORES[_worker.THIS_PROCESS] = _worker.BlockStore(SpillBuffer(limit))
     before = resident()
     forget_peak()
     started = time.perf_counter()
     flock(1, 5).fit(X, y)
     print(
-        f"{n_rows} rows, {n_rows * N_FEATURES * 8 / MB:.0f} MB, here, {limit / MB:.0f} MB of them "
-        f"in memory: {time.perf_counter() - started:.1f} s, grew by "
+        f"{n_rows} rows, {n_rows * N_FEATURES * 8 / MB:.0f} MB, in this process, "
+        f"{limit / MB:.0f} MB of them in memory: {time.perf_counter() - started:.1f} s, grew by "
         f"{(peak() - before) / MB:.0f} MB at most"
     )
 
@@ -187,51 +188,51 @@ def here(arguments):
 
 
 def watch():
-    """Let a worker note how long it works on questions of a step."""
+    """Let a worker note how long it works on the reductions of a step."""
     _worker.spent = 0.0
-    if hasattr(_worker.answers, "watched"):
+    if hasattr(_worker.BlockStore.reduced, "watched"):
         return
-    answers = _worker.answers
+    reduced = _worker.BlockStore.reduced
 
-    def timed(message, *args):
+    def timed(store, request, numbers):
         started = time.perf_counter()
-        said = answers(message, *args)
-        question, args = message.calls[-1]
-        if of_a_step(question, *args):
+        outcomes = reduced(store, request, numbers)
+        _, args = request.calls[-1]
+        if of_a_step(*args):
             _worker.spent += time.perf_counter() - started
-        return said
+        return outcomes
 
     timed.watched = True
-    _worker.answers = timed
+    _worker.BlockStore.reduced = timed
 
 
 def spent():
     return _worker.spent
 
 
-def of_a_step(*words):
-    """Whether it is a question that a step of Algorithm 1 asks."""
-    return any(word in ("evaluate", "slopes") for word in words if isinstance(word, str))
+def of_a_step(*args):
+    """Whether it is a reduction that a step of Algorithm 1 needs."""
+    return any(arg in (RowBlock.evaluate, RowBlock.slopes) for arg in args if callable(arg))
 
 
 def timed_steps(client, X, y, n_members, n_steps):
     """Seconds that all steps took, and what the busiest worker needed of them."""
     client.run(watch)
     waited = []
-    ask = Table.ask
+    gather = Table.gather
 
-    def asking(self, question, *args):
+    def timed(self, method, *args):
         started = time.perf_counter()
-        said = ask(self, question, *args)
-        if of_a_step(question, *args):
+        results = gather(self, method, *args)
+        if of_a_step(*args):
             waited.append(time.perf_counter() - started)
-        return said
+        return results
 
-    Table.ask = asking
+    Table.gather = timed
     try:
-        fitted = flock(n_members, n_steps, client=client).fit(X, y)
+        fitted = flock(n_members, n_steps).fit(X, y)
     finally:
-        Table.ask = ask
+        Table.gather = gather
     return sum(waited), max(client.run(spent).values()), int(fitted.n_iter_.sum())
 
 
@@ -263,23 +264,21 @@ def overhead(arguments):
 
 
 def same(arguments):
-    """The flock is the local one."""
-    with cluster(arguments.workers) as client:
+    """The flock is the one of the rows in memory."""
+    with cluster(arguments.workers):
         X, y = table(50_000, arguments.blocks)
-        ours = flock(client=client).fit(X, y)
-        local = covey.SubsetEnsembleClassifier(
-            **{name: value for name, value in ours.get_params().items() if name != "client"}
-        ).fit(X.compute(), y.compute())
+        ours, local = flock().fit(X, y), flock().fit(X.compute(), y.compute())
+    apart = np.abs(ours.member_coef_ - local.member_coef_).max()
     print(
         f"50000 rows: the same subsets: {(ours.support_ == local.support_).all()}, coefficients "
-        f"apart by {np.abs(ours.coef_ - local.coef_).max():.1e}"
+        f"apart by {apart:.1e}"
     )
 
 
 PARTS = {
     "memory": memory,
     "beyond": beyond,
-    "here": here,
+    "alone": alone,
     "speed": speed,
     "overhead": overhead,
     "same": same,

@@ -3,22 +3,22 @@
     python benchmarks/dask/scale.py                        # about two minutes on two quiet cores
     python benchmarks/dask/scale.py --page docs/dask.md    # and the table goes into the page
 
-A step asks all blocks twice, ``slopes`` and ``evaluate``. With W workers, and the rows in B blocks
-of n rows each, it takes
+A step reduces all blocks twice, ``slopes`` and ``evaluate``. With W workers, and the rows in B
+blocks of n rows each, it takes
 
     t(W) = ceil(B / W) (a + b n) + l0 + l1 W + l2 B
 
-where a + b n is what a block takes where it lies, and the rest is what asking costs: two questions
-go to every worker, each block's answer comes back, and one process adds them up.
+where a + b n is the work on a block, and the rest is communication: two requests go to every
+worker, each block's result comes back, and one process adds them up.
 
 - Both are fitted to fits on 1, 2 and 4 workers: a step's time is that in which the busiest worker
   works, which gives a and b, and what remains, which gives l0, l1 and l2. With 4 workers only the
   latter is used, since they share cores.
-- On this machine workers share the cores with the process that asks, so asking costs more than it
-  would where each has cores of its own. A network adds its own delay, once a question, and the
-  answers' bytes.
-- What the model says of 1 and 2 workers is compared with what is measured, on tables that nothing
-  was fitted to.
+- On this machine workers share the cores with the process that sends the requests, so that
+  communication costs more than it would where each has cores of its own. A network adds its own
+  delay, once a request, and the results' bytes.
+- What the model predicts for 1 and 2 workers is compared with what is measured, on tables that it
+  was not fitted to.
 """
 
 import argparse
@@ -71,20 +71,22 @@ class Model:
         alone = workers <= N_CORES
         block = (busy * workers / blocks)[alone]
         self.a, self.b = fitted([np.ones(alone.sum()), rows[alone]], block)
-        asking = [np.ones(len(workers)), workers, blocks]
-        self.l0, self.l1, self.l2 = fitted(asking, taken - busy)
+        communication = [np.ones(len(workers)), workers, blocks]
+        self.l0, self.l1, self.l2 = fitted(communication, taken - busy)
 
     def block(self, n_rows):
-        """Seconds for a block where it lies."""
+        """Seconds of work on a block."""
         return self.a + self.b * n_rows
 
-    def asking(self, n_workers, n_blocks):
-        """Seconds for two questions, without what they compute."""
+    def communication(self, n_workers, n_blocks):
+        """Seconds for two requests, without the work on blocks."""
         return self.l0 + self.l1 * n_workers + self.l2 * n_blocks
 
     def step(self, n_workers, n_blocks, n_rows):
         """Seconds for a step."""
-        return -(-n_blocks // n_workers) * self.block(n_rows) + self.asking(n_workers, n_blocks)
+        return -(-n_blocks // n_workers) * self.block(n_rows) + self.communication(
+            n_workers, n_blocks
+        )
 
 
 def fitted(columns, seconds):
@@ -113,7 +115,7 @@ def as_text(model, fitted_to, checked_by):
         f"l0 = {model.l0 * 1e3:.2f} ms, l1 = {model.l1 * 1e3:.2f} ms, "
         f"l2 = {model.l2 * 1e3:.3f} ms.",
         "",
-        "| a step | measured | of which asking | model | of which asking |",
+        "| a step | measured | of which communication | model | of which communication |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name, found in (("fitted", fitted_to), ("**check**", checked_by)):
@@ -124,7 +126,7 @@ def as_text(model, fitted_to, checked_by):
             lines.append(
                 f"| {name}: {_of(n_workers, 'worker')}, {n_blocks} blocks of {n_rows:,} rows | "
                 f"{_time(taken)} | {_time(taken - busy)} | {_time(said)}{off} | "
-                f"{_time(model.asking(n_workers, n_blocks))} |"
+                f"{_time(model.communication(n_workers, n_blocks))} |"
             )
     head = " | ".join(_of(n_workers, "worker") for n_workers in PREDICTED)
     lines += [
@@ -164,7 +166,7 @@ def draw(model, checked_by, path):
         ax.plot(n_workers, seconds, "o", ms=4, c="#22272e", label=None if place else "measured")
         ax.plot(n_workers, said, "+", ms=9, c="#22272e", label=None if place else "its prediction")
     ax.set(xscale="log", yscale="log", xlabel="workers", ylabel="seconds a step")
-    ax.set_title("predicted time of a step (dotted: if asking cost nothing)", fontsize=10)
+    ax.set_title("predicted time of a step (dotted: if communication cost nothing)", fontsize=10)
     ax.legend(fontsize=8)
     figure.savefig(path, dpi=160)
 

@@ -10,7 +10,7 @@ from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
 from covey.dask._blocks import TableBlock
 from covey.dask._collections import delayed_blocks, is_dask, is_frame
-from covey.dask._lazy import by_block, check_columns, importance_frames, score
+from covey.dask._lazy import check_columns, lazily, lazy_score
 from covey.dask._rows import highest_draws, moments, refine, rows_to_grow_on
 from covey.dask._table import Table
 from covey.fusers import FUSERS, Predictions, make_fuser
@@ -271,125 +271,39 @@ class _OnDask:
     # -- predict ---------------------------------------------------------------------------
 
     def predict(self, X):
-        """The class of the highest fused probability.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-
-        Returns
-        -------
-        labels : Dask array, or ndarray, of shape (n_samples,)
-        """
-        return self._lazily("predict", X, lambda: ((), self.classes_.dtype))
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("predict", X)
 
     def predict_proba(self, X):
-        """Fused probabilities of the classes.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-
-        Returns
-        -------
-        probabilities : Dask array, or ndarray, of shape (n_samples, n_classes)
-        """
-        return self._lazily("predict_proba", X, self._one_a_class)
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("predict_proba", X)
 
     def predict_log_proba(self, X):
-        """Logarithms of the fused probabilities.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-
-        Returns
-        -------
-        log_probabilities : Dask array, or ndarray, of shape (n_samples, n_classes)
-        """
-        return self._lazily("predict_log_proba", X, self._one_a_class)
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("predict_log_proba", X)
 
     def decision_function(self, X):
-        """Log-odds of the second class, or the logarithm of each class's probability; finite.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-
-        Returns
-        -------
-        scores : Dask array, or ndarray, of shape (n_samples,) for two classes, else \
-(n_samples, n_classes)
-        """
-        return self._lazily(
-            "decision_function",
-            X,
-            lambda: ((), np.float64) if len(self.classes_) == 2 else self._one_a_class(),
-        )
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("decision_function", X)
 
     def member_probabilities(self, X):
-        """What each member says.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-
-        Returns
-        -------
-        probabilities : Dask array, or ndarray, of shape (n_samples, n_members, n_classes)
-        """
-        return self._lazily(
-            "member_probabilities",
-            X,
-            lambda: ((self.n_estimators_, len(self.classes_)), np.float64),
-        )
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("member_probabilities", X)
 
     def explain_fusion(self, X, *, as_frame=False):
-        """Who decided: the importance of each member for each row.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-        as_frame : bool, default=False
-            Whether to return a data frame (a Dask frame of a Dask collection) with the members'
-            names.
-
-        Returns
-        -------
-        importance : Dask array or frame, ndarray or DataFrame, of shape (n_samples, n_members)
-            Non-negative, rows sum to one.
-        """
-        if not is_dask(X):
-            return super().explain_fusion(X, as_frame=as_frame)
-        if as_frame:
-            return importance_frames(self.to_local(), X)
-        return self._lazily("explain_fusion", X, lambda: ((self.n_estimators_,), np.float64))
+        """As of the local class; lazy for Dask collections."""
+        return self._lazily("explain_fusion", X, as_frame=as_frame)
 
     def score(self, X, y, sample_weight=None):
-        """Accuracy of the fused decision; with ``fuser="oracle"``, of the oracle's.
-
-        Parameters
-        ----------
-        X : Dask array or data frame, or whatever the local class takes
-        y : Dask array or series, or array-like, of shape (n_samples,)
-        sample_weight : Dask array or series, or array-like, of shape (n_samples,), optional
-
-        Returns
-        -------
-        accuracy : float
-        """
+        """As of the local class, over all blocks of a Dask collection."""
         if not is_dask(X):
             return super().score(X, y, sample_weight)
-        return score(self.to_local(), X, y, sample_weight)
+        return lazy_score(self.to_local(), X, y, sample_weight)
 
-    def _lazily(self, method, X, of_a_row):
+    def _lazily(self, method, X, **how):
         if not is_dask(X):
-            return getattr(super(), method)(X)
-        local = self.to_local()
-        return by_block(local, method, X, *of_a_row())
-
-    def _one_a_class(self):
-        return (len(self.classes_),), np.float64
+            return getattr(super(), method)(X, **how)
+        return lazily(self.to_local(), method, X, **how)
 
     # -- copies ----------------------------------------------------------------------------
 

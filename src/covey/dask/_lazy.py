@@ -1,57 +1,56 @@
-"""Predictions of Dask collections: by block, and only when they are asked for."""
+"""Predictions of Dask collections: by block, and only when they are computed."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+from sklearn.base import is_regressor
 from sklearn.utils.validation import validate_data
 
-from covey.dask._collections import delayed_blocks, is_frame
+from covey.dask._collections import delayed_blocks, in_whole_rows, is_frame
 
 
-def check_columns(estimator, X, reset=False):
-    """Compare the columns of a collection with those of the fit, or note them."""
+def check_columns(estimator: Any, X: Any, reset: bool = False) -> None:
+    """Compare the columns of a collection with those of the fit, or store them."""
     if is_frame(X):
-        shown = pd.DataFrame(columns=X.columns)
+        columns = pd.DataFrame(columns=X.columns)
     else:
-        if X.ndim != 2 or np.isnan(X.shape[1]):
-            raise ValueError(
-                "X must have two dimensions, rows and a known number of columns, got shape "
-                f"{X.shape}."
-            )
-        shown = np.empty((0, X.shape[1]))
-    validate_data(estimator, shown, reset=reset, skip_check_array=True)
+        columns = np.empty((0, in_whole_rows(X).shape[1]))
+    validate_data(estimator, columns, reset=reset, skip_check_array=True)
 
 
-def by_block(local, method, X, shape, dtype):
-    """What a method of a fitted estimator says of a collection, as a Dask array.
+def lazily(estimator: Any, method: str, X: Any, **how: Any) -> Any:
+    """What a method of a fitted estimator returns for a collection.
 
-    Parameters
-    ----------
-    local : SubsetEnsembleClassifier
-    method : str
-    X : Dask array or frame
-    shape : tuple of int
-        Of what is said of one row.
-    dtype : dtype
-
-    Returns
-    -------
-    said : dask.array.Array
-        With the blocks of X; of a frame, how long they are is not known.
+    A Dask array with the blocks of X, whose lengths are not known if X is a frame; a Dask frame
+    if the method returns data frames.
     """
-    check_columns(local, X)
-    nothing = np.empty((0, *shape), dtype=dtype)
+    check_columns(estimator, X)
+    row = np.zeros((1, estimator.n_features_in_))
+    if hasattr(estimator, "feature_names_in_"):
+        row = pd.DataFrame(row, columns=estimator.feature_names_in_)
+    nothing = getattr(estimator, method)(row, **how)[:0]
     if is_frame(X):
-        return X.map_partitions(_said, local, method, nothing, meta=nothing)
-    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+        return X.map_partitions(_result, estimator, method, how, nothing, meta=nothing)
+    if isinstance(nothing, pd.DataFrame):
+        import dask.dataframe as dd
+
+        values = lazily(estimator, method, X, **{**how, "as_frame": False})
+        return dd.from_dask_array(values, columns=list(nothing.columns))
+    X = in_whole_rows(X)
+    shape = nothing.shape[1:]
     return da.map_blocks(
-        _said,
+        _result,
         X,
-        local,
+        estimator,
         method,
+        how,
         nothing,
-        dtype=dtype,
+        dtype=nothing.dtype,
         meta=nothing,
         chunks=(X.chunks[0], *((size,) for size in shape)),
         drop_axis=[] if shape else 1,
@@ -59,42 +58,47 @@ def by_block(local, method, X, shape, dtype):
     )
 
 
-def _said(rows, local, method, nothing):
-    return getattr(local, method)(rows) if rows.shape[0] else nothing
+def _result(rows: Any, estimator: Any, method: str, how: dict[str, Any], nothing: Any) -> Any:
+    return getattr(estimator, method)(rows, **how) if rows.shape[0] else nothing
 
 
-def importance_frames(local, X):
-    """The members' importances as a Dask frame with their names."""
-    names = local._names()
-    if not is_frame(X):
-        import dask.dataframe as dd
-
-        importance = by_block(local, "explain_fusion", X, (len(names),), np.float64)
-        return dd.from_dask_array(importance, columns=names)
-    check_columns(local, X)
-    nothing = pd.DataFrame(np.empty((0, len(names))), columns=names)
-    return X.map_partitions(_importances, local, nothing, meta=nothing)
-
-
-def _importances(rows, local, nothing):
-    if not len(rows):
-        return nothing
-    return local.explain_fusion(rows, as_frame=True)
-
-
-def score(local, X, y, sample_weight):
-    """Accuracy over all blocks of a collection."""
-    check_columns(local, X)
-    counted = dask.delayed(_counted, pure=False)
-    parts = [counted(local, *block) for block in delayed_blocks(X, y, sample_weight)]
-    right, whole = np.sum(dask.compute(*parts), axis=0)
-    if not whole:
-        raise ValueError("There is no row that weighs something, so nothing can be scored.")
-    return float(right / whole)
+def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Accuracy, or R^2 of a regressor, over all blocks of a collection."""
+    check_columns(estimator, X)
+    part = dask.delayed(_errors if is_regressor(estimator) else _accuracy, pure=False)
+    blocks = delayed_blocks(X, y, sample_weight)
+    parts = dask.compute(*(part(estimator, *block) for block in blocks))
+    parts = np.array([sums for sums in parts if sums[0] > 0])
+    if not len(parts):
+        raise ValueError("No row has a weight above 0, so nothing can be scored.")
+    weight = parts[:, 0]
+    if not is_regressor(estimator):
+        return float(weight @ parts[:, 1] / weight.sum())
+    _, squared_error, mean, spread = parts.T
+    apart = mean - weight @ mean / weight.sum()
+    total = spread.sum() + weight @ apart**2
+    if total == 0:
+        # As scikit-learn has it where y is constant.
+        return float(squared_error.sum() == 0)
+    return float(1.0 - squared_error.sum() / total)
 
 
-def _counted(local, X, y, weight):
-    whole = float(len(y) if weight is None else np.sum(weight))
-    if not whole:
-        return 0.0, 0.0
-    return local.score(X, y, weight) * whole, whole
+def _weights(y: Any, weight: Any) -> np.ndarray:
+    return np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def _accuracy(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    """The sum of the weights of a block, and its accuracy."""
+    total = float(_weights(y, weight).sum())
+    return total, estimator.score(X, y, weight) if total else 0.0
+
+
+def _errors(estimator: Any, X: Any, y: Any, weight: Any) -> tuple[float, float, float, float]:
+    """The sum of the weights of a block, of squared errors, the mean of y, and its spread."""
+    y, weight = np.asarray(y, dtype=np.float64), _weights(y, weight)
+    total = float(weight.sum())
+    if not total:
+        return 0.0, 0.0, 0.0, 0.0
+    mean = float(weight @ y / total)
+    error = y - estimator.predict(X)
+    return total, float(weight @ error**2), mean, float(weight @ (y - mean) ** 2)
