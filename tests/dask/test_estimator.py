@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covey
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask import FlockClassifier, SubsetEnsembleClassifier, _worker
 from covey.fusers import FUSERS, make_fuser
 
 HOW = {"n_estimators": 2, "max_iter": 5, "fuser": "product", "random_state": 0}
@@ -31,7 +31,7 @@ def test_the_dashboard_shows_blocks_members_and_candidates(client, wine):
     X, y = da.from_array(wine[0], chunks=(60, -1)), da.from_array(wine[1], chunks=60)
     with get_task_stream(client) as seen, client.as_current():
         SubsetEnsembleClassifier(**HOW).fit(X, y)
-        SubsetEnsembleClassifier(alpha=0.01, cv=2, n_estimators=2).fit(X, y)
+        FlockClassifier(alpha=0.01, cv=2, n_estimators=2).fit(X, y)
         client.submit(int, 0, pure=False).result()
     names = [str(task["key"]) for task in seen.data]
     for part, least in (("load", 6), ("member", 2), ("candidates", 2)):
@@ -67,6 +67,11 @@ def refused(match, X, y, sample_weight=None, kind=ValueError, **how):
         SubsetEnsembleClassifier(**{**HOW, **how}).fit(X, y, sample_weight)
 
 
+def search_refused(match, X, y, **how):
+    with pytest.raises(ValueError, match=match):
+        FlockClassifier(**how).fit(X, y)
+
+
 @pytest.fixture
 def lazy(wine):
     X, y = wine
@@ -77,7 +82,7 @@ def lazy(wine):
 def test_every_fuser_works_or_is_refused_by_name(wine, fuser):
     X, y = wine[0][:, :3], np.minimum(wine[1], 1)
     X, y = da.from_array(X, (90, 3)), da.from_array(y, 90)
-    how = {**HOW, "effort": "fast", "fuser": fuser}
+    how = {**HOW, "fuser": fuser}
     if fuser == "gate" or not make_fuser(fuser).learns:
         assert SubsetEnsembleClassifier(**how).fit(X, y).score(X, y) > 0.5
         return
@@ -88,12 +93,11 @@ def test_every_fuser_works_or_is_refused_by_name(wine, fuser):
 
 def test_what_a_search_cannot_split_is_refused_before_anything_is_loaded(lazy, monkeypatch):
     monkeypatch.setattr("covey.dask._estimator.Table", None)
-    how = {"fuser": "gate"}
     for cv in (KFold(3), [(np.arange(3), np.arange(3, 6))]):
-        refused("cv=.* needs all rows in one place", *lazy, **how, cv=cv)
-    refused("cv must be an int", *lazy, **how, cv="five")
+        search_refused("cv=.* needs all rows in one place", *lazy, cv=cv)
+    search_refused("cv must be an int", *lazy, cv="five")
     refused("pool must be", *lazy, fuser=covey.Gate("both"))
-    refused("a gate changes them all", *lazy, **how, warm_start=True)
+    refused("a gate changes them all", *lazy, fuser="gate", warm_start=True)
 
 
 def test_lengths_that_differ_are_named(lazy, wine):
@@ -169,9 +173,9 @@ def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
     refused("device='cuda' is one that has all rows", X, y, device="cuda")
     wide = da.ones((178, 2001), chunks=(178, 2001))
     refused("'newton' keeps a matrix", wide, y, learning_rate="newton")
-    for fuser in ("product", "gate"):
+    for flock in (SubsetEnsembleClassifier(**HOW), FlockClassifier()):
         with pytest.raises(ValueError, match="groups needs all rows in one place"):
-            SubsetEnsembleClassifier(**{**HOW, "fuser": fuser}).fit(X, y, groups=wine[1])
+            flock.fit(X, y, groups=wine[1])
 
 
 def test_an_asynchronous_client_is_refused(client, lazy):

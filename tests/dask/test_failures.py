@@ -8,10 +8,11 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client
+from sklearn.base import clone
 
 from covey import Gate
 from covey._core.search.rows import SearchBlock
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey.dask import FlockClassifier, SubsetEnsembleClassifier, _worker
 from covey.dask._blocks import table_block
 from covey.dask._table import Table
 
@@ -111,17 +112,16 @@ def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, h
 
 
 @pytest.mark.parametrize(
-    "how",
+    "flock",
     [
-        {"fuser": "gate", "cv": 2, "alpha": 0.01, "feature_groups": [[0, 1]], "max_iter": 4},
-        {"fuser": Gate(max_iter=40), "max_iter": 8},
+        FlockClassifier(n_estimators=2, cv=2, alpha=0.01, feature_groups=[[0, 1]], random_state=0),
+        SubsetEnsembleClassifier(2, fuser=Gate(max_iter=40), max_iter=8, random_state=0),
     ],
 )
-def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypatch, how):
+def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypatch, flock):
     X, y = wine[0][:, :2], wine[1]
     data = da.from_array(X, (60, 2)), da.from_array(y, 60)
-    how = {**HOW, "n_estimators": 2, **how}
-    expected = SubsetEnsembleClassifier(**how).fit(*data)
+    expected = clone(flock).fit(*data)
     client.wait_for_workers(2)
     killed = []
 
@@ -134,12 +134,12 @@ def test_a_worker_that_dies_in_mid_search_changes_nothing(client, wine, monkeypa
     # While members are grown, and while the gate is refined.
     reductions = before_reductions(monkeypatch, {30: kill, 70: kill})
     with client.as_current():
-        flock = SubsetEnsembleClassifier(**how).fit(*data)
+        flock.fit(*data)
     assert len(reductions) > 75
     assert len(set(killed)) == 2
     np.testing.assert_array_equal(flock.support_, expected.support_)
     np.testing.assert_allclose(flock.predict_proba(X), expected.predict_proba(X), atol=1e-6)
-    if "cv" in how:
+    if hasattr(expected, "cv_results_"):
         weight = expected.cv_results_["weight"]
         np.testing.assert_array_equal(flock.cv_results_["weight"], weight)
     client.wait_for_workers(2)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dask
-from distributed import Client, futures_of, get_client
+from distributed import Client, fire_and_forget, futures_of, get_client
 from distributed.scheduler import KilledWorker
 
 from covey.dask import _worker
@@ -137,7 +137,10 @@ class Cluster:
         """Run a task of that name, which does nothing: requests are not shown by Dask."""
         with contextlib.suppress(*_LOST, RuntimeError):
             key = f"covey-{part}-{number}-{fit}"
-            self._shown.append(self._client.submit(int, number, key=key, pure=False))
+            future = self._client.submit(int, number, key=key, pure=False)
+            # Shown even if the fit is over before it ran.
+            fire_and_forget(future)
+            self._shown.append(future)
 
     def finish(self, fit: str) -> None:
         """Drop all blocks of a fit; those of workers that cannot be reached are lost anyway."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from covey.fusers._base import Fuser
+from covey.fusers._fixed import Oracle
 from covey.fusers._predictions import Predictions
-from covey.fusers._votes import Oracle
 
 
 def stage_scores(
@@ -23,10 +23,7 @@ def stage_scores(
         right = np.logical_or.accumulate(Oracle().right(P, codes), axis=1)
     else:
         right = np.stack(
-            [
-                fuser.fuse(P.first(k), X).argmax(axis=1) == codes
-                for k in range(1, P.n_members + 1)
-            ],
+            [fuser.fuse(P.first(k), X).argmax(axis=1) == codes for k in range(1, P.n_members + 1)],
             axis=1,
         )
     return weight @ right / weight.sum()
