@@ -1,0 +1,207 @@
+"""Fusers as parts of an ONNX graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey.fusers import Fuser, Gate, Majority, Mean, Median, Product
+from covey.fusers._gate import GatedGroups, GatedMeans
+from covey.onnx._graph import Graph
+
+# A probability of zero counts as this in products: see `Predictions.log`.
+_VETO = float(np.log(np.finfo(np.float64).tiny))
+
+
+class Outputs:
+    """What the members predict, (n, K, C), and what is computed from it.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : str
+        The node of the probabilities or, with C = 1, of the values of a regression.
+    shape : (int, int)
+        K and C.
+    kind : {"probability", "value"}
+    logs, labels : str, optional
+        Nodes of the logarithms, and of each member's decision (n, K, 1), where they are known.
+    seen : ndarray of shape (K, C), optional
+        The classes that each member was trained on.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        values: str,
+        shape: tuple[int, int],
+        *,
+        kind: str = "probability",
+        logs: str | None = None,
+        labels: str | None = None,
+        seen: np.ndarray | None = None,
+    ) -> None:
+        self.graph, self.values, self.kind = graph, values, kind
+        self.n_members, self.n_classes = shape
+        self._logs, self._labels = logs, labels
+        self.seen = np.ones(shape, dtype=bool) if seen is None else seen
+
+    def logs(self) -> str:
+        """Logarithms of the probabilities."""
+        if self._logs is None:
+            graph = self.graph
+            tiny = np.array([np.finfo(graph.dtype).tiny], dtype=float)
+            some = graph.node("Greater", self.values, tiny)
+            above = graph.node("Max", self.values, tiny)
+            self._logs = graph.node("Where", some, graph.node("Log", above), np.array([_VETO]))
+        return self._logs
+
+    def votes(self) -> str:
+        """Each member's decision as ones and zeros (n, K, C)."""
+        graph = self.graph
+        if self._labels is None:
+            self._labels = graph.node("ArgMax", self.values, axis=2, keepdims=1)
+        return graph.cast(graph.node("Equal", self._labels, np.arange(self.n_classes)))
+
+    def weighted(self, values: str, weights: str | np.ndarray) -> str:
+        """``sum_k w_k values_k`` as (n, C), for weights (K,) or a node of them (n, K)."""
+        graph = self.graph
+        if isinstance(weights, str):
+            weights = graph.node("Unsqueeze", weights, [2])
+        else:
+            weights = np.asarray(weights, dtype=float)[None, :, None]
+        return graph.total(graph.node("Mul", values, weights), 1)
+
+    def normalized(self, mass: str, fallback: str | None = None) -> str:
+        """Rows divided by their sum; rows without any are ``fallback``, or even."""
+        even = np.full((1, self.n_classes), 1.0 / self.n_classes)
+        return self.graph.normalized(mass, even if fallback is None else fallback)
+
+    def pooled(self, gates: str, pool: str) -> str:
+        """Members weighted by gates (n, K): values, probabilities or their logarithms."""
+        if self.kind == "value":
+            return self.weighted(self.values, gates)
+        if pool == "log":
+            return self.graph.node("Softmax", self.weighted(self.logs(), gates), axis=1)
+        return self.weighted(self.graph.node("Softmax", self.logs(), axis=2), gates)
+
+    def group(self, start: int, end: int) -> Outputs:
+        """Some of the members."""
+        graph, shape = self.graph, (end - start, self.n_classes)
+        values = graph.node("Slice", self.values, [start], [end], [1])
+        logs = None
+        if self.kind == "probability":
+            logs = graph.node("Slice", self.logs(), [start], [end], [1])
+        return Outputs(graph, values, shape, kind=self.kind, logs=logs)
+
+
+def check_fuser(fuser: Fuser, who: str, values: bool = False) -> None:
+    """Refuse a fuser that has no graph; ``who`` begins the sentence."""
+    if type(fuser) not in _RULES:
+        rules = "'mean', 'median'" if values else "'product', 'mean', 'median', 'majority'"
+        raise ValueError(
+            f"{who} is fused by {type(fuser).__name__}, which has no ONNX form; fuse by {rules}, "
+            "a Gate or a search."
+        )
+
+
+def fused_by(outputs: Outputs, fuser: Fuser) -> str:
+    """Probabilities (n, C) or values (n, 1); each line is that of the fuser's own ``_fuse``."""
+    check_fuser(fuser, "The model", outputs.kind == "value")
+    return _RULES[type(fuser)](outputs, fuser)
+
+
+def _by_groups(outputs: Outputs, fuser: Any) -> str:
+    graph = outputs.graph
+    logits = graph.columns(fuser.basis).linear(np.asarray(fuser.coef), np.asarray(fuser.intercept))
+    groups = []
+    ends = np.cumsum(fuser.sizes).tolist()
+    for start, end, pool, weight in zip(
+        [0, *ends], ends, fuser.pools, fuser.weights, strict=False
+    ):
+        gates = graph.node("Softmax", graph.node("Slice", logits, [start], [end], [1]), axis=1)
+        group = outputs.group(start, end).pooled(gates, pool)
+        groups.append(graph.node("Mul", group, np.array([float(weight)])))
+    return groups[0] if len(groups) == 1 else graph.node("Sum", *groups)
+
+
+def _by_gate(outputs: Outputs, fuser: Any) -> str:
+    """A gate sees standardized features, and their squares less one if it is quadratic."""
+    graph, sees = outputs.graph, fuser._sees
+    # A constant column has an infinite scale: it becomes zero.
+    rise = 1.0 / sees.scale
+    scaled = graph.centered(graph.rows, sees.mean, rise)
+    parts = [scaled]
+    if sees.quadratic:
+        if hasattr(sees, "square_mean"):  # learned from sparse rows: not centered before
+            square = graph.node("Mul", graph.rows, rise)
+            square = graph.node("Mul", square, square)
+            square = graph.node("Sub", square, sees.square_mean)
+            parts.append(graph.node("Mul", square, 1.0 / sees.square_scale))
+        else:
+            square = graph.node("Mul", scaled, scaled)
+            parts.append(graph.node("Sub", square, np.ones(len(sees.mean))))
+    seen = parts[0] if len(parts) == 1 else graph.node("Concat", *parts, axis=1)
+    logits = graph.node("Gemm", seen, fuser.coef_.T, fuser.intercept_)
+    return outputs.pooled(graph.node("Softmax", logits, axis=1), fuser.pool)
+
+
+def _by_product(outputs: Outputs, fuser: Any) -> str:
+    graph = outputs.graph
+    weight = fuser.member_weights(outputs.n_members)[:, None] * outputs.seen
+    total = weight.sum(axis=0)
+    share = weight / np.where(total > 0, total, 1.0)
+    logs = graph.total(graph.node("Mul", outputs.logs(), share[None]), 1)
+    # A class that no member has seen has no prediction: it is ruled out.
+    logs = graph.node("Add", logs, np.where(total > 0, 0.0, _VETO)[None])
+    return graph.node("Softmax", logs, axis=1)
+
+
+def _by_mean(outputs: Outputs, fuser: Any) -> str:
+    mean = outputs.weighted(outputs.values, fuser.member_weights(outputs.n_members))
+    return mean if outputs.kind == "value" else outputs.normalized(mean)
+
+
+def _by_median(outputs: Outputs, fuser: Any) -> str:
+    graph = outputs.graph
+    if outputs.seen.all():
+        statistic = _middle(graph, outputs.values, outputs.n_members)
+    else:
+        classes = []
+        for code, predicts in enumerate(outputs.seen.T):
+            own = graph.node("Gather", outputs.values, [code], axis=2)
+            own = graph.node("Gather", own, np.flatnonzero(predicts), axis=1)
+            classes.append(_middle(graph, own, int(predicts.sum())))
+        statistic = graph.node("Concat", *classes, axis=1)
+    if outputs.kind == "value":
+        return statistic
+    equal = np.full(outputs.n_members, 1.0 / outputs.n_members)
+    mean = outputs.normalized(outputs.weighted(outputs.values, equal))
+    return outputs.normalized(statistic, mean)
+
+
+def _middle(graph: Graph, values: str, n_members: int) -> str:
+    """The median over members (axis 1) of values (n, K, C), as (n, C)."""
+    if not n_members:  # a class that no member has seen
+        return graph.total(values, 1)
+    ordered, _ = graph.nodes("TopK", values, [n_members], outputs=2, axis=1)
+    middle = graph.node("Gather", ordered, [(n_members - 1) // 2, n_members // 2], axis=1)
+    return graph.node("Mul", graph.total(middle, 1), np.array([0.5]))
+
+
+def _by_majority(outputs: Outputs, fuser: Any) -> str:
+    weights = fuser.weights_ if fuser.learns else fuser.weights
+    weights = np.ones(outputs.n_members) if weights is None else np.asarray(weights, dtype=float)
+    return outputs.normalized(outputs.weighted(outputs.votes(), weights / weights.sum()))
+
+
+_RULES = {
+    GatedGroups: _by_groups,
+    GatedMeans: _by_groups,
+    Gate: _by_gate,
+    Product: _by_product,
+    Mean: _by_mean,
+    Median: _by_median,
+    Majority: _by_majority,
+}
