@@ -283,7 +283,7 @@ def test_labels_agree_with_those_of_the_estimator():
     ("params", "message"),
     [
         ({"n_clusters": 0}, "n_clusters must be at least 1, got 0; use None to have it chosen."),
-        ({"n_clusters": 31}, "n_clusters=31 is more than the 30 rows; ask for fewer clusters."),
+        ({"n_clusters": 31}, "n_clusters=31 is more than the 30 rows; give a smaller number."),
         ({"n_clusters": 28}, "more than the 24 rows that each partition is shown; raise max_sam"),
         ({"n_partitions": 1}, "n_partitions == 1, must be >= 2"),
         ({"method": "mean"}, "method must be one of 'co_association', 'voting', 'graph', got 'm"),

@@ -1,16 +1,20 @@
 """Consensus clustering: one partition of the rows out of many."""
 
+from __future__ import annotations
+
 import warnings
 from inspect import isclass
 from math import ceil
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin, clone, is_outlier_detector
 from sklearn.cluster import KMeans
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import validate_data
 
 from covey._core.inspection import consensus as core
@@ -24,7 +28,7 @@ LINKAGES = ("average", "single", "complete")
 # -- checks --------------------------------------------------------------------------------------
 
 
-def _check_range(n_clusters_range):
+def _check_range(n_clusters_range: Any) -> tuple[int, int]:
     """The numbers of clusters to try, lowest and highest."""
     try:
         low, high = n_clusters_range
@@ -38,8 +42,10 @@ def _check_range(n_clusters_range):
     return int(low), int(high)
 
 
-def _check_n_clusters(n_clusters, n_rows, what="rows", *, low=2):
-    """A number of clusters asked for, or None."""
+def _check_n_clusters(
+    n_clusters: int | None, n_rows: int, what: str = "rows", *, low: int = 2
+) -> None:
+    """Refuse a number of clusters that cannot be made; None may be."""
     if n_clusters is None:
         return
     check_number(n_clusters, "n_clusters", whole=True)
@@ -49,31 +55,31 @@ def _check_n_clusters(n_clusters, n_rows, what="rows", *, low=2):
         )
     if n_clusters > n_rows:
         raise ValueError(
-            f"n_clusters={n_clusters} is more than the {n_rows} {what}; ask for fewer clusters."
+            f"n_clusters={n_clusters} is more than the {n_rows} {what}; give a smaller number."
         )
 
 
-def _numbers_to_try(n_clusters_range, most):
+def _numbers_to_try(n_clusters_range: Any, most: int) -> list[int]:
     """The candidates: each leaves one cluster at least with two rows."""
     low, high = _check_range(n_clusters_range)
     numbers = list(range(low, min(high, most) + 1))
     if not numbers:
         raise ValueError(
             f"n_clusters_range={n_clusters_range} starts above {most}, the most clusters that "
-            "can be tried here; lower it, or give more rows."
+            "can be tried; lower it, or give more rows."
         )
     return numbers
 
 
-def _share_or_count(value, name, n_all):
-    """How many of all a parameter asks for: a number of them or a share."""
+def _share_or_count(value: float, name: str, n_all: int) -> int:
+    """The number that a parameter stands for, which is a number or a share."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(check_number(value, name, low=1, high=n_all, whole=True))
     check_number(value, name, low=0.0, high=1.0, closed="right")
     return ceil(value * n_all)
 
 
-def _codes(labels):
+def _codes(labels: Any) -> np.ndarray:
     """Labels of any kind, (n, K), as numbers of each column's own; -1 for noise or absent."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
@@ -116,24 +122,26 @@ def _codes(labels):
 # -- the consensus of given partitions -----------------------------------------------------------
 
 
-def _combine(labels, n_clusters, method, linkage, n_clusters_range):
+def _combine(
+    labels: np.ndarray, n_clusters: int | None, method: str, linkage: str, n_clusters_range: Any
+) -> tuple[np.ndarray, dict[int, float], np.ndarray | None]:
     """The consensus, the lifetime of each number tried, and the co-association matrix or None.
 
     Rows that no partition places stay out, and are -1.
     """
     placed = np.flatnonzero((labels >= 0).any(axis=1))
     ours = labels[placed]
-    told_apart = len(np.unique(ours, axis=0))
-    what = "groups of rows that the partitions tell apart"
-    _check_n_clusters(n_clusters, told_apart, what, low=1)
+    n_distinct = len(np.unique(ours, axis=0))
+    what = "groups of rows that the partitions separate"
+    _check_n_clusters(n_clusters, n_distinct, what, low=1)
     counts = core.cluster_counts(ours)
     by_tree = method == "co_association"
-    lifetimes, shares, tree = {}, None, None
+    lifetimes: dict[int, float] = {}
     if by_tree or n_clusters is None:
         shares = core.co_association(ours)
         tree = core.merge_tree(shares, linkage)
     if n_clusters is None:
-        numbers = _numbers_to_try(n_clusters_range, told_apart)
+        numbers = _numbers_to_try(n_clusters_range, n_distinct)
         if method == "voting":
             numbers = [number for number in numbers if number in counts]
             if not numbers:
@@ -142,46 +150,42 @@ def _combine(labels, n_clusters, method, linkage, n_clusters_range):
                     f"n_clusters_range={n_clusters_range}; widen it, or use another method."
                 )
         lifetimes = dict(zip(numbers, core.lifetimes(tree, numbers), strict=True))
-        n_clusters = max(lifetimes, key=lifetimes.get)
+        n_clusters = max(lifetimes, key=lifetimes.__getitem__)
     if method == "voting" and n_clusters > 1 and n_clusters not in counts:
         raise ValueError(
             f"method='voting' needs a partition of n_clusters={n_clusters} clusters to align the "
             f"others to, but they have {counts.min()} to {counts.max()}; use "
             "method='co_association' or 'graph'."
         )
-    if n_clusters == 1:
-        found = 0
-    elif by_tree:
-        found = core.cut(tree, n_clusters)
-    elif method == "voting":
-        found = core.vote(ours, n_clusters)
-    else:
-        found = core.graph_partition(ours, n_clusters)
     final = np.full(len(labels), -1, dtype=np.intp)
-    final[placed] = found
+    if n_clusters == 1:
+        final[placed] = 0
+    elif by_tree:
+        final[placed] = core.cut(tree, n_clusters)
+    else:
+        combine = core.vote if method == "voting" else core.graph_partition
+        final[placed] = combine(ours, n_clusters)
     if not by_tree:
         return final, lifetimes, None
-    if len(placed) < len(labels):
-        shares = core.co_association(labels)
-    return final, lifetimes, shares
+    return final, lifetimes, shares if len(ours) == len(labels) else core.co_association(labels)
 
 
 def consensus(
-    labels,
-    n_clusters=None,
-    method="co_association",
+    labels: ArrayLike,
+    n_clusters: int | None = None,
+    method: str = "co_association",
     *,
-    linkage="average",
-    n_clusters_range=(2, 10),
-):
-    """The consensus of partitions that were made anywhere.
+    linkage: str = "average",
+    n_clusters_range: tuple[int, int] = (2, 10),
+) -> np.ndarray:
+    """The consensus of partitions, however they were made.
 
     Parameters
     ----------
     labels : array-like or data frame of shape (n_samples, n_partitions)
-        What each partition calls each row: any hashable labels, which mean something within
-        their column only. -1, None and NaN say that a partition does not place a row; it is
-        then left out where that partition counts.
+        The cluster of each row in each partition: any hashable labels, which mean something
+        within their column only. -1, None and NaN mark a row that a partition does not place;
+        it is then left out where that partition counts.
     n_clusters : int, optional
         How many clusters to make. None: the number within ``n_clusters_range`` that lives
         longest in the tree of co-association (Fred and Jain 2005), which takes memory for all
@@ -214,8 +218,8 @@ def consensus(
 # -- the estimator -------------------------------------------------------------------------------
 
 
-def _number_parameter(clusterer):
-    """The name of the parameter that says how many clusters to make, or None."""
+def _number_parameter(clusterer: Any) -> str | None:
+    """The name of the parameter that sets the number of clusters, or None."""
     prefix = ""
     while isinstance(clusterer, Pipeline):
         step, clusterer = clusterer.steps[-1]
@@ -227,19 +231,28 @@ def _number_parameter(clusterer):
     return None
 
 
-def _check_clusterer(clusterer, name):
-    if isclass(clusterer) or not hasattr(clusterer, "fit_predict") or _finds_outliers(clusterer):
+def _check_clusterer(clusterer: Any, name: str) -> None:
+    tagged = hasattr(clusterer, "__sklearn_tags__")
+    if (
+        isclass(clusterer)
+        or not hasattr(clusterer, "fit_predict")
+        or (tagged and is_outlier_detector(clusterer))
+    ):
         raise ValueError(
             f"{name} is not a clusterer: {clusterer!r}; give one with fit_predict, such as "
             "KMeans()."
         )
 
 
-def _finds_outliers(clusterer):
-    return hasattr(clusterer, "__sklearn_tags__") and is_outlier_detector(clusterer)
-
-
-def _partition(clusterer, X, rows, columns, seed, parameter, n_clusters):
+def _partition(
+    clusterer: Any,
+    X: Any,
+    rows: np.ndarray,
+    columns: np.ndarray,
+    seed: int,
+    parameter: str | None,
+    n_clusters: int | None,
+) -> np.ndarray:
     """One partition of some rows by some columns; -1 for the others."""
     member = clone(clusterer)
     settings = {
@@ -257,11 +270,11 @@ def _partition(clusterer, X, rows, columns, seed, parameter, n_clusters):
 
 
 class ConsensusClustering(ClusterMixin, BaseEstimator):
-    """Clusters rows many times, each time otherwise, and finds what the partitions share.
+    """Clusters rows many times, each time differently, and finds what the partitions share.
 
     Partitions differ by the rows and columns they are shown, by their random start and, if
     wanted, by their clusterer. The consensus is steadier than any of them, forgives columns
-    that mean nothing, and says of each row how sure its cluster is.
+    that mean nothing, and has a confidence for each row.
 
     Parameters
     ----------
@@ -332,18 +345,18 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_clusters=None,
+        n_clusters: int | None = None,
         *,
-        estimator=None,
-        n_partitions=30,
-        method="co_association",
-        linkage="average",
-        max_features=1.0,
-        max_samples=0.8,
-        n_clusters_range=(2, 10),
-        random_state=None,
-        n_jobs=None,
-    ):
+        estimator: Any = None,
+        n_partitions: int = 30,
+        method: str = "co_association",
+        linkage: str = "average",
+        max_features: float = 1.0,
+        max_samples: float = 0.8,
+        n_clusters_range: tuple[int, int] = (2, 10),
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.estimator = estimator
         self.n_partitions = n_partitions
@@ -355,8 +368,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _clusterers(self):
-        """The clusterers, and the parameter for their number if it is ours to set."""
+    def _clusterers(self) -> tuple[list[Any], str | None]:
+        """The clusterers, and the parameter for their number if it can be set."""
         if self.estimator is None:
             return [KMeans(n_init=5)], "n_clusters"
         if not isinstance(self.estimator, list | tuple):
@@ -373,7 +386,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             )
         return list(self.estimator), None
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: None = None) -> Self:
         """Make the partitions and combine them.
 
         Parameters
@@ -397,7 +410,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         n_rows, n_columns = X.shape
         _check_n_clusters(self.n_clusters, n_rows, low=1)
         if self.n_clusters == 1:
-            # scikit-learn's checks ask every clusterer for one cluster: it cannot be refused.
+            # scikit-learn's checks fit every clusterer with one cluster: it cannot be refused.
             warnings.warn(
                 "n_clusters=1 puts all rows into one cluster, which leaves nothing to find; use "
                 "None to have the number chosen.",
@@ -417,25 +430,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                     f"n_clusters={self.n_clusters} is more than the {n_shown} rows that each "
                     f"partition is shown; raise max_samples={self.max_samples}."
                 )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        n_seen = _share_or_count(self.max_features, "max_features", n_columns)
-        # Every number of clusters is tried on the same draws: they differ by the number alone.
-        draws = [
-            (
-                _subset(seed, Purpose.HOLD_OUT, k, n_rows, n_shown),
-                _subset(seed, Purpose.FLIP, k, n_columns, n_seen),
-                int(UniformRows(seed, Purpose.START, 0, k, 1).read(0, 1)[0, 0] * (2**31 - 1)),
-            )
-            for k in range(self.n_partitions)
-        ]
-        n_missed = n_rows - len(np.unique(np.concatenate([rows for rows, _, _ in draws])))
-        if n_missed:
-            warnings.warn(
-                f"{n_missed} of {n_rows} rows are shown to no partition and get the label -1; "
-                "raise n_partitions or max_samples.",
-                UserWarning,
-                stacklevel=2,
-            )
+        draws = self._draws(n_rows, n_shown, n_columns)
         made = Parallel(n_jobs=self.n_jobs)(
             delayed(_partition)(clusterers[k % len(clusterers)], X, *draw, parameter, number)
             for number in numbers
@@ -461,15 +456,38 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         )
         if parameter is None:
             self.stability_ = lifetimes
+        self.__dict__.pop("co_association_", None)  # of an earlier fit, by another method
         if shares is not None:
             self.co_association_ = shares
-        elif hasattr(self, "co_association_"):
-            del self.co_association_  # of an earlier fit, by another method
         self.n_clusters_ = int(self.labels_.max()) + 1
         self.confidence_ = core.confidence(self.partitions_, self.labels_)
         return self
 
-    def __sklearn_tags__(self):
+    def _draws(
+        self, n_rows: int, n_shown: int, n_columns: int
+    ) -> list[tuple[np.ndarray, np.ndarray, int]]:
+        """Rows, columns and a seed for each partition, the same for every number of clusters."""
+        n_seen = _share_or_count(self.max_features, "max_features", n_columns)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        draws = [
+            (
+                _subset(seed, Purpose.HOLD_OUT, k, n_rows, n_shown),
+                _subset(seed, Purpose.FLIP, k, n_columns, n_seen),
+                int(UniformRows(seed, Purpose.START, 0, k, 1).read(0, 1)[0, 0] * (2**31 - 1)),
+            )
+            for k in range(self.n_partitions)
+        ]
+        n_missed = n_rows - len(np.unique(np.concatenate([rows for rows, _, _ in draws])))
+        if n_missed:
+            warnings.warn(
+                f"{n_missed} of {n_rows} rows are shown to no partition and get the label -1; "
+                "raise n_partitions or max_samples.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return draws
+
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         given = self.estimator if isinstance(self.estimator, list | tuple) else [self.estimator]
         inner = [get_tags(one) for one in given if hasattr(one, "fit") and not isclass(one)]
@@ -477,7 +495,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return tags
 
 
-def _subset(seed, purpose, member, n_all, n_drawn):
+def _subset(seed: int, purpose: Purpose, member: int, n_all: int, n_drawn: int) -> np.ndarray:
     """So many of all positions, in order, as a function of where the draw is used."""
     if n_drawn == n_all:
         return np.arange(n_all)

@@ -1,12 +1,16 @@
 """Many classes by learners of two: error-correcting output codes."""
 
-from math import ceil, log2
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -20,18 +24,26 @@ from covey._core.fusion import codes
 from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number, check_sample_weight
 
-_CODES = ("max_distance", "random", "one_vs_all", "one_vs_one", "exhaustive")
+_SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
+_FIXED = {
+    "one_vs_all": codes.one_versus_all,
+    "one_vs_one": codes.one_versus_one,
+    "exhaustive": codes.exhaustive,
+}
+_CODES = (*_SEARCHED, *_FIXED)
 _DECODINGS = {
     "absolute": codes.absolute_distances,
     "hamming": codes.hamming_distances,
     "log_loss": codes.log_loss_distances,
 }
 
-# 16,383 learners; who wants more than that has mistaken the code.
+# 15 classes have 16,383 learners; more cannot be meant.
 _MOST_CLASSES_EXHAUSTIVE = 15
 
 
-def _fit_bit(estimator, name, X, side, sample_weight):
+def _fit_bit(
+    estimator: Any, name: str, X: Any, side: np.ndarray, sample_weight: np.ndarray | None
+) -> Any:
     """A learner of one column, on the rows whose classes take part in it."""
     rows = np.flatnonzero(side)
     if len(rows) < len(side):
@@ -40,8 +52,8 @@ def _fit_bit(estimator, name, X, side, sample_weight):
     return fit_member(estimator, name, X, (side == 1).astype(np.int64), sample_weight)
 
 
-def _chance_of_one(estimator, X):
-    """How probable the learner holds it that the bit is 1."""
+def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
+    """The learner's probability that the bit is 1."""
     known = getattr(estimator, "classes_", None)
     one = 1 if known is None else int(np.flatnonzero(np.asarray(known) == 1)[0])
     if hasattr(estimator, "predict_proba"):
@@ -55,9 +67,9 @@ def _chance_of_one(estimator, X):
 class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Many classes by learners of two, through an error-correcting code.
 
-    Each class is a word of bits, each bit a learner that tells the classes with a 1 from those
-    with a -1. A sample belongs to the class whose word is nearest to what the learners say. If
-    the words lie d bits apart, (d - 1) // 2 learners may err.
+    Each class is a word of bits, each bit a learner that separates the classes with a 1 from
+    those with a -1. A sample belongs to the class whose word is nearest to the bits that the
+    learners predict. If the words lie d bits apart, (d - 1) // 2 learners may err.
 
     Parameters
     ----------
@@ -78,10 +90,10 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         None: 10 log2(C), as in Allwein, Schapire and Singer (2000), or C if that is more; with
         the same cut, so 1, 3, 7, 15 and 26 learners for 2, 3, 4, 5 and 6 classes.
     decoding : {"absolute", "hamming", "log_loss"}, default="absolute"
-        How far words are from what the learners say: the sum of |bit - probability|, the number
-        of wrong bits, or the log-loss of the bits. Bits that a class is left out of are left
-        out of its distance, which is then scaled up to the full number of bits. The first of
-        equally near classes wins.
+        How far words are from what the learners predict: the sum of |bit - probability|, the
+        number of wrong bits, or the log-loss of the bits. Bits that a class is left out of are
+        left out of its distance, which is then scaled up to the full number of bits. The first
+        of equally near classes wins.
     random_state : int, RandomState instance or None, default=None
         For the code book. Learners keep their own.
     n_jobs : int or None, default=None
@@ -124,14 +136,14 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        code="max_distance",
-        n_bits=None,
-        decoding="absolute",
-        random_state=None,
-        n_jobs=None,
-    ):
+        code: str | ArrayLike = "max_distance",
+        n_bits: int | None = None,
+        decoding: str = "absolute",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.code = code
         self.n_bits = n_bits
@@ -141,7 +153,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # -- fit ---------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Write the code book and fit a learner for each of its columns.
 
         Parameters
@@ -182,40 +194,31 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.min_distance_ = codes.min_distance(book)
         return self
 
-    def _book(self):
+    def _book(self) -> np.ndarray:
         n_classes = len(self.classes_)
         if not isinstance(self.code, str):
             return self._given_book()
         check_choice(self.code, "code", _CODES)
-        if self.code == "one_vs_all":
-            return codes.one_versus_all(n_classes)
-        if self.code == "one_vs_one":
-            return codes.one_versus_one(n_classes)
-        if self.code == "exhaustive":
-            if n_classes > _MOST_CLASSES_EXHAUSTIVE:
+        if self.code in _FIXED:
+            if self.code == "exhaustive" and n_classes > _MOST_CLASSES_EXHAUSTIVE:
                 raise ValueError(
                     f"code='exhaustive' would need 2^{n_classes - 1} - 1 learners for "
                     f"{n_classes} classes; use 'max_distance'."
                 )
-            return codes.exhaustive(n_classes)
-        make = codes.random_code if self.code == "random" else codes.max_distance_code
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return make(n_classes, self._count_bits(n_classes), seed)
-
-    def _count_bits(self, n_classes):
-        most, fewest = codes.most_bits(n_classes), codes.fewest_bits(n_classes)
-        if self.n_bits is None:
-            return min(max(n_classes, ceil(10 * log2(n_classes))), most)
-        check_number(self.n_bits, "n_bits", low=1, whole=True)
-        if self.n_bits < fewest:
+            return _FIXED[self.code](n_classes)
+        n_bits = codes.default_bits(n_classes) if self.n_bits is None else self.n_bits
+        check_number(n_bits, "n_bits", low=1, whole=True)
+        fewest = codes.fewest_bits(n_classes)
+        if n_bits < fewest:
             raise ValueError(
-                f"n_bits={self.n_bits} cannot give {n_classes} classes a word each; give at "
-                f"least {fewest}."
+                f"n_bits={n_bits} cannot give {n_classes} classes a word each; give at least "
+                f"{fewest}."
             )
-        return min(int(self.n_bits), most)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return _SEARCHED[self.code](n_classes, min(int(n_bits), codes.most_bits(n_classes)), seed)
 
-    def _given_book(self):
-        """The user's own book, or what is wrong with it."""
+    def _given_book(self) -> np.ndarray:
+        """The user's own book, checked."""
         try:
             book = np.asarray(self.code)
             known = book.ndim == 2 and book.shape[1] > 0 and np.isin(book, (-1, 0, 1)).all()
@@ -252,26 +255,26 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     # -- predict -----------------------------------------------------------------------------
 
-    def _in_blocks(self, function, X):
+    def _in_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """In blocks of rows, so that memory does not grow with bits times rows."""
         check_is_fitted(self, "code_book_")
         X = as_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return in_blocks(function, X)
 
-    def _bits(self, X):
+    def _bits(self, X: Any) -> np.ndarray:
         return np.stack([_chance_of_one(estimator, X) for estimator in self.estimators_], axis=1)
 
-    def _nearest(self, X):
+    def _nearest(self, X: Any) -> np.ndarray:
         return codes.nearest_classes(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
 
-    def _class_probabilities(self, X):
+    def _class_probabilities(self, X: Any) -> np.ndarray:
         bits = self._bits(X)
         distances = _DECODINGS[self.decoding](self.code_book_, bits)
         return codes.class_probabilities(self.code_book_, bits, distances)
 
-    def bit_probabilities(self, X):
-        """What the learners say.
+    def bit_probabilities(self, X: Any) -> np.ndarray:
+        """The learners' probabilities.
 
         Parameters
         ----------
@@ -280,11 +283,11 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         p : ndarray of shape (n_samples, n_bits)
-            How probable each learner holds it that its bit is 1.
+            Each learner's probability that its bit is 1.
         """
         return self._in_blocks(self._bits, X)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes; the nearest word has the highest one.
 
         Parameters
@@ -297,7 +300,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         return self._in_blocks(self._class_probabilities, X)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The classes whose words are nearest.
 
         Parameters
@@ -311,7 +314,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         nearest = self._in_blocks(self._nearest, X)
         return self.classes_[nearest]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "fit"):
             inner = get_tags(self.estimator).input_tags

@@ -9,6 +9,8 @@ Of a column and its complement, which are the same problem, the functions below 
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 import numpy as np
 import numpy.typing as npt
 
@@ -50,6 +52,11 @@ def most_bits(n_classes: int) -> int:
 def fewest_bits(n_classes: int) -> int:
     """How many bits give every class a word of its own: log2(C), rounded up."""
     return (n_classes - 1).bit_length()
+
+
+def default_bits(n_classes: int) -> int:
+    """10 log2(C) (Allwein, Schapire and Singer, 2000), at least C and at most those there are."""
+    return min(max(n_classes, ceil(10 * log2(n_classes))), most_bits(n_classes))
 
 
 def one_versus_all(n_classes: int) -> Book:
