@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import onnxruntime
 import pandas as pd
 import pytest
 import skl2onnx
@@ -16,28 +15,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-import onnx
 from covey import FlockRegressor, FusionRegressor, Gate, SubsetEnsembleRegressor
 from covey._core.basis import Basis
 from covey.fusers import Mean
 from covey.members import LinearRegressionMember
 from covey.onnx import to_onnx
-
-# How far values may be off, as a share of their size.
-CLOSE = {"float32": 1e-5, "float64": 1e-10}
+from tests.onnx._helpers import CLOSE, session_of
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[::3], Y[::3]
 
 
-def session_of(graph):
-    onnx.checker.check_model(graph, full_check=True)
-    return onnxruntime.InferenceSession(
-        graph.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-
-
 def assert_equal_values(graph, model, X, dtype="float32"):
+    """The graph and the model predict the same values, but for a share of the largest one."""
     X = np.asarray(X).astype(dtype)
     (values,) = session_of(graph).run(None, {"X": X})
     expected = model.predict(X)

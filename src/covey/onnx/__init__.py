@@ -24,10 +24,10 @@ from covey._files import write_file
 from covey._validation import check_choice
 
 try:
-    import onnx
     import skl2onnx
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
+    import onnx
     from covey.onnx._converters import CONVERTERS, labels_of, register, thawed
     from covey.onnx._fusers import check_fuser
 except ImportError as error:
