@@ -30,7 +30,7 @@ try:
     import onnx
     from covey.onnx._converters import CONVERTERS, labels_of, register, thawed
     from covey.onnx._fusers import check_fuser
-except ImportError as error:
+except ModuleNotFoundError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
     ) from None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from covey.fusers import Fuser, Gate, Majority, Mean, Median, Product
-from covey.fusers._gate import GatedGroups, GatedMeans
+from covey.fusers._gate import GatedGroups
 from covey.onnx._graph import Graph
 
 # A probability of zero counts as this in products: see `Predictions.log`.
@@ -198,7 +198,6 @@ def _by_majority(outputs: Outputs, fuser: Any) -> str:
 
 _RULES = {
     GatedGroups: _by_groups,
-    GatedMeans: _by_groups,
     Gate: _by_gate,
     Product: _by_product,
     Mean: _by_mean,
