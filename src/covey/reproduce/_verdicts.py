@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
-from covey.reproduce._results import Interval, interval, told, wilcoxon
+from covey.reproduce._results import Interval, interval, known_values, wilcoxon
 
 # One setting in twenty disagrees by chance: fewer than this share of them decide nothing.
 LEAST_SHARE = 0.2
@@ -86,7 +86,7 @@ def paired(label, differences, overlap=0.0):
     if not overlap:
         return Case(label, difference, wilcoxon(differences))
     # A rank test takes runs for independent, which these are not.
-    values = told(differences)
+    values = known_values(differences)
     if len(values) < 2:
         return Case(label, difference, 1.0)
     error = values.std(ddof=1) * np.sqrt(1 / len(values) + overlap)
@@ -95,7 +95,7 @@ def paired(label, differences, overlap=0.0):
 
 def unpaired(label, more, less, overlap=0.0):
     """A case of the difference of two means over different runs, by Welch's test."""
-    more, less = told(more), told(less)
+    more, less = known_values(more), known_values(less)
     if min(len(more), len(less)) < 3:
         return Case(label, Interval(np.nan, np.nan), 1.0)
     apart = float(more.mean() - less.mean())
