@@ -32,21 +32,15 @@ FUSIONS = ("oracle", "equal")
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants that the paper calls "empirically set"; by default those of ``paper()``.
+    """The constants that the paper calls "empirically set"; by default those of ``paper()``."""
 
-    Attributes
-    ----------
-    thr : float
-        The gain in weighted accuracy below which a member ends.
-    eta : float
-        The step, in units of C / lambda_max(Z'Z).
-    """
-
+    # The gain in weighted accuracy below which a member ends.
     thr: float = -0.002
+    # The step, in units of C / lambda_max(Z'Z).
     eta: float = 1.5
 
     @property
-    def text(self):
+    def text(self) -> str:
         return f"thr={self.thr:g} eta={self.eta:g}"
 
     def ascent(self):
@@ -64,20 +58,12 @@ class Constants:
 
 @dataclass
 class Grown:
-    """Members of one ensemble, in the units of X.
+    """Members of one ensemble, in the units of X."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (K, C, D)
-    intercept : ndarray of shape (K, C)
-    support : ndarray of shape (K, D), bool
-    n_iter : ndarray of shape (K,)
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    support: np.ndarray
-    n_iter: np.ndarray
+    coef: np.ndarray  # (K, C, D)
+    intercept: np.ndarray  # (K, C)
+    support: np.ndarray  # (K, D), bool
+    n_iter: np.ndarray  # (K,)
 
 
 def grow(
@@ -190,19 +176,11 @@ def _curvature(rows: np.ndarray) -> float:
 
 @dataclass
 class Right:
-    """What an ensemble gets right as it grows, as shares of rows.
+    """What an ensemble gets right as it grows, as shares of rows; arrays of shape (K,)."""
 
-    Attributes
-    ----------
-    member : ndarray of shape (K,)
-        Each member alone.
-    oracle, equal : ndarrays of shape (K,)
-        The first k members under g_orc and under g_EW.
-    """
-
-    member: np.ndarray
-    oracle: np.ndarray
-    equal: np.ndarray
+    member: np.ndarray  # each member alone
+    oracle: np.ndarray  # the first k members under g_orc
+    equal: np.ndarray  # and under g_EW
 
 
 def stages(grown: Grown, X: np.ndarray, codes: np.ndarray) -> Right:

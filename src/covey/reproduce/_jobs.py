@@ -37,33 +37,18 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Task:
-    """One part.
-
-    Attributes
-    ----------
-    experiment, dataset, condition : str
-        What its results are filed under.
-    function : str
-        What makes them, as "module:name" inside `covey.reproduce`; called with ``arguments``, it
-        returns tuples (run, quantity, value).
-    arguments : dict
-        Numbers, texts and lists.
-    cost : float
-        About how many seconds it takes: for the time left only.
-    data : str
-        A fingerprint of the table that it reads.
-    searches : bool
-        Whether it fits covey's default, so that all code of ensembles counts.
-    """
+    """One part, whose results are filed under experiment, data set and condition."""
 
     experiment: str
     dataset: str
     condition: str
+    # What makes them, as "module:name" inside `covey.reproduce`; called with the arguments
+    # (numbers, texts and lists), it returns tuples (run, quantity, value).
     function: str
     arguments: dict = field(hash=False)
-    cost: float = 1.0
-    data: str = ""
-    searches: bool = False
+    cost: float = 1.0  # about how many seconds it takes: for the time left only
+    data: str = ""  # a fingerprint of the table that it reads
+    searches: bool = False  # whether it fits covey's default: all code of ensembles counts
 
     @property
     def key(self) -> str:

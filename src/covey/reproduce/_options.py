@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from covey.reproduce._data import load
 from covey.reproduce._ensembles import Constants
@@ -10,26 +10,13 @@ from covey.reproduce._ensembles import Constants
 
 @dataclass(frozen=True)
 class Options:
-    """The command line, understood.
+    """The command line, checked."""
 
-    Attributes
-    ----------
-    runs : int
-        Training sets or splits of each case of Figure 1 and Table 2.
-    quick : bool
-        Fewer sizes, settings and cases.
-    seed : int
-    iemocap : str or None
-        A user's table of IEMOCAP features.
-    speech : tuple of str
-        Tables that stand in for it.
-    """
-
-    runs: int = 100
-    quick: bool = False
+    runs: int = 100  # training sets or splits of each case of Figure 1 and Table 2
+    quick: bool = False  # fewer sizes, settings and cases
     seed: int = 0
-    iemocap: str | None = None
-    speech: tuple = field(default=())
+    iemocap: str | None = None  # a user's table of IEMOCAP features
+    speech: tuple[str, ...] = ()  # tables that stand in for it
 
     # Splits of a setting of the grid; for the speech tables, which cost more, and for covey's
     # default, a fit of which takes seconds. Runs of a case of the sparsity study.
