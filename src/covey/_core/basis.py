@@ -182,20 +182,22 @@ class Basis:
         if self.is_plain:
             return columns
         columns = np.asarray(columns, dtype=np.float64)
-        expanded = columns[self.feature]
-        ramps = np.flatnonzero(~np.isnan(self.low))
-        rise = 1.0 / (self.high[ramps] - self.low[ramps])
-        expanded[ramps] = np.clip(
-            (expanded[ramps] - self.low[ramps, None]) * rise[:, None], 0.0, 1.0
-        )
-        pairs = np.flatnonzero(self.partner >= 0)
-        if len(pairs):
+        expanded = np.take(columns, self.feature, axis=0)
+        # Ramps, and products, lie next to each other: slices are changed in place.
+        for ramps in _runs(~np.isnan(self.low)):
+            of_ramps = expanded[ramps]
+            of_ramps -= self.low[ramps, None]
+            of_ramps *= 1.0 / (self.high[ramps] - self.low[ramps])[:, None]
+            np.clip(of_ramps, 0.0, 1.0, out=of_ramps)
+        for pairs in _runs(self.partner >= 0):
             inside = columns if self.seen is None else np.clip(columns, *self.seen[:, :, None])
-            centred = inside - self.center[:, None]
+            centered = inside - self.center[:, None]
+            of_pairs = np.take(centered, self.feature[pairs], axis=0, out=expanded[pairs])
             with np.errstate(over="ignore"):
-                products = centred[self.feature[pairs]] * centred[self.partner[pairs]]
-            # Far beyond all that was seen; but infinities have no difference.
-            expanded[pairs] = np.clip(products, -_LARGEST, _LARGEST)
+                of_pairs *= np.take(centered, self.partner[pairs], axis=0)
+            if np.abs(centered).max(initial=0.0) > np.sqrt(_LARGEST):
+                # Far beyond all training rows; but infinities have no difference.
+                np.clip(of_pairs, -_LARGEST, _LARGEST, out=of_pairs)
         return expanded
 
     def rows(self, X: Any) -> Any:
@@ -258,3 +260,9 @@ class Basis:
                 low, high = self.low[place], self.high[place]
                 names.append(f"ramp({features[feature]}, {low:.4g}, {high:.4g})")
         return names
+
+
+def _runs(which: BoolArray) -> list[slice]:
+    """The slices of positions that are true, one after another."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], which, [False]]).astype(np.int8)))
+    return [slice(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]

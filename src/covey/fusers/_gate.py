@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from covey._core.design import Design
+from covey._core.fusion.rules import settled
 from covey._core.gating.gate import GatedLikelihood, GatedObjective
-from covey._core.gating.groups import fused_groups, group_gates
+from covey._core.gating.groups import Groups
 from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
@@ -423,17 +424,35 @@ class GatedGroups(Fuser):
             "to learn one for other members use Gate."
         )
 
-    def _logits(self, X):
-        return linear_logits(self.basis.rows(X), self.coef, self.intercept)
+    @property
+    def _groups(self):
+        gates = self.basis, self.coef, self.intercept
+        return Groups(*gates, self.sizes, self.pools, self.weights)
+
+    def fuse_linear(self, X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """Fuse what linear members on the columns of ``basis`` predict of checked rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_samples, n_features)
+        coef : ndarray of shape (n_members, n_outputs, n_columns)
+        intercept : ndarray of shape (n_members, n_outputs)
+
+        Returns
+        -------
+        fused : ndarray of shape (n_samples, n_outputs)
+            What ``fuse`` gives for the members' predictions, and sooner: the columns that members
+            and gates see are computed once.
+        """
+        if self.classes is None:
+            return self._groups.predict(X, coef, intercept, numbers=True)
+        return settled(self._groups.predict(X, coef, intercept, numbers=False))
 
     def _importance(self, P, X, codes):
-        gated = group_gates(self._logits(X), self.sizes)
-        return np.concatenate(
-            [weight * gates for weight, (_, gates) in zip(self.weights, gated, strict=True)]
-        ).T
+        return self._groups.importance(X).T
 
     def _fuse(self, P, X, codes):
         if P.kind == "value":
             return values_by(P, self._importance(P, X, codes))
-        logs = P.log().transpose(1, 2, 0)
-        return fused_groups(logs, self._logits(X), self.sizes, self.pools, self.weights).T
+        gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
+        return self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T

@@ -560,11 +560,16 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
     def _fused_log(self, X):
         if isinstance(self.fuser_, Product):
             return log_softmax(linear_logits(X, *self._as_one())).T
+        if isinstance(self.fuser_, GatedGroups):
+            with np.errstate(divide="ignore"):
+                return np.log(self._fused(X))
         return super()._fused_log(X)
 
     def _fused(self, X):
         if isinstance(self.fuser_, Product):
             return np.exp(self._fused_log(X))
+        if isinstance(self.fuser_, GatedGroups):
+            return self.fuser_.fuse_linear(X, self.coef_, self.intercept_)
         return super()._fused(X)
 
     def _as_one(self):

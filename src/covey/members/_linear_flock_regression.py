@@ -474,6 +474,12 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
     def _member_values(self, X):
         return linear_logits(self.basis_.rows(X), self.coef_, self.intercept_).T
 
+    def _fused(self, X):
+        if isinstance(self.fuser_, GatedGroups):
+            coef, intercept = self.coef_[:, None], self.intercept_[:, None]
+            return self.fuser_.fuse_linear(X, coef, intercept)[:, 0]
+        return super()._fused(X)
+
     def _names(self):
         return [f"member {k}" for k in range(1, self.n_estimators_ + 1)]
 

@@ -31,13 +31,26 @@ CLASSES, VALUES = ("classification",), ("regression",)
 
 
 class Section(NamedTuple):
-    """A part of the page."""
+    """A part of the page.
 
-    key: str  # its address on the page, and its template
-    short: str  # its name in the contents
-    title: str  # its heading, unless the context has another
+    Attributes
+    ----------
+    key : str
+        Its address on the page, and its template.
+    short : str
+        Its name in the contents.
+    title : str
+        Its heading, unless the context has another.
+    context : callable
+    tasks : tuple of str
+        What it serves.
+    """
+
+    key: str
+    short: str
+    title: str
     context: Callable[[Facts, Details], dict | None]
-    tasks: tuple[str, ...] = CLASSES + VALUES  # what it serves
+    tasks: tuple[str, ...] = CLASSES + VALUES
 
 
 SECTIONS = (

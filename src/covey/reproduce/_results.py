@@ -1,22 +1,15 @@
 """What all parts found, by experiment, data set and condition; and the statistics of runs."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 
-from covey.reproduce._data import Table
 from covey.reproduce._splits import HELD_OUT
 
 _MINUS = "\N{MINUS SIGN}"
-# What a part finds: run, quantity and value.
-Row = tuple[int, str, float]
 FIELDS = ("experiment", "dataset", "condition", "run", "quantity", "value")
 
 
@@ -29,7 +22,7 @@ class Results:
         In the order of `FIELDS`.
     """
 
-    def __init__(self, rows: list[tuple]):
+    def __init__(self, rows):
         self.rows = rows
         self._cases = {}
         for experiment, dataset, condition, run, quantity, value in rows:
@@ -37,7 +30,7 @@ class Results:
             case.setdefault(quantity, {})[run] = value
 
     @classmethod
-    def of_parts(cls, parts: list[dict]) -> Results:
+    def of_parts(cls, parts):
         return cls(
             [
                 (part["experiment"], part["dataset"], part["condition"], run, quantity, value)
@@ -46,40 +39,31 @@ class Results:
             ]
         )
 
-    def cases(self) -> list[tuple[str, str, str]]:
+    def has(self, experiment, dataset=None, condition=None):
+        return any(
+            key[0] == experiment and dataset in (None, key[1]) and condition in (None, key[2])
+            for key in self._cases
+        )
+
+    def cases(self):
         """Triples of experiment, data set and condition."""
         return list(self._cases)
 
-    def datasets(self, experiment: str) -> list[str]:
+    def datasets(self, experiment):
         return list(dict.fromkeys(key[1] for key in self._cases if key[0] == experiment))
 
-    def conditions(self, experiment: str, dataset: str) -> list[str]:
+    def conditions(self, experiment, dataset):
         return [key[2] for key in self._cases if key[:2] == (experiment, dataset)]
 
-    def get(
-        self,
-        experiment: str,
-        dataset: str,
-        condition: str,
-        quantity: str,
-        runs: Collection[int] | None = None,
-    ) -> np.ndarray:
+    def get(self, experiment, dataset, condition, quantity, runs=None):
         """The values over runs, in their order; only of some runs where they are given."""
         by_run = self._cases[experiment, dataset, condition].get(quantity, {})
         return np.array([by_run[run] for run in sorted(by_run) if runs is None or run in runs])
 
-    def runs(self, experiment: str, dataset: str, condition: str, quantity: str) -> list[int]:
+    def runs(self, experiment, dataset, condition, quantity):
         return sorted(self._cases[experiment, dataset, condition].get(quantity, {}))
 
-    def gain(
-        self,
-        experiment: str,
-        dataset: str,
-        condition: str,
-        quantity: str,
-        over: str = "baseline",
-        runs: Collection[int] | None = None,
-    ) -> np.ndarray:
+    def gain(self, experiment, dataset, condition, quantity, over="baseline", runs=None):
         """Relative improvements over another quantity, in per cent, run by run.
 
         NaN where the other is zero, so that nothing can be said relative to it.
@@ -88,7 +72,7 @@ class Results:
         reached, base = self.get(*case, quantity, runs), self.get(*case, over, runs)
         return 100 * (reached / np.where(base == 0, np.nan, base) - 1)
 
-    def text(self) -> str:
+    def text(self):
         """The table, as CSV."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -103,7 +87,7 @@ class Results:
 OVERLAP = HELD_OUT / (1 - 2 * HELD_OUT)
 
 
-def overlap(table: Table, by: str = "random") -> float:
+def overlap(table, by="random"):
     """Test rows / training rows, or speakers where these are split."""
     if by == "random":
         return OVERLAP
@@ -124,24 +108,24 @@ class Interval(NamedTuple):
     uncorrected: float | None = None
 
     @property
-    def low(self) -> float:
+    def low(self):
         return self.mean - self.half
 
     @property
-    def high(self) -> float:
+    def high(self):
         return self.mean + self.half
 
     @property
-    def known(self) -> bool:
+    def known(self):
         """Whether there were runs enough for an interval."""
         return bool(np.isfinite(self.mean) and np.isfinite(self.half))
 
     @property
-    def sign(self) -> int:
+    def sign(self):
         """1 or -1 where the interval excludes zero, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
-    def text(self, digits: int = 1, signed: bool = False) -> str:
+    def text(self, digits=1, signed=False):
         if np.isnan(self.mean):
             return "not known"
         plus = "+" if signed else ""
@@ -154,10 +138,15 @@ class Interval(NamedTuple):
         return f"{mean:{plus}.{digits}f}{half}".replace("-", _MINUS)
 
 
-def interval(values: ArrayLike, overlap: float = 0.0) -> Interval:
-    """The interval of the mean of ``values``, without NaN; of two values it has no width.
+def interval(values, overlap=0.0):
+    """The interval of the mean of ``values``; of one or two it has no width worth telling.
 
-    ``overlap`` is test rows / training rows where the runs are splits of the same rows, else 0.
+    Parameters
+    ----------
+    values : array-like
+        One a run; those that are NaN are left out.
+    overlap : float
+        Test rows / training rows where the runs are splits of the same rows, else 0.
 
     Examples
     --------
@@ -166,7 +155,7 @@ def interval(values: ArrayLike, overlap: float = 0.0) -> Interval:
     >>> interval([1.0, 2.0, 3.0], overlap=1 / 8).text()
     '2.0 ± 2.9 (2.5)'
     """
-    values = known_values(values)
+    values = told(values)
     if len(values) < 3:
         return Interval(float(values.mean()) if len(values) else np.nan, np.nan)
     apart = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1)
@@ -174,19 +163,25 @@ def interval(values: ArrayLike, overlap: float = 0.0) -> Interval:
     return Interval(float(values.mean()), half, plain if overlap else None)
 
 
-def known_values(values: ArrayLike) -> np.ndarray:
+def told(values):
     """The values that are not NaN."""
     values = np.asarray(values, dtype=np.float64)
     return values[~np.isnan(values)]
 
 
-def wilcoxon(values: ArrayLike) -> float:
+def wilcoxon(values):
     """Two-sided p of the signed-rank test that paired differences have no preferred sign.
 
     Wilcoxon's normal approximation, zeros left out and ties corrected for: differences of
     accuracies have many of both.
     """
-    values = known_values(values)
-    if not values.any():
+    values = told(values)
+    values = values[values != 0]
+    n = len(values)
+    if not n:
         return 1.0
-    return float(stats.wilcoxon(values[values != 0], method="approx").pvalue)
+    ranks = stats.rankdata(np.abs(values))
+    _, ties = np.unique(ranks, return_counts=True)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48
+    apart = abs(ranks[values > 0].sum() - n * (n + 1) / 4)
+    return float(2 * stats.norm.sf(apart / np.sqrt(variance)))

@@ -1,22 +1,19 @@
 """How much hangs on thr and eta, which the paper calls "empirically set"."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from covey.reproduce import _figure1, _table2
 from covey.reproduce._data import load
 from covey.reproduce._ensembles import Constants
-from covey.reproduce._jobs import Task, in_chunks
-from covey.reproduce._options import Options
-from covey.reproduce._results import Results
+from covey.reproduce._jobs import Task
+from covey.reproduce._options import chunks
 
 EXPERIMENT = "sensitivity"
 # Sizes of the synthetic set that stand for few rows and for many.
 CIRCLE_SIZES = (10, 200)
 
 
-def tasks(options: Options) -> list[Task]:
+def tasks(options):
     """Every setting of the grid, on other splits than those of Table 2."""
     found = []
     for source in options.sources:
@@ -28,19 +25,28 @@ def tasks(options: Options) -> list[Task]:
             )
     for size in CIRCLE_SIZES:
         for constants in options.grid:
-            setting = {"thr": constants.thr, "eta": constants.eta, "purpose": EXPERIMENT}
-            case = _table2.condition("random", constants)
-            found += in_chunks(
-                *(EXPERIMENT, f"{_figure1.DATASET}_{size}", case, "_figure1:work"),
-                runs=options.calibration_runs,
-                at_once=10 if size < 50 else 1,
-                cost=0.3,
-                arguments={"size": size, "seed": options.seed, **setting},
-            )
+            found += [
+                Task(
+                    EXPERIMENT,
+                    f"{_figure1.DATASET}_{size}",
+                    _table2.condition("random", constants),
+                    "_figure1:work",
+                    {
+                        "size": size,
+                        "seed": options.seed,
+                        "runs": runs,
+                        "thr": constants.thr,
+                        "eta": constants.eta,
+                        "purpose": EXPERIMENT,
+                    },
+                    cost=0.3 * len(runs),
+                )
+                for runs in chunks(options.calibration_runs, 10 if size < 50 else 1)
+            ]
     return found
 
 
-def settings(results: Results, dataset: str) -> list[tuple[Constants, str]]:
+def settings(results, dataset):
     """The settings that were tried on a data set, as pairs of `Constants` and condition."""
     found = []
     for condition in results.conditions(EXPERIMENT, dataset):
@@ -49,7 +55,7 @@ def settings(results: Results, dataset: str) -> list[tuple[Constants, str]]:
     return found
 
 
-def row(results: Results, experiment: str, dataset: str, condition: str) -> np.ndarray:
+def row(results, experiment, dataset, condition):
     """Means of what Table 2 prints: the baseline and four relative improvements, in %."""
     baseline = 100 * results.get(experiment, dataset, condition, "baseline").mean()
     gains = [
@@ -58,12 +64,12 @@ def row(results: Results, experiment: str, dataset: str, condition: str) -> np.n
     return np.array([baseline, *gains])
 
 
-def distance(ours: np.ndarray, printed: tuple[float, ...]) -> float:
+def distance(ours, printed):
     """Root mean square of the five differences, in points."""
     return float(np.sqrt(np.mean((np.asarray(ours) - np.asarray(printed)) ** 2)))
 
 
-def closest(results: Results, dataset: str) -> tuple[Constants, float]:
+def closest(results, dataset):
     """The setting whose row is closest to the printed one, and how far it is."""
     printed = _table2.PRINTED[dataset]
     found = [
@@ -74,7 +80,7 @@ def closest(results: Results, dataset: str) -> tuple[Constants, float]:
     return constants, far
 
 
-def calibrated(results: Results, options: Options) -> list[tuple[str, Constants]]:
+def calibrated(results, options):
     """Pairs of source and setting: what Table 2 is made again with."""
     return [
         (source, closest(results, load(source).name)[0])

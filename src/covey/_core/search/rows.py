@@ -23,7 +23,7 @@ from covey._core.arrays import Array, like, namespace_of, to_host
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts
-from covey._core.gating.groups import group_gates
+from covey._core.gating.groups import group_importance
 from covey._core.gating.likelihoods import Pool
 from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.rows import Arrays, P, Result, Rows, call
@@ -397,11 +397,8 @@ class SearchBlock:
             The weight of each group.
         """
         logits = linear_logits(basis.rows(self._X), coef, intercept)
-        importance = [
-            weight * gates
-            for weight, (_, gates) in zip(weights, group_gates(logits, sizes), strict=True)
-        ]
-        return self.weight @ np.concatenate(importance).T, np.array([self.weight.sum()])
+        importance = group_importance(logits, sizes, weights)
+        return self.weight @ importance.T, np.array([self.weight.sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
         members, gate = (
