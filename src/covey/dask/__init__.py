@@ -9,6 +9,19 @@ except ImportError as error:
         "pip install 'covey[dask]'."
     ) from None
 
+from covey.dask._collections import check_numeric_columns, is_dask
 from covey.dask._estimator import FlockClassifier, SubsetEnsembleClassifier, on_dask
+from covey.dask._lazy import check_columns, lazily, lazy_score
+from covey.dask._rows import DaskRows
 
-__all__ = ["FlockClassifier", "SubsetEnsembleClassifier", "on_dask"]
+__all__ = [
+    "DaskRows",
+    "FlockClassifier",
+    "SubsetEnsembleClassifier",
+    "check_columns",
+    "check_numeric_columns",
+    "is_dask",
+    "lazily",
+    "lazy_score",
+    "on_dask",
+]

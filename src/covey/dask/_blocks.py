@@ -13,18 +13,19 @@ from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.gating.gate import GatedRows
 from covey._core.gating.likelihoods import softmax_first
+from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import call
 from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import Kind, SearchBlock
-from covey._core.search.targets import ClassTarget
+from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import log_softmax
+from covey._core.value_losses import ValueLoss
 from covey.dask._loading import LoadedRows
 from covey.dask._scratch import SCRATCH
 from covey.dask._spill import size_of
-from covey.fusers import Fuser, Predictions
-from covey.fusers._gate import GateFeatures
-from covey.members import SubsetEnsembleClassifier
+from covey.fusers import Fuser, GateFeatures, Predictions, stage_scores
 
 # The columns that a `Gate` sees, where a search has the name of a basis.
 GATE = "gate"
@@ -37,6 +38,7 @@ class TableBlock(SearchBlock):
     """A `SearchBlock` that can also hold rows out, score sizes, and refine a `Gate`."""
 
     _held_out_rows: np.ndarray | None = None
+    _values: np.ndarray | None = None  # y as it was given, if it is numeric
 
     def begin_growing(self, name: str, ascent: Ascent) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
@@ -113,13 +115,69 @@ class TableBlock(SearchBlock):
             out = np.empty((*theta.shape[:2], design.n_rows))
             logs = log_softmax(design.logits(theta, intercept, everyone, out)).transpose(2, 1, 0)
             P = Predictions(np.exp(logs), classes, log_values=logs)
-            # The estimator knows how sizes are scored; it need not be fitted for that.
-            scores = SubsetEnsembleClassifier()._stages(
-                P, self.target.codes[rows], None, weight[rows], fuser
-            )
+            scores = stage_scores(fuser, P, self.target.codes[rows], None, weight[rows])
             right += scores * weight_of_rows
             total += weight_of_rows
         return right, np.array(total)
+
+    # -- a numeric target ------------------------------------------------------------------
+
+    def target_extent(self) -> np.ndarray:
+        """See `covey._core.moments.extent`, of y as it was given."""
+        return extent(self._values[None], self.weight)
+
+    def target_means(self, size: np.ndarray, total: np.ndarray) -> tuple[np.ndarray]:
+        """See `covey._core.moments.scaled_means`."""
+        return (scaled_means(self._values[None], self.weight, size, total),)
+
+    def target_squares(
+        self, size: np.ndarray, center: np.ndarray, total: np.ndarray
+    ) -> tuple[np.ndarray]:
+        """See `covey._core.moments.scaled_squares`."""
+        return (scaled_squares(self._values[None], self.weight, size, center, total),)
+
+    def standardize_target(self, center: float, scale: float, farthest: float) -> None:
+        """Center and scale y, and move what is farther from 0 than this to there."""
+        # The y of a row without a weight is of no account.
+        values = np.where(self.weight > 0, self._values, center)
+        values = np.clip((values - center) / scale, -farthest, farthest)
+        self.target = ValueTarget(values, ValueLoss("squared"))
+
+    def set_loss(self, loss: ValueLoss) -> None:
+        """Let members be fitted to y by this loss."""
+        self.target = ValueTarget(self.target.values, loss)
+
+    def target_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
+        """The weighted sum of the losses of the constant 0, (1,)."""
+        return (np.array([loss.value(self.target.values) @ self.weight]),)
+
+    def compare_target(self, center: float | None) -> None:
+        """Let the next quantile be one of y, or of its distance from a center."""
+        self._compared = self._values if center is None else np.abs(self._values - center)
+        self._in_weighted_order = None
+
+    def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
+        """Let it be one of the errors' sizes of a linear model, (1, 1, D) and (1, 1)."""
+        out = np.empty((1, 1, len(self.weight)))
+        predicted = self.designs["features"].logits(theta, intercept, np.arange(1), out)
+        self._compared = np.abs(self.target.values - predicted[0, 0])
+        self._in_weighted_order = None
+
+    def compared_extent(self) -> np.ndarray:
+        """The greatest of these numbers, and of their negatives, (2, 1)."""
+        used = self._compared[self.weight > 0]
+        ends = used.max(initial=-np.inf), -used.min(initial=np.inf)
+        return np.array(ends)[:, None]
+
+    def compared_weight_up_to(self, values: np.ndarray) -> tuple[np.ndarray]:
+        """The weight of the rows whose number is at most each of ``values`` (1, k)."""
+        if self._in_weighted_order is None:
+            self._in_weighted_order = WeightedRows(self._compared[None], self.weight[None])
+        return (self._in_weighted_order.up_to(values),)
+
+    def compared_loss(self, loss: ValueLoss) -> tuple[np.ndarray]:
+        """The weighted sum of the losses of these numbers, taken as errors, (1,)."""
+        return (np.array([loss.value(self._compared) @ self.weight]),)
 
     # -- a gate that is given --------------------------------------------------------------
 
@@ -165,12 +223,18 @@ def table_block(
 ) -> TableBlock:
     """The block that a fit works on; ``sparse`` is whether some block of the table is."""
     codes = np.searchsorted(classes, rows.labels)[rows.codes]
-    return TableBlock(
+    if rows.values is None:
+        target = ClassTarget(codes, len(classes))
+    else:
+        target = ValueTarget(rows.values, ValueLoss("squared"))
+    block = TableBlock(
         csr_array(rows.X) if sparse and not hasattr(rows.X, "tocsr") else rows.X,
-        ClassTarget(codes, len(classes)),
+        target,
         rows.weight * class_weight[codes],
         int(starts[number]),
     )
+    block._values = rows.values
+    return block
 
 
 class TableLog(ReplayLog):
@@ -189,6 +253,10 @@ _CHANGES: tuple[Callable[..., Any], ...] = (
     TableBlock.hold_out,
     TableBlock.drop_features,
     TableBlock.prepare_gate,
+    TableBlock.standardize_target,
+    TableBlock.set_loss,
+    TableBlock.compare_target,
+    TableBlock.compare_errors,
 )
 
 

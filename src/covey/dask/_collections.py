@@ -39,6 +39,22 @@ def in_whole_rows(X: Any) -> Any:
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 
+def check_numeric_columns(X: Any) -> None:
+    """Refuse a collection that holds other things than numbers, by the names of its columns."""
+    if not is_frame(X):
+        if X.dtype.kind not in "biufO":
+            raise ValueError(f"X must hold numbers, but its dtype is {X.dtype}; encode it.")
+        return
+    text = [
+        repr(name) for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "O") not in "biuf"
+    ]
+    if text:
+        raise ValueError(
+            f"X holds other things than numbers in column {', '.join(text[:5])}"
+            f"{' and others' if len(text) > 5 else ''}; encode or drop it."
+        )
+
+
 class _BlocksOfX:
     """The blocks of X, and how y and weights are cut like them."""
 

@@ -7,12 +7,9 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.search.families import CLASSIFICATION
 from covey._core.search.search import Search
 from covey._validation import check_sample_weight
-from covey.dask._backends import current_backend
-from covey.dask._blocks import TableBlock
-from covey.dask._collections import delayed_blocks, is_dask, is_frame
+from covey.dask._collections import check_numeric_columns, is_dask
 from covey.dask._lazy import check_columns, lazily, lazy_score
-from covey.dask._rows import highest_draws, moments, refine, rows_to_grow_on
-from covey.dask._table import Table
+from covey.dask._rows import DaskRows
 from covey.fusers import FUSERS, Predictions, make_fuser
 from covey.members._folds import assign_folds
 
@@ -77,19 +74,16 @@ class _OnDask:
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
         check_columns(self, X, reset=not continued)
-        self._check_columns_are_numbers(X)
-        backend = current_backend()
-        with backend.computing():
-            parts = delayed_blocks(X, y, sample_weight)
-        self._table = Table(
-            backend,
-            parts,
-            getattr(self, "feature_names_in_", None),
+        check_numeric_columns(X)
+        self._table = DaskRows.open(
+            X,
+            y,
+            sample_weight,
             numeric=False,
+            names=getattr(self, "feature_names_in_", None),
             wants_digest=self.checkpoint is not None,
         )
-        self._set_classes(self._table.facts, continued)
-        self._table.prepare(self.classes_, self._class_factors, self.n_features_in_)
+        self._set_classes(self._table, continued)
         return X, y, sample_weight
 
     def _check_fusion(self):
@@ -112,47 +106,18 @@ class _OnDask:
                 f"{fixed}."
             )
 
-    def _check_columns_are_numbers(self, X):
-        if not is_frame(X):
-            if X.dtype.kind not in "biufO":
-                raise ValueError(f"X must hold numbers, but its dtype is {X.dtype}; encode it.")
-            return
-        text = [
-            repr(name)
-            for name, dtype in X.dtypes.items()
-            if getattr(dtype, "kind", "O") not in "biuf"
-        ]
-        if text:
-            raise ValueError(
-                f"X holds other things than numbers in column {', '.join(text[:5])}"
-                f"{' and others' if len(text) > 5 else ''}; encode or drop it."
-            )
-
-    def _set_classes(self, facts, continued):
-        """Classes and their weights, from what is known of each block."""
-        if not any(known.n_rows for known in facts):
-            raise ValueError("X has no rows, but at least one is needed of each of two classes.")
-        labels = [known.labels for known in facts if known.n_rows]
-        if len({part.dtype.kind in "biuf" for part in labels}) > 1:
-            raise ValueError("y must hold numbers or strings, not both.")
-        classes = np.unique(np.concatenate(labels))
+    def _set_classes(self, rows, continued):
+        classes, heaviest = rows.classes, rows.largest_weights
         self._check_same_classes(classes, continued)
-        n_used, weight, heaviest = (np.zeros(len(classes)) for _ in range(3))
-        for known in facts:
-            at = np.searchsorted(classes, known.labels)
-            n_used[at] += known.n_used
-            weight[at] += known.weight
-            np.maximum.at(heaviest, at, known.heaviest)
         check_sample_weight(heaviest, len(classes))
-        self._class_factors = np.ones(len(classes))
         if self.class_weight is not None:
             # Of each class one row, which weighs what all of them do.
-            self._class_factors = self._class_weights(classes, classes, weight)
-            heaviest = heaviest * self._class_factors
+            factors = self._class_weights(classes, classes, rows.class_weight_sums)
+            heaviest = heaviest * factors
             if heaviest.any():
                 check_sample_weight(heaviest, len(classes), "class_weight times sample_weight")
+            rows.set_class_weight(factors)
         self._check_two(classes, np.flatnonzero(heaviest > 0))
-        self._n_used = np.where(heaviest > 0, n_used, 0).astype(np.int64)
         self.classes_ = classes
 
     def _prepare(self, X, codes, weight, groups):
@@ -160,12 +125,11 @@ class _OnDask:
             super()._prepare(X, codes, weight, groups)
             return
         # Two fits are the same if the local class would say so, given the blocks' digests.
-        super()._prepare([known.digest for known in self._table.facts], None, None, None)
+        super()._prepare(self._table.digest(), None, None, None)
 
     def _let_go(self):
         super()._let_go()
-        for name in ("_class_factors", "_n_used", "_found"):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("_found", None)
 
     def _done(self, part):
         if self._table is not None:
@@ -174,22 +138,29 @@ class _OnDask:
     def _begun_search(self, X, codes, weight):
         if self._table is None:
             return super()._begun_search(X, codes, weight)
-        self._set_scale(*moments(self._table))
+        self._set_scale(*self._table.moments())
         # What single precision decides would depend on how the rows are cut into blocks.
-        return Search(self._table, CLASSIFICATION, **self._search_settings(), single=False)
+        return Search(
+            self._table.search_rows(), CLASSIFICATION, **self._search_settings(), single=False
+        )
 
     def _search_folds(self, X, codes, weight, groups, n_repeats):
         if self._table is None:
             return super()._search_folds(X, codes, weight, groups, n_repeats)
         # A journal need not keep them: they are a function of the seed, which it keeps.
         return assign_folds(
-            self._table, self.cv, self.classes_, groups=None, seed=self._seed, n_repeats=n_repeats
+            self._table.search_rows(),
+            self.cv,
+            self.classes_,
+            groups=None,
+            seed=self._seed,
+            n_repeats=n_repeats,
         )
 
     def _weight_of_all(self, weight):
         if self._table is None:
             return super()._weight_of_all(weight)
-        return float(self._table.sum(TableBlock.class_counts)[1][0])
+        return self._table.total_weight()
 
     def _grow_and_fuse(self, X, codes, weight, groups, fuser, context):
         if self._table is None:
@@ -199,13 +170,10 @@ class _OnDask:
             self._refine(X, codes, weight, fuser)
             return fuser
         if self.select_size == "validation":
-            highest = highest_draws(
-                self._table, self._n_used, self.validation_fraction, self._seed
-            )
-            self._table.broadcast(TableBlock.hold_out, self._seed, highest)
+            self._table.hold_out(self.validation_fraction, self._seed)
         self._grow(X, codes, weight, context)
         if self.select_size is not None:
-            scores = self._stage_scores(fuser)
+            scores = self._table.stage_scores(*self._grown_parts()[:2], fuser)
             self._keep_first(int(np.argmax(scores > scores.max() - 1e-12)) + 1)
         # A fixed rule learns nothing, but still checks that it suits these members.
         n_classes = len(self.classes_)
@@ -217,16 +185,15 @@ class _OnDask:
         if self._table is None:
             super()._refine(X, codes, sample_weight, fuser)
             return
-        refined, shares = refine(
-            self._table,
+        theta, intercept, self._member_shares = self._table.refine(
             fuser,
-            self._found,
             self._grown_parts(),
-            self.classes_,
+            self._found,
             fit_intercept=bool(self.fit_intercept),
             journal=self._journal,
         )
-        self._keep_refined(*refined)
+        shares = self._member_shares
+        self._keep_refined(theta, intercept)
         self._member_shares = shares
 
     def _labels(self, codes):
@@ -251,22 +218,12 @@ class _OnDask:
     def _rows_to_grow_on(self, ascent):
         """The rows on which members are grown; sets what the columns are scaled by."""
         if not self._grown:
-            self._found = moments(self._table)
+            self._found = self._table.moments()
             self._set_scale(*self._found)
-        rows = rows_to_grow_on(self._table, self.mean_, self.scale_, self._usable, ascent)
+        rows = self._table.grow_on(self.mean_, self.scale_, self._usable, ascent)
         if not self._is_gated():
-            self._table.broadcast(TableBlock.drop_features)
+            self._table.drop_features()
         return rows
-
-    def _stage_scores(self, fuser):
-        right, total = self._table.sum(
-            TableBlock.stage_scores,
-            self.classes_,
-            np.stack([member.theta for member in self._grown], axis=1),
-            np.stack([member.intercept for member in self._grown], axis=1),
-            fuser,
-        )
-        return right / total
 
     # -- predict ---------------------------------------------------------------------------
 
@@ -315,72 +272,7 @@ class _OnDask:
 
 
 class SubsetEnsembleClassifier(_OnDask, members.SubsetEnsembleClassifier):
-    """`covey.SubsetEnsembleClassifier` for tables that lie on many machines, or on disk.
-
-    ``fit`` takes Dask arrays and data frames. Each block of rows stays where it is loaded, and
-    is asked for sums: small arrays of as many entries as there are coefficients. The flock is
-    the one that the local class finds on the same rows with the same ``random_state``, up to
-    rounding, however the rows are cut into blocks; with ``fuser="gate"``, up to that of single
-    precision, in which the local class may compare candidates: here it is always double.
-    Without a cluster, blocks are worked on here, one after another, and lie on disk if there
-    are more of them than fit into memory.
-
-    *What works.* ``fuser="gate"``, the search, with every ``effort`` and ``alpha`` and with a
-    number of folds for ``cv``; a `Gate` object; all fixed rules ("product", "mean", "majority",
-    ...), ``select_size`` included. Dense and sparse blocks, frames, weights. Plain arrays and
-    frames are fitted here, as by the local class, with any fusion.
-
-    *What is refused*, in a sentence that names it, before anything is loaded: any other fuser
-    that learns ("stacking", "linear_stacking", "greedy_selection", those of dynamic selection),
-    splitters and lists of splits for ``cv``, and ``groups``. All need the rows in one place.
-
-    *Faults.* If a worker dies, its blocks are loaded anew from Dask's graph, on another one, are
-    told what the lost ones knew, and the fit goes on. If the scheduler dies, the fit ends with
-    an error; with ``checkpoint`` the next one goes on where it was.
-
-    *How it scales.* A step of Algorithm 1 is two round trips, whatever the number of rows. Down
-    to every worker go the coefficients of L lanes (one a run, a second one if a flip is tried),
-    ``8 L C (D + 1)`` bytes for C classes and D columns; up come, from every block, sums of at
-    most as many bytes. A step of a gate is one round trip, or one more for each time that it is
-    shortened, for R runs of K members whose gate sees G columns ``8 R K (C (D + 1) + G + 1)``
-    bytes down to every worker, and as many up from every block. Of a search all folds and
-    penalties of a family are such runs, ``2**19 / (K C n)`` of them at once for blocks of n rows,
-    but at least one: smaller blocks are asked less often. A search keeps what members see of
-    each row in memory (the features twice, ramps of them, products of up to 20), at most
-    ``10 D + 210`` numbers; what does not fit is read from disk at every question.
-
-    Parameters
-    ----------
-    n_estimators, effort, alpha, cv, flip_probability, learning_rate, tol, n_iter_no_change, \
-max_iter, init_scale, acceptance, temperature, subset_penalty, loss, focal_gamma, reweighting, \
-feature_groups, always_keep, fit_intercept, scale_features, fuser, select_size, \
-validation_fraction, class_weight, warm_start, n_jobs, random_state, checkpoint, device, \
-verbose
-        As for `covey.SubsetEnsembleClassifier`.
-    client : distributed.Client, str or None, default=None
-        The cluster, or the address of its scheduler. None: the client that is there, if any;
-        otherwise no cluster. It is not pickled, and clones share it.
-
-    Attributes
-    ----------
-    classes_, n_features_in_, feature_names_in_, n_estimators_, coef_, intercept_, support_, \
-mean_, scale_, n_iter_, history_, basis_, group_of_, group_weights_, cv_results_, \
-feature_importances_, estimators_, fuser_
-        As of `covey.SubsetEnsembleClassifier`.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from sklearn.datasets import load_wine
-    >>> from covey.dask import SubsetEnsembleClassifier
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X, y = da.from_array(X, chunks=(60, 13)), da.from_array(y, chunks=60)
-    >>> flock = SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
-    >>> flock.predict_proba(X).chunks
-    ((60, 60, 58), (3,))
-    >>> flock.score(X, y) > 0.97
-    True
-    """
+    """`covey.SubsetEnsembleClassifier` for Dask collections."""
 
 
 class FlockClassifier(_OnDask, members.FlockClassifier):

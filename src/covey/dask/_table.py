@@ -38,6 +38,7 @@ class Table:
 
     Attributes
     ----------
+    numeric : bool
     facts : list of Facts
         One a block, as they were first loaded.
     """
@@ -53,7 +54,7 @@ class Table:
         self._backend = backend
         self._parts = parts
         self._names = names
-        self._numeric = numeric
+        self.numeric = numeric
         self._fit = uuid.uuid4().hex
         self._owners: dict[int, str] = {}
         self._n_requests = 0
@@ -136,7 +137,7 @@ class Table:
 
     def _load(self, numbers: Iterable[int], wants_digest: bool) -> list[Facts]:
         blocks = [(number, self._parts[number]) for number in numbers]
-        how = self._names, self._numeric, wants_digest
+        how = self._names, self.numeric, wants_digest
         known = self._backend.load(blocks, self._n_loads, self._fit, *how)
         self._n_loads += 1
         for (number, _), facts in zip(blocks, known, strict=True):

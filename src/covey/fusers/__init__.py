@@ -24,7 +24,7 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._fuse import fuse
-from covey.fusers._gate import Gate
+from covey.fusers._gate import Gate, GateFeatures
 from covey.fusers._model_stacking import Stacking
 from covey.fusers._outputs import common_kind, gather, importance_frame, member_output
 from covey.fusers._predictions import (
@@ -36,6 +36,7 @@ from covey.fusers._predictions import (
 )
 from covey.fusers._registry import FUSERS, make_fuser
 from covey.fusers._stacked import GreedySelection, LinearStacking
+from covey.fusers._stages import stage_scores
 from covey.fusers._votes import And, KOfN, Majority, Or
 from covey.fusers._weights import WeightedFuser
 
@@ -51,6 +52,7 @@ __all__ = [
     "DynamicSelection",
     "Fuser",
     "Gate",
+    "GateFeatures",
     "GreedySelection",
     "KOfN",
     "KnoraEliminate",
@@ -80,4 +82,5 @@ __all__ = [
     "importance_frame",
     "make_fuser",
     "member_output",
+    "stage_scores",
 ]

@@ -1,7 +1,7 @@
 """Models that travel: saved to a file and loaded again, without running code from the file.
 
 A model file is a zip archive in the format of skops, with one more entry, ``covey.json``, that
-says which format and which versions wrote it. A pickle is a program; a skops file is a tree of
+names the format and which versions wrote it. A pickle is a program; a skops file is a tree of
 names of types and of numbers. Loading makes objects of the types that it names, so everything
 hangs on which names are taken: those that `covey.persistence._names` lists (skops would take
 more) and those that the user gives in ``trusted``. No constructor of a class that a file names
@@ -17,17 +17,21 @@ What a tampered file can still do:
   it is *fitted again* (``checkpoint``).
 """
 
+from __future__ import annotations
+
 import io
 import json
 import os
-import uuid
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sklearn
 
 import covey
+from covey._files import write_file
 from covey._validation import check_number
 from covey.persistence._contents import check_contents
 from covey.persistence._names import check_nodes, full_name, node_name, strangers
@@ -68,11 +72,11 @@ def _skops():
 # -- save -----------------------------------------------------------------------------------
 
 
-def save(estimator, path):
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Save a model to a file that `covey.load` reads without running any code from it.
 
-    The file appears whole or not at all: it is written beside its place, and moved there when
-    it is complete.
+    The file appears whole or not at all: it is written under another name in the same folder,
+    and renamed when it is complete.
 
     Parameters
     ----------
@@ -121,28 +125,18 @@ def save(estimator, path):
     buffer = io.BytesIO(data)
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_INFO, json.dumps(info, indent=1))
-    write_whole(buffer.getbuffer(), path)
-
-
-def write_whole(data, path):
-    """Write a file so that nobody ever sees a part of it."""
-    # Not in the system's temporary folder: only within one file system is a move one step.
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        with open(beside, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:  # an interrupt leaves nothing behind either
-        beside.unlink(missing_ok=True)
-        raise
+    write_file(path, buffer.getbuffer())
 
 
 # -- load -----------------------------------------------------------------------------------
 
 
-def load(path, trusted=(), *, max_size=None):
+def load(
+    path: str | os.PathLike[str],
+    trusted: Sequence[str | type] = (),
+    *,
+    max_size: int | None = None,
+) -> Any:
     """Load a model that `covey.save` has written. No code from the file is run.
 
     A file may have been saved by an older covey. One whose types are not known to be harmless
@@ -190,7 +184,7 @@ def load(path, trusted=(), *, max_size=None):
         unknown = strangers(nodes, trusted)
         if not unknown:
             check_nodes(nodes)
-            # What skops takes without being told is on our list or refused above; what it finds
+            # What skops admits by itself is on our list or refused above; what it finds
             # beyond the names of nodes, such as a method, is on no list.
             unknown = set(skops_io.get_untrusted_types(data=data)) - names - trusted
         if unknown:
@@ -215,10 +209,10 @@ def load(path, trusted=(), *, max_size=None):
 
 
 def _one_line(error):
-    said = str(error).strip() or type(error).__name__
+    reason = str(error).strip() or type(error).__name__
     if isinstance(error, KeyError):
-        said = f"there is no {said} where one should be."
-    return said.splitlines()[0]
+        reason = f"there is no {reason} where one should be."
+    return reason.splitlines()[0]
 
 
 def _check_size(total, packed, max_size, path):

@@ -33,7 +33,7 @@ _BASES = (BaseEstimator, BaseCrossValidator, BaseShuffleSplit)
 # Where they may be defined: parts of a package that have nothing to do with files, tests or
 # networks.
 _HOMES = {
-    "covey": "clustering fusers members multiclass selection stacking tables",
+    "covey": "clustering fusers members multiclass rivals selection stacking tables",
     "sklearn": (
         "calibration cluster compose covariance cross_decomposition decomposition "
         "discriminant_analysis dummy ensemble feature_extraction feature_selection frozen "

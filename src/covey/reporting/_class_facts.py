@@ -16,17 +16,7 @@ from covey.reporting._words import percent
 
 
 class ClassFacts(Facts):
-    """A classifier on some rows.
-
-    Attributes
-    ----------
-    classes : list of str
-        The labels as users know them.
-    probabilities : ndarray of shape (n_rows, n_classes)
-    predicted : ndarray of shape (n_rows,)
-        As positions of classes.
-    right : ndarray of shape (n_rows,)
-    """
+    """A classifier on some rows; predictions are positions of classes."""
 
     task = "classification"
     # How scores are shown, their highest value, and the rule that fuses the first few members.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -43,44 +44,25 @@ def quarters(values: np.ndarray) -> Quarters | None:
 
 
 class Facts:
-    """A flock on some rows; `ClassFacts` and `ValueFacts` add what the target's kind allows.
+    """A flock on some rows; `ClassFacts` and `ValueFacts` add what the target's kind allows."""
 
-    Attributes
-    ----------
-    inputs : ReportInputs
-    sample : ndarray
-        The rows that members are measured on; all, unless there are too many.
-    P : Predictions
-        What members predict for the sample.
-    importance : ndarray of shape (n_sample, n_members)
-    names : list of str
-        The names of the members.
-    outcomes : list of str
-        What more of a feature may favor: a class, or a lower or higher value.
-    """
-
-    outcomes: list[str]
+    # What more of a feature may favor: a class, or a lower or higher value.
+    outcomes: Sequence[str]
 
     def __init__(self, inputs: ReportInputs):
         self.inputs, self.flock = inputs, inputs.flock
         self.features, self.y = inputs.features, inputs.y
-        self.n_rows = len(self.y)
+        self.n_rows, self.n_features = len(self.y), len(self.features)
+        # The rows that members are measured on; all, unless there are too many.
         self.sample = np.arange(self.n_rows)
         if self.n_rows > MOST_ROWS:
             self.sample = np.linspace(0, self.n_rows - 1, MOST_ROWS).astype(np.intp)
+        self.n_sample = len(self.sample)
         self.seen = take_rows(inputs.seen, self.sample)
         self.P = self.flock._predictions(self.flock._check_rows(self.seen))
         self.importance = self.flock.explain_fusion(self.seen)
         self.names = [str(name) for name in self.P.names]
         self.n_members = self.P.n_members
-
-    @property
-    def n_sample(self) -> int:
-        return len(self.sample)
-
-    @property
-    def n_features(self) -> int:
-        return len(self.features)
 
     # -- the members -----------------------------------------------------------------------
 

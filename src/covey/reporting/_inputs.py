@@ -17,46 +17,23 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class ReportInputs:
-    """A flock, and rows to report on.
+    """A flock, and rows to report on."""
 
-    Attributes
-    ----------
-    model : object
-        As it was given.
-    flock : object
-        The model itself, or its last step.
-    rows : array or data frame
-        As they were given.
-    seen : array or data frame
-        What the flock sees of them, after the steps before it.
-    y : ndarray of shape (n_samples,)
-        The true classes as positions in ``flock.classes_``, or the true values.
-    classes : list or None
-        The labels as users know them; None for a regressor.
-    features : list of str
-        The names of what the flock sees.
-    steps : list of str
-        What happens to rows before the flock.
-    """
-
-    model: object
-    flock: Any
-    rows: Any
-    seen: Any
-    y: np.ndarray
-    classes: list | None
-    features: list[str]
-    steps: list[str]
-
-    @property
-    def n_columns(self) -> int:
-        return self.rows.shape[1]
+    model: object  # as it was given
+    flock: Any  # the model itself, or its last step
+    rows: Any  # as they were given
+    seen: Any  # what the flock sees of them, after the steps before it
+    y: np.ndarray  # the true classes as positions in ``flock.classes_``, or the true values
+    classes: list | None  # the labels as users know them; None for a regressor
+    features: list[str]  # the names of what the flock sees
+    steps: list[str]  # what happens to rows before the flock
 
     def columns(self) -> list[str]:
         """The names of the columns as they were given, before any step."""
         if hasattr(self.rows, "columns"):
             return [str(column) for column in self.rows.columns]
-        return [f"x{place}" for place in range(self.n_columns)] if self.steps else self.features
+        n_columns = self.rows.shape[1]
+        return [f"x{position}" for position in range(n_columns)] if self.steps else self.features
 
 
 def check_inputs(model: object, X: Any, y: Any) -> ReportInputs:
@@ -216,7 +193,7 @@ def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
         names = _names_out(before)
     n_features = seen.shape[1]
     if names is None or len(names) != n_features:
-        names = [f"x{place}" for place in range(n_features)]
+        names = [f"x{position}" for position in range(n_features)]
     names = [str(name) for name in names]
     # Readers know columns, not the transformers that they went through.
     bare = [name.split("__", 1)[-1] for name in names]

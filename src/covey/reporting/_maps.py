@@ -31,26 +31,12 @@ def heat_map(
     legend: tuple[str, str] | None = None,
     longest: float = 120,
 ) -> Markup:
-    """Numbers as shades of the accent color.
+    """Numbers as shades of the accent color; they are not negative, and NaN is left empty.
 
-    Parameters
-    ----------
-    key : str
-    values : ndarray of shape (n_rows, n_columns)
-        Not negative; NaN is left empty.
-    rows, columns : list of str
-        Their names.
-    title, description : str
-    cell : tuple of number
-        Width and height.
-    shown, tip : functions of (row, column), optional
-        What to write into a cell, and what to show on hover.
-    lowest, highest : float, optional
-        What is lightest, and what is darkest; the largest value by default.
-    legend : tuple of str, optional
-        What the lightest and the darkest shade mean.
-    longest : number
-        How wide names are at most.
+    ``cell`` is the width and height of one, and ``longest`` how wide names are at most. Of a row
+    and a column, ``shown`` is what to write into the cell, and ``tip`` what to show on hover. The
+    values ``lowest`` and ``highest`` (by default the largest) are the lightest and the darkest,
+    and ``legend`` what these mean.
     """
     across, down = cell
     of_rows, of_columns = room_for(rows, longest), room_for(columns, longest)

@@ -32,7 +32,7 @@ def use(facts: Facts, details: Details) -> dict:
     flock, rows = facts.flock, facts.inputs.rows
     columns = getattr(rows, "columns", None)
     if columns is None:
-        table = f"X_new with {facts.inputs.n_columns} columns"
+        table = f"X_new with {rows.shape[1]} columns"
     else:
         some = [repr(one_line(c)) for c in list(columns)[:3]]
         more = ", ..." if len(columns) > 3 else ""

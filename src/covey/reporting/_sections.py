@@ -31,26 +31,13 @@ CLASSES, VALUES = ("classification",), ("regression",)
 
 
 class Section(NamedTuple):
-    """A part of the page.
+    """A part of the page."""
 
-    Attributes
-    ----------
-    key : str
-        Its address on the page, and its template.
-    short : str
-        Its name in the contents.
-    title : str
-        Its heading, unless the context has another.
-    context : callable
-    tasks : tuple of str
-        What it serves.
-    """
-
-    key: str
-    short: str
-    title: str
+    key: str  # its address on the page, and its template
+    short: str  # its name in the contents
+    title: str  # its heading, unless the context has another
     context: Callable[[Facts, Details], dict | None]
-    tasks: tuple[str, ...] = CLASSES + VALUES
+    tasks: tuple[str, ...] = CLASSES + VALUES  # what it serves
 
 
 SECTIONS = (

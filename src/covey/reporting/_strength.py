@@ -9,19 +9,12 @@ from sklearn.pipeline import Pipeline
 
 
 class Strength(NamedTuple):
-    """How much features move members.
+    """How much features move members; arrays of shape (n_members, n_features)."""
 
-    Attributes
-    ----------
-    size : ndarray of shape (n_members, n_features)
-        Of linear members: how far one standard deviation moves the logits (or the value), on
-        average over the classes.
-    towards : ndarray of shape (n_members, n_features)
-        The outcome that more of a feature favors, as a position (of the classes; for values 0
-        is lower and 1 higher); -1 where there is no single one.
-    """
-
+    # Of linear members: how far one standard deviation of a feature moves the logits (on
+    # average over the classes), or the value.
     size: np.ndarray
+    # The outcome that more of a feature favors, as a position; -1 where there is no single one.
     towards: np.ndarray
 
     @property

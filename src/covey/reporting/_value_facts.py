@@ -60,16 +60,7 @@ class Errors:
 
 
 class ValueFacts(Facts):
-    """A regressor on some rows.
-
-    Attributes
-    ----------
-    predicted : ndarray of shape (n_rows,)
-    errors : Errors
-        Of the sample.
-    member_values : ndarray of shape (n_sample, n_members)
-        What each member predicts.
-    """
+    """A regressor on some rows; errors, of the whole and of members, are those of the sample."""
 
     task = "regression"
     outcomes = ("lower", "higher")

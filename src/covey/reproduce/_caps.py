@@ -1,13 +1,24 @@
 """How much hangs on two limits: the most steps of a member, and the most members."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import KINDS, N_MEMBERS, Constants, Grown, grow, scores
-from covey.reproduce._jobs import Task
-from covey.reproduce._options import chunks
+from covey.reproduce._ensembles import (
+    KINDS,
+    N_MEMBERS,
+    Constants,
+    Grown,
+    grow_on_splits,
+    scores,
+)
+from covey.reproduce._jobs import Task, in_chunks
+from covey.reproduce._options import Options
+from covey.reproduce._results import Row
 from covey.reproduce._splits import split_rows, whole_number
 
 EXPERIMENT = "caps"
@@ -29,60 +40,53 @@ class Capped(Constants):
         return replace(super().ascent(), max_iter=self.max_iter)
 
 
-def n_runs(options):
+def n_runs(options: Options) -> int:
     """How many splits each limit is tried on."""
     return min(options.runs, _QUICK_RUNS if options.quick else _RUNS)
 
 
-def condition(steps):
+def condition(steps: int) -> str:
     """What results of one limit of steps are filed under."""
     return f"max_iter={steps}"
 
 
-def quantity(name, members):
+def quantity(name: str, members: int) -> str:
     """What a quantity is called where K is at most so many."""
     return name if members == N_MEMBERS else f"{name}_of_{members}"
 
 
-def tasks(options):
+def tasks(options: Options) -> list[Task]:
     """Each limit of steps on the same splits."""
     found = []
     for source in SOURCES:
         table = load(source)
         size = table.X.size * len(table.classes)
         for steps in STEPS:
-            found += [
-                Task(
-                    EXPERIMENT,
-                    table.name,
-                    condition(steps),
-                    "_caps:work",
-                    {"source": source, "steps": steps, "seed": options.seed, "runs": runs},
-                    cost=(0.4 + size * 4e-8 * steps) * len(runs),
-                    data=table.digest,
-                )
-                for runs in chunks(n_runs(options), _AT_ONCE)
-            ]
+            found += in_chunks(
+                *(EXPERIMENT, table.name, condition(steps), "_caps:work"),
+                runs=n_runs(options),
+                at_once=_AT_ONCE,
+                cost=0.4 + size * 4e-8 * steps,
+                arguments={"source": source, "steps": steps, "seed": options.seed},
+                data=table.digest,
+            )
     return found
 
 
-def work(source, steps, seed, runs):
+def work(source: str, steps: int, seed: int, runs: list[int]) -> Iterator[Row]:
     """Accuracies with fewer members and with more, and how many members end at the limit."""
     table = load(source)
     splits = [split_rows(table, "random", seed, PURPOSE, run) for run in runs]
-    grown = grow(
-        table.X,
-        table.codes,
-        len(table.classes),
-        [training for training, _, _ in splits],
+    grown = grow_on_splits(
+        table,
+        splits,
         Capped(max_iter=steps),
         # The draws of the sensitivity study: at its limits, its numbers.
         seed=whole_number(seed, PURPOSE, table.name, "random"),
         runs=runs,
         n_members=max(MEMBERS),
     )
-    for run, (_, tuning, test), ensembles in zip(runs, splits, grown, strict=True):
-        tuned_on, tested_on = ((table.X[rows], table.codes[rows]) for rows in (tuning, test))
+    for run, tuned_on, tested_on, ensembles in grown:
         for members in MEMBERS:
             # Members do not know how many follow: fewer are the first of more.
             first = {kind: _first(ensemble, members) for kind, ensemble in ensembles.items()}
@@ -93,5 +97,5 @@ def work(source, steps, seed, runs):
                 yield run, quantity(f"at_limit_{kind}", members), share
 
 
-def _first(grown, members):
+def _first(grown: Grown, members: int) -> Grown:
     return Grown(*(values[:members] for values in vars(grown).values()))

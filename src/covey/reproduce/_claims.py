@@ -1,11 +1,16 @@
 """What the paper says in sections 3 and 3.3, claim by claim, with a test and a verdict."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
+
 import numpy as np
 
 from covey.reproduce import _figure1, _figure2, _sensitivity, _table2
 from covey.reproduce._data import load
 from covey.reproduce._ensembles import Constants
-from covey.reproduce._results import OVERLAP, Interval, interval
+from covey.reproduce._options import Options
+from covey.reproduce._results import OVERLAP, Interval, Results, interval
 from covey.reproduce._verdicts import Case, Claim, paired, unpaired
 
 _FUSIONS = {"oracle": "g_orc", "equal": "g_EW"}
@@ -13,136 +18,98 @@ _MOST = "largest K of equals"
 _KINDS = {"theta": "{Θ}", "both": "{Θ, Λ}"}
 
 
-def _circle_cases(results, quantity, over):
-    """Paired differences on the synthetic set, one case a size."""
-    return [
-        paired(
-            f"{size} per class",
-            _figure1.gains(results, size, quantity) - _figure1.gains(results, size, over)
-            if over
-            else _figure1.gains(results, size, quantity),
-        )
-        for size in _figure1.sizes_of(results)
-    ]
+class _Claims:
+    """Claims that a quantity is above another one, or above the baseline."""
 
+    def __init__(self, results: Results, options: Options):
+        self.results = results
+        self.tables = [load(source).name for source in options.sources]
 
-def _real_differences(results, experiment, dataset, case, quantity, over):
-    reached = results.gain(experiment, dataset, case, quantity)
-    return reached - results.gain(experiment, dataset, case, over) if over else reached
-
-
-def _real_cases(results, options, quantity, over, flipped=()):
-    """Paired differences on real tables, random splits, at the common constants."""
-    cases = []
-    for source in options.sources:
-        dataset = load(source).name
-        differences = _real_differences(
-            results,
-            _table2.EXPERIMENT,
-            dataset,
-            _table2.condition("random", Constants()),
-            quantity,
-            over,
-        )
-        if dataset in flipped:
-            differences = -differences
-        cases.append(paired(dataset, differences, OVERLAP))
-    return cases
-
-
-def _grid(results, datasets, quantity, over, flipped=()):
-    """Signs of the same differences at every setting that was tried."""
-    signs = []
-    for dataset in datasets:
-        label, overlap = dataset, OVERLAP
-        if dataset.startswith(_figure1.DATASET):
-            label, overlap = f"{dataset.rpartition('_')[2]} per class", 0.0
-        for _, case in _sensitivity.settings(results, dataset):
-            differences = _real_differences(
-                results, _sensitivity.EXPERIMENT, dataset, case, quantity, over
+    def on_circles(
+        self, text: str, quantity: str, over: str = "baseline", more: str = ""
+    ) -> Claim:
+        """On the synthetic set: paired differences, one case a size."""
+        cases = [
+            paired(
+                f"{size} per class",
+                self._differences(
+                    (_figure1.EXPERIMENT, _figure1.DATASET, f"{size} per class"), quantity, over
+                ),
             )
-            sign = interval(differences, overlap).sign
-            signs.append((label, -sign if dataset in flipped else sign))
-    return signs
+            for size in _figure1.sizes_of(self.results)
+        ]
+        datasets = [f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES]
+        grid = self._grid(datasets, quantity, over)
+        return Claim(f"{text}, synthetic set{more}", "3.1.1", cases, grid)
+
+    def on_tables(
+        self, text: str, quantity: str, over: str = "baseline", flipped: Collection[str] = ()
+    ) -> Claim:
+        """On real tables: random splits, at the common constants."""
+        condition = _table2.condition("random", Constants())
+        cases = []
+        for dataset in self.tables:
+            case = _table2.EXPERIMENT, dataset, condition
+            sign = -1 if dataset in flipped else 1
+            cases.append(paired(dataset, sign * self._differences(case, quantity, over), OVERLAP))
+        more = " (the other way round on Abalone, as printed)" if flipped else ""
+        grid = self._grid(self.tables, quantity, over, flipped)
+        return Claim(f"{text}, real data{more}", "3.3", cases, grid)
+
+    def _differences(self, case: tuple[str, str, str], quantity: str, over: str) -> np.ndarray:
+        """Differences of relative improvements, run by run."""
+        reached = self.results.gain(*case, quantity)
+        return reached if over == "baseline" else reached - self.results.gain(*case, over)
+
+    def _grid(
+        self, datasets: list[str], quantity: str, over: str, flipped: Collection[str] = ()
+    ) -> list[tuple[str, int]]:
+        """Signs of the same differences at every setting that was tried."""
+        signs = []
+        for dataset in datasets:
+            label, overlap = dataset, OVERLAP
+            if dataset.startswith(_figure1.DATASET):
+                label, overlap = f"{dataset.rpartition('_')[2]} per class", 0.0
+            for _, condition in _sensitivity.settings(self.results, dataset):
+                case = _sensitivity.EXPERIMENT, dataset, condition
+                sign = interval(self._differences(case, quantity, over), overlap).sign
+                signs.append((label, -sign if dataset in flipped else sign))
+        return signs
 
 
-def claims(results, options):
+def claims(results: Results, options: Options) -> list[Claim]:
     """All claims."""
-    circles = [f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES]
-    real = [load(source).name for source in options.sources]
-    found = []
+    make, found = _Claims(results, options), []
     for fusion, g in _FUSIONS.items():
         for kind, k in _KINDS.items():
-            found.append(
-                Claim(
-                    f"The ensemble beats the single classifier: {g} {k}, synthetic set",
-                    "3.1.1",
-                    _circle_cases(results, f"{fusion}_{kind}", None),
-                    _grid(results, circles, f"{fusion}_{kind}", None),
-                )
-            )
-            found.append(
-                Claim(
-                    f"The ensemble beats the single classifier: {g} {k}, real data",
-                    "3.3",
-                    _real_cases(results, options, f"{fusion}_{kind}", None),
-                    _grid(results, real, f"{fusion}_{kind}", None),
-                )
-            )
-        found.append(
-            Claim(
-                f"The ensemble beats the single classifier: {g} {{Θ, Λ}}, synthetic set, {_MOST}",
-                "3.1.1",
-                _circle_cases(results, f"{fusion}_both_most", None),
-                _grid(results, circles, f"{fusion}_both_most", None),
-            )
-        )
-    for where, make_cases, datasets, name in (
-        ("3.1.1", _circle_cases, circles, "synthetic set"),
-        ("3.3", lambda *a: _real_cases(a[0], options, *a[1:]), real, "real data"),
-    ):
-        found.append(
-            Claim(
-                f"g_orc is substantially better than g_EW ({{Θ, Λ}}), {name}",
-                where,
-                make_cases(results, "oracle_both", "equal_both"),
-                _grid(results, datasets, "oracle_both", "equal_both"),
-            )
-        )
+            text = f"The ensemble beats the single classifier: {g} {k}"
+            found.append(make.on_circles(text, f"{fusion}_{kind}"))
+            found.append(make.on_tables(text, f"{fusion}_{kind}"))
+        found.append(make.on_circles(text, f"{fusion}_both_most", more=f", {_MOST}"))
+    text = "g_orc is substantially better than g_EW ({Θ, Λ})"
+    found.append(make.on_circles(text, "oracle_both", "equal_both"))
+    found.append(make.on_tables(text, "oracle_both", "equal_both"))
     for fusion in _FUSIONS:
         found += [_sparse_claim(results, fusion, ""), _sparse_claim(results, fusion, "_most")]
     for fusion, g in _FUSIONS.items():
-        quantity, over = f"{fusion}_both", f"{fusion}_theta"
-        found.append(
-            Claim(
-                f"{{Θ, Λ}} is better than {{Θ}}: {g}, synthetic set",
-                "3.1.1",
-                _circle_cases(results, quantity, over),
-                _grid(results, circles, quantity, over),
-            )
-        )
+        text, pair = f"{{Θ, Λ}} is better than {{Θ}}: {g}", (f"{fusion}_both", f"{fusion}_theta")
         exception = ("abalone",) if fusion == "oracle" else ()
-        found.append(
-            Claim(
-                f"{{Θ, Λ}} is better than {{Θ}}: {g}, real data"
-                + (" (the other way round on Abalone, as printed)" if exception else ""),
-                "3.3",
-                _real_cases(results, options, quantity, over, exception),
-                _grid(results, real, quantity, over, exception),
-            )
-        )
-    found.append(_selection_claim(results))
-    found += _width_claims(results, options)
-    found.append(_theorem(results))
-    return found
+        found.append(make.on_circles(text, *pair))
+        found.append(make.on_tables(text, *pair, exception))
+    return [
+        *found,
+        _selection_claim(results),
+        *_width_claims(results, options),
+        _theorem(results),
+    ]
 
 
-def _sparse_claim(results, fusion, suffix):
+def _sparse_claim(results: Results, fusion: str, suffix: str) -> Claim:
     """Higher relative improvement for smaller data."""
     sizes = _figure1.sizes_of(results)
     quantity = f"{fusion}_both{suffix}"
 
-    def label(pair):
+    def label(pair: tuple[int, int]) -> str:
         return f"{pair[0]} against {pair[1]} per class"
 
     # The ends of the figure, and the two sizes for which the grid was tried.
@@ -169,7 +136,7 @@ def _sparse_claim(results, fusion, suffix):
     )
 
 
-def _selection_claim(results):
+def _selection_claim(results: Results) -> Claim:
     """x1 and x2 are selected more often than any dummy, alone and together."""
     F = _figure2.matrices(results)
     dummies = [
@@ -177,7 +144,7 @@ def _selection_claim(results):
     ]
     single = np.minimum(F[:, 0, 0], F[:, 1, 1])
     highest_dummy = np.stack([F[:, p, p] for p in range(2, F.shape[2])])
-    # The mean matrix names the rival; runs then say how sure the difference is.
+    # The mean matrix names the rival; runs then show how certain the difference is.
     rival = dummies[int(np.argmax([one.mean() for one in dummies]))]
     alone = highest_dummy[int(np.argmax(highest_dummy.mean(axis=1)))]
     return Claim(
@@ -190,8 +157,8 @@ def _selection_claim(results):
     )
 
 
-def _width_claims(results, options):
-    """The wide speech set gains most; stand-ins are asked where IEMOCAP is not there."""
+def _width_claims(results: Results, options: Options) -> list[Claim]:
+    """The wide speech set gains most; stand-ins are compared where IEMOCAP is not given."""
     names = [load(source).name for source in options.sources]
     speech = [name for name in names if name not in ("abalone", "segment")]
     stand_ins = "" if "iemocap" in speech else " (stand-ins for IEMOCAP)"
@@ -224,7 +191,7 @@ def _width_claims(results, options):
     return found
 
 
-def _theorem(results):
+def _theorem(results: Results) -> Claim:
     """Theorem 1: the oracle is never worse than any of its members."""
     margins = []
     for experiment, dataset, condition in results.cases():

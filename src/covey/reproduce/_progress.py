@@ -1,13 +1,15 @@
 """How far the work is, on stderr: one line that moves on a terminal, a plain one elsewhere."""
 
+from __future__ import annotations
+
 import sys
 import time
 
 _SECONDS_BETWEEN_LINES = 30.0
 
 
-def duration(seconds):
-    """Seconds as a person says them.
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits them.
 
     Examples
     --------
@@ -21,7 +23,7 @@ def duration(seconds):
 
 
 class Progress:
-    """Says what is done and how long the rest will take, from the costs of the parts."""
+    """Prints what is done and how long the rest will take, from the costs of the parts."""
 
     def __init__(self, stream=None):
         self._stream = sys.stderr if stream is None else stream

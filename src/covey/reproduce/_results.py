@@ -1,15 +1,22 @@
 """What all parts found, by experiment, data set and condition; and the statistics of runs."""
 
+from __future__ import annotations
+
 import csv
 import io
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from covey.reproduce._data import Table
 from covey.reproduce._splits import HELD_OUT
 
 _MINUS = "\N{MINUS SIGN}"
+# What a part finds: run, quantity and value.
+Row = tuple[int, str, float]
 FIELDS = ("experiment", "dataset", "condition", "run", "quantity", "value")
 
 
@@ -22,7 +29,7 @@ class Results:
         In the order of `FIELDS`.
     """
 
-    def __init__(self, rows):
+    def __init__(self, rows: list[tuple]):
         self.rows = rows
         self._cases = {}
         for experiment, dataset, condition, run, quantity, value in rows:
@@ -30,7 +37,7 @@ class Results:
             case.setdefault(quantity, {})[run] = value
 
     @classmethod
-    def of_parts(cls, parts):
+    def of_parts(cls, parts: list[dict]) -> Results:
         return cls(
             [
                 (part["experiment"], part["dataset"], part["condition"], run, quantity, value)
@@ -39,31 +46,40 @@ class Results:
             ]
         )
 
-    def has(self, experiment, dataset=None, condition=None):
-        return any(
-            key[0] == experiment and dataset in (None, key[1]) and condition in (None, key[2])
-            for key in self._cases
-        )
-
-    def cases(self):
+    def cases(self) -> list[tuple[str, str, str]]:
         """Triples of experiment, data set and condition."""
         return list(self._cases)
 
-    def datasets(self, experiment):
+    def datasets(self, experiment: str) -> list[str]:
         return list(dict.fromkeys(key[1] for key in self._cases if key[0] == experiment))
 
-    def conditions(self, experiment, dataset):
+    def conditions(self, experiment: str, dataset: str) -> list[str]:
         return [key[2] for key in self._cases if key[:2] == (experiment, dataset)]
 
-    def get(self, experiment, dataset, condition, quantity, runs=None):
+    def get(
+        self,
+        experiment: str,
+        dataset: str,
+        condition: str,
+        quantity: str,
+        runs: Collection[int] | None = None,
+    ) -> np.ndarray:
         """The values over runs, in their order; only of some runs where they are given."""
         by_run = self._cases[experiment, dataset, condition].get(quantity, {})
         return np.array([by_run[run] for run in sorted(by_run) if runs is None or run in runs])
 
-    def runs(self, experiment, dataset, condition, quantity):
+    def runs(self, experiment: str, dataset: str, condition: str, quantity: str) -> list[int]:
         return sorted(self._cases[experiment, dataset, condition].get(quantity, {}))
 
-    def gain(self, experiment, dataset, condition, quantity, over="baseline", runs=None):
+    def gain(
+        self,
+        experiment: str,
+        dataset: str,
+        condition: str,
+        quantity: str,
+        over: str = "baseline",
+        runs: Collection[int] | None = None,
+    ) -> np.ndarray:
         """Relative improvements over another quantity, in per cent, run by run.
 
         NaN where the other is zero, so that nothing can be said relative to it.
@@ -72,7 +88,7 @@ class Results:
         reached, base = self.get(*case, quantity, runs), self.get(*case, over, runs)
         return 100 * (reached / np.where(base == 0, np.nan, base) - 1)
 
-    def text(self):
+    def text(self) -> str:
         """The table, as CSV."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
@@ -87,7 +103,7 @@ class Results:
 OVERLAP = HELD_OUT / (1 - 2 * HELD_OUT)
 
 
-def overlap(table, by="random"):
+def overlap(table: Table, by: str = "random") -> float:
     """Test rows / training rows, or speakers where these are split."""
     if by == "random":
         return OVERLAP
@@ -108,24 +124,24 @@ class Interval(NamedTuple):
     uncorrected: float | None = None
 
     @property
-    def low(self):
+    def low(self) -> float:
         return self.mean - self.half
 
     @property
-    def high(self):
+    def high(self) -> float:
         return self.mean + self.half
 
     @property
-    def known(self):
+    def known(self) -> bool:
         """Whether there were runs enough for an interval."""
         return bool(np.isfinite(self.mean) and np.isfinite(self.half))
 
     @property
-    def sign(self):
+    def sign(self) -> int:
         """1 or -1 where the interval excludes zero, else 0."""
         return int(self.low > 0) - int(self.high < 0)
 
-    def text(self, digits=1, signed=False):
+    def text(self, digits: int = 1, signed: bool = False) -> str:
         if np.isnan(self.mean):
             return "not known"
         plus = "+" if signed else ""
@@ -138,15 +154,10 @@ class Interval(NamedTuple):
         return f"{mean:{plus}.{digits}f}{half}".replace("-", _MINUS)
 
 
-def interval(values, overlap=0.0):
-    """The interval of the mean of ``values``; of one or two it has no width worth telling.
+def interval(values: ArrayLike, overlap: float = 0.0) -> Interval:
+    """The interval of the mean of ``values``, without NaN; of two values it has no width.
 
-    Parameters
-    ----------
-    values : array-like
-        One a run; those that are NaN are left out.
-    overlap : float
-        Test rows / training rows where the runs are splits of the same rows, else 0.
+    ``overlap`` is test rows / training rows where the runs are splits of the same rows, else 0.
 
     Examples
     --------
@@ -155,7 +166,7 @@ def interval(values, overlap=0.0):
     >>> interval([1.0, 2.0, 3.0], overlap=1 / 8).text()
     '2.0 ± 2.9 (2.5)'
     """
-    values = told(values)
+    values = known_values(values)
     if len(values) < 3:
         return Interval(float(values.mean()) if len(values) else np.nan, np.nan)
     apart = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1)
@@ -163,25 +174,19 @@ def interval(values, overlap=0.0):
     return Interval(float(values.mean()), half, plain if overlap else None)
 
 
-def told(values):
+def known_values(values: ArrayLike) -> np.ndarray:
     """The values that are not NaN."""
     values = np.asarray(values, dtype=np.float64)
     return values[~np.isnan(values)]
 
 
-def wilcoxon(values):
+def wilcoxon(values: ArrayLike) -> float:
     """Two-sided p of the signed-rank test that paired differences have no preferred sign.
 
     Wilcoxon's normal approximation, zeros left out and ties corrected for: differences of
     accuracies have many of both.
     """
-    values = told(values)
-    values = values[values != 0]
-    n = len(values)
-    if not n:
+    values = known_values(values)
+    if not values.any():
         return 1.0
-    ranks = stats.rankdata(np.abs(values))
-    _, ties = np.unique(ranks, return_counts=True)
-    variance = n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48
-    apart = abs(ranks[values > 0].sum() - n * (n + 1) / 4)
-    return float(2 * stats.norm.sf(apart / np.sqrt(variance)))
+    return float(stats.wilcoxon(values[values != 0], method="approx").pvalue)

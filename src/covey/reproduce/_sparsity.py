@@ -1,12 +1,17 @@
 """When does it help? Rows per feature, features, irrelevant features, label noise."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
 import numpy as np
 
 from covey.reproduce import _table2
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import Constants, grow, scores
-from covey.reproduce._jobs import Task
-from covey.reproduce._options import chunks
+from covey.reproduce._ensembles import Constants, Rows, grow_on_sets, scores
+from covey.reproduce._jobs import Task, in_chunks
+from covey.reproduce._options import Options
+from covey.reproduce._results import Row
 from covey.reproduce._splits import whole_number
 
 EXPERIMENT, DATASET = "sparsity", "synthetic"
@@ -31,12 +36,12 @@ NAMES = {
 _ROWS_AT_ONCE = 400
 
 
-def _levels(factor, quick):
+def _levels(factor: str, quick: bool) -> tuple[float, ...]:
     levels = LEVELS[factor]
     return (levels[0], CENTER[factor], levels[-1]) if quick and factor != "noise" else levels
 
 
-def cases(quick):
+def cases(quick: bool) -> list[tuple[str, float, dict]]:
     """Triples of factor, level and the case; the center once for each factor."""
     return [
         (factor, level, {**CENTER, factor: level})
@@ -45,42 +50,34 @@ def cases(quick):
     ]
 
 
-def condition(factor, level):
+def condition(factor: str, level: float) -> str:
     """What results of one case are filed under."""
     return f"{factor}={level:g}"
 
 
-def tasks(options):
+def tasks(options: Options) -> list[Task]:
     """Synthetic cases, and real tables of which fewer and fewer rows are trained on."""
     found = []
     for factor, level, case in cases(options.quick):
         rows = round(case["rows_per_feature"] * case["features"])
-        at_once = next(n for n in (5, 2, 1) if n * rows <= _ROWS_AT_ONCE or n == 1)
-        shared = {"factor": factor, "case": case, "seed": options.seed}
-        found += [
-            Task(
-                EXPERIMENT,
-                DATASET,
-                condition(factor, level),
-                "_sparsity:work",
-                {**shared, "runs": runs},
-                cost=(0.2 + 1e-5 * rows * case["features"]) * len(runs),
-            )
-            for runs in chunks(options.sparsity_runs, at_once)
-        ]
+        address = EXPERIMENT, DATASET, condition(factor, level)
+        arguments = {"factor": factor, "case": case, "seed": options.seed}
+        found += in_chunks(
+            *(*address, "_sparsity:work"),
+            runs=options.sparsity_runs,
+            at_once=next(n for n in (5, 2, 1) if n * rows <= _ROWS_AT_ONCE or n == 1),
+            cost=0.2 + 1e-5 * rows * case["features"],
+            arguments=arguments,
+        )
         if factor == "rows_per_feature" and not options.quick:
-            found += [
-                Task(
-                    EXPERIMENT,
-                    DATASET,
-                    condition(factor, level),
-                    "_sparsity:default",
-                    {**shared, "runs": [run]},
-                    cost=3.0,
-                    searches=True,
-                )
-                for run in range(min(options.runs, 5))
-            ]
+            found += in_chunks(
+                *(*address, "_sparsity:default"),
+                runs=min(options.runs, 5),
+                at_once=1,
+                cost=3.0,
+                arguments=arguments,
+                searches=True,
+            )
     for source in options.sources:
         table = load(source)
         possible = 0.8 * len(table.X) / table.X.shape[1]
@@ -101,7 +98,7 @@ def tasks(options):
     return found
 
 
-def make(case, number):
+def make(case: dict, number: int) -> list[Rows]:
     """Rows to train, tune and test on: two classes of two Gaussian clusters each."""
     from sklearn.datasets import make_classification
 
@@ -120,26 +117,24 @@ def make(case, number):
     return list(zip(np.split(X, ends), np.split(codes, ends), strict=True))
 
 
-def _sets(factor, case, seed, runs):
+def _sets(factor: str, case: dict, seed: int, runs: list[int]) -> list[list[Rows]]:
     level = condition(factor, case[factor])
     return [make(case, whole_number(seed, EXPERIMENT, level, run)) for run in runs]
 
 
-def work(factor, case, seed, runs):
+def work(factor: str, case: dict, seed: int, runs: list[int]) -> Iterator[Row]:
     """Accuracies of both ensembles and of logistic regression on some sets."""
     sets = _sets(factor, case, seed, runs)
-    X = np.concatenate([training[0] for training, _, _ in sets])
-    codes = np.concatenate([training[1] for training, _, _ in sets])
-    own = np.arange(len(X)).reshape(len(runs), -1)
     number = whole_number(seed, EXPERIMENT, condition(factor, case[factor]), "members")
-    grown = grow(X, codes, 2, list(own), Constants(), seed=number, runs=runs)
+    first = [training for training, _, _ in sets]
+    grown = grow_on_sets(first, Constants(), seed=number, runs=runs)
     for run, (training, tuning, test), ensembles in zip(runs, sets, grown, strict=True):
         for quantity, value in scores(ensembles, tuning, test).items():
             yield run, quantity, value
         yield run, "logistic", _table2.rival_accuracy("logistic", training, test, 0)
 
 
-def default(factor, case, seed, runs):
+def default(factor: str, case: dict, seed: int, runs: list[int]) -> Iterator[Row]:
     """What covey's default reaches on the same sets."""
     for run, (training, _, test) in zip(runs, _sets(factor, case, seed, runs), strict=True):
         number = whole_number(seed, EXPERIMENT, "covey", run)

@@ -1,6 +1,9 @@
 """How figures look, and how they become files that are the same each time."""
 
+from __future__ import annotations
+
 import io
+from typing import Any
 
 # Okabe and Ito's colors, which color-blind readers can tell apart.
 COLORS = {
@@ -28,7 +31,7 @@ _SETTINGS = {
 }
 
 
-def panels(rows, columns, size):
+def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     """A figure and its axes, without the frames that show nothing."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -43,19 +46,13 @@ def panels(rows, columns, size):
 
 def band(ax, x, intervals, color, label=None, shade=0.18, **line):
     """A line through means, with their intervals as a band."""
-    ax.fill_between(
-        x,
-        [one.low for one in intervals],
-        [one.high for one in intervals],
-        color=color,
-        alpha=shade,
-        linewidth=0,
-    )
+    low, high = [one.low for one in intervals], [one.high for one in intervals]
+    ax.fill_between(x, low, high, color=color, alpha=shade, linewidth=0)
     line = {"marker": "o", "ms": 3.5, "lw": 1.6, **line}
     ax.plot(x, [one.mean for one in intervals], color=color, label=label, **line)
 
 
-def rendered(figure):
+def rendered(figure: Any) -> tuple[str, bytes]:
     """The figure as SVG text and as PNG bytes, free of dates and versions."""
     import matplotlib
 

@@ -1,13 +1,18 @@
 """Table 2: real data, 80/10/10 splits, K tuned on the development rows."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import Constants, grow, scores
-from covey.reproduce._jobs import Task
-from covey.reproduce._options import chunks
+from covey.reproduce._ensembles import Constants, Rows, grow_on_splits, scores
+from covey.reproduce._jobs import Task, in_chunks
+from covey.reproduce._options import Options
+from covey.reproduce._results import Row
 from covey.reproduce._splits import generator, split_rows, thinned, whole_number
 
 EXPERIMENT = "table2"
@@ -29,42 +34,38 @@ PRINTED = {
 AT_ONCE = 5
 
 
-def condition(by, constants):
+def condition(by: str, constants: Constants) -> str:
     """What results of one way to split and one setting are filed under."""
     return f"{by}, {constants.text}"
 
 
-def split_tasks(source, by, constants, n_runs, options, *, experiment=EXPERIMENT, **more):
+def split_tasks(
+    source: str,
+    by: str,
+    constants: Constants,
+    n_runs: int,
+    options: Options,
+    *,
+    experiment: str = EXPERIMENT,
+    **more: Any,
+) -> list[Task]:
     """Parts that run both ensembles over splits of one table."""
     table = load(source)
-    size = table.X.size * len(table.classes)
     case = condition(by, constants)
     if more:
         case = f"{more['rows_per_feature']:g} rows per feature"
-    return [
-        Task(
-            experiment,
-            table.name,
-            case,
-            "_table2:work",
-            {
-                "source": source,
-                "by": by,
-                "thr": constants.thr,
-                "eta": constants.eta,
-                "purpose": experiment,
-                "seed": options.seed,
-                "runs": runs,
-                **more,
-            },
-            cost=(0.2 + size * 2.5e-6) * len(runs),
-            data=table.digest,
-        )
-        for runs in chunks(n_runs, AT_ONCE)
-    ]
+    setting = {"thr": constants.thr, "eta": constants.eta, "purpose": experiment}
+    return in_chunks(
+        *(experiment, table.name, case, "_table2:work"),
+        runs=n_runs,
+        at_once=AT_ONCE,
+        cost=0.2 + table.X.size * len(table.classes) * 2.5e-6,
+        arguments={"source": source, "by": by, "seed": options.seed, **setting, **more},
+        data=table.digest,
+    )
 
 
-def tasks(options):
+def tasks(options: Options) -> list[Task]:
     """Both ensembles at the common constants, and what stands beside them."""
     found = []
     for source, by in options.splits():
@@ -74,55 +75,44 @@ def tasks(options):
             ("logistic", options.runs, 10, 0.1),
             ("covey", options.default_runs, 1, 5.0),
         ):
-            found += [
-                Task(
-                    EXPERIMENT,
-                    table.name,
-                    by,
-                    "_table2:rival",
-                    {
-                        "source": source,
-                        "by": by,
-                        "who": who,
-                        "seed": options.seed,
-                        "runs": runs,
-                    },
-                    cost=cost * len(runs),
-                    data=table.digest,
-                    searches=who == "covey",
-                )
-                for runs in chunks(n_runs, at_once)
-            ]
+            found += in_chunks(
+                *(EXPERIMENT, table.name, by, "_table2:rival"),
+                runs=n_runs,
+                at_once=at_once,
+                cost=cost,
+                arguments={"source": source, "by": by, "who": who, "seed": options.seed},
+                data=table.digest,
+                searches=who == "covey",
+            )
     return found
 
 
-def work(source, by, thr, eta, purpose, seed, runs, rows_per_feature=None):
+def work(
+    source: str,
+    by: str,
+    thr: float,
+    eta: float,
+    purpose: str,
+    seed: int,
+    runs: list[int],
+    rows_per_feature: float | None = None,
+) -> Iterator[Row]:
     """Accuracies of both ensembles on some splits; perhaps with fewer training rows."""
     table = load(source)
     splits = [split_rows(table, by, seed, purpose, run) for run in runs]
-    training = [split[0] for split in splits]
     if rows_per_feature is not None:
         count = round(rows_per_feature * table.X.shape[1])
-        training = [
-            thinned(rows, table.codes, count, generator(seed, purpose, "thinned", count, run))
-            for rows, run in zip(training, runs, strict=True)
-        ]
-    grown = grow(
-        table.X,
-        table.codes,
-        len(table.classes),
-        training,
-        Constants(thr, eta),
-        seed=whole_number(seed, purpose, table.name, by),
-        runs=runs,
-    )
-    for run, (_, tuning, test), ensembles in zip(runs, splits, grown, strict=True):
-        tuned_on, tested_on = ((table.X[rows], table.codes[rows]) for rows in (tuning, test))
+        for number, (run, (training, *others)) in enumerate(zip(runs, splits, strict=True)):
+            draw = generator(seed, purpose, "thinned", count, run)
+            splits[number] = (thinned(training, table.codes, count, draw), *others)
+    number = whole_number(seed, purpose, table.name, by)
+    grown = grow_on_splits(table, splits, Constants(thr, eta), seed=number, runs=runs)
+    for run, tuned_on, tested_on, ensembles in grown:
         for quantity, value in scores(ensembles, tuned_on, tested_on).items():
             yield run, quantity, value
 
 
-def rival(source, by, who, seed, runs):
+def rival(source: str, by: str, who: str, seed: int, runs: list[int]) -> Iterator[Row]:
     """Accuracies of a model that the paper lacks, on the same splits."""
     table = load(source)
     for run in runs:
@@ -138,7 +128,9 @@ def rival(source, by, who, seed, runs):
         yield run, who, accuracy
 
 
-def rival_accuracy(who, training, test, number, groups=None):
+def rival_accuracy(
+    who: str, training: Rows, test: Rows, number: int, groups: np.ndarray | None = None
+) -> float:
     """Accuracy of ``"logistic"`` regression or of ``"covey"``'s default."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

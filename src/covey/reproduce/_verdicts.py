@@ -1,11 +1,14 @@
 """A claim, the cases that it is about, and what becomes of it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from covey.reproduce._results import Interval, interval, told, wilcoxon
+from covey.reproduce._results import Interval, interval, known_values, wilcoxon
 
 # One setting in twenty disagrees by chance: fewer than this share of them decide nothing.
 LEAST_SHARE = 0.2
@@ -13,47 +16,32 @@ LEAST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Case:
-    """One comparison that a claim is about.
-
-    Attributes
-    ----------
-    label : str
-    difference : Interval
-        What should be positive, in points of relative improvement.
-    p : float
-        Of Wilcoxon's signed-rank test, or of Welch's for runs that are not paired; where runs
-        are splits that share rows, of Student's or Welch's test corrected for that.
-    """
+    """One comparison that a claim is about."""
 
     label: str
+    # What should be positive, in points of relative improvement.
     difference: Interval
+    # Of Wilcoxon's signed-rank test, or of Welch's for runs that are not paired; where runs are
+    # splits that share rows, of Student's or Welch's test corrected for that.
     p: float
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         return {1: "holds", 0: "not shown", -1: "does not hold"}[self.difference.sign]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, and what became of it.
-
-    Attributes
-    ----------
-    text, where : str
-    cases : list of Case
-        At the common constants.
-    grid : list of (str, int)
-        For each setting of (thr, eta) that was tried and each data set: its name, and 1 where
-        the claim holds there beyond its interval, -1 where its opposite does, else 0.
-    """
+    """A sentence of the paper, and what became of it."""
 
     text: str
     where: str
-    cases: list
-    grid: list = field(default_factory=list)
+    cases: list[Case]  # at the common constants
+    # For each setting of (thr, eta) that was tried and each data set: its name, and 1 where the
+    # claim holds beyond its interval, -1 where its opposite does, else 0.
+    grid: list[tuple[str, int]] = field(default_factory=list)
 
-    def _elsewhere(self, sign):
+    def _elsewhere(self, sign: int) -> set[str]:
         """The cases that have this sign at no less than a fifth of the settings tried."""
         labels = {label for label, _ in self.grid}
         return {
@@ -64,7 +52,7 @@ class Claim:
         }
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """Holds, not shown, does not hold, or depends on (thr, eta)."""
         if not self.cases:
             return "not shown"
@@ -77,7 +65,7 @@ class Claim:
         return "does not hold" if against else "not shown"
 
 
-def paired(label, differences, overlap=0.0):
+def paired(label: str, differences: ArrayLike, overlap: float = 0.0) -> Case:
     """A case of differences run by run.
 
     ``overlap`` is test rows / training rows where runs are splits of the same rows.
@@ -86,16 +74,16 @@ def paired(label, differences, overlap=0.0):
     if not overlap:
         return Case(label, difference, wilcoxon(differences))
     # A rank test takes runs for independent, which these are not.
-    values = told(differences)
+    values = known_values(differences)
     if len(values) < 2:
         return Case(label, difference, 1.0)
     error = values.std(ddof=1) * np.sqrt(1 / len(values) + overlap)
     return Case(label, difference, _p(float(values.mean()), error, len(values) - 1))
 
 
-def unpaired(label, more, less, overlap=0.0):
+def unpaired(label: str, more: ArrayLike, less: ArrayLike, overlap: float = 0.0) -> Case:
     """A case of the difference of two means over different runs, by Welch's test."""
-    more, less = told(more), told(less)
+    more, less = known_values(more), known_values(less)
     if min(len(more), len(less)) < 3:
         return Case(label, Interval(np.nan, np.nan), 1.0)
     apart = float(more.mean() - less.mean())
@@ -113,11 +101,11 @@ def unpaired(label, more, less, overlap=0.0):
     return Case(label, Interval(apart, half, uncorrected if overlap else None), p)
 
 
-def _freedom(shares, more, less):
+def _freedom(shares: np.ndarray, more: np.ndarray, less: np.ndarray) -> float:
     return shares.sum() ** 2 / (shares**2 / [len(more) - 1, len(less) - 1]).sum()
 
 
-def _p(apart, error, freedom):
+def _p(apart: float, error: float, freedom: float) -> float:
     if not error:
         return float(apart == 0)
     return float(2 * stats.t.sf(abs(apart) / error, freedom))

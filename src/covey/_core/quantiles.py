@@ -1,0 +1,99 @@
+"""Weighted quantiles of numbers whose rows lie in several blocks, by counting.
+
+The weight of the rows up to a value is a sum over blocks, and so a quantile is found by bisection:
+not of the values, but of the floats between the least and the greatest one, in their order. There
+are fewer than 2^64 of them, so that it ends, and it ends at the very value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+UintArray = npt.NDArray[np.uint64]
+
+# Parts into which a round divides what is left.
+_PARTS = 16
+_SIGN = np.uint64(1 << 63)
+# Rounding in the sums must not move a quantile to the next value.
+_HAIR = 1e-12
+
+
+def in_order(values: FloatArray) -> UintArray:
+    """Floats as whole numbers that rise with them, without gaps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b, c = in_order(np.array([-1e300, 0.0, 5e-324]))
+    >>> bool(a < b), int(c - b)
+    (True, 1)
+    """
+    bits = (values + 0.0).view(np.uint64)  # a zero has one sign
+    return np.where(bits & _SIGN, ~bits + np.uint64(1), bits | _SIGN)
+
+
+def in_floats(numbers: UintArray) -> FloatArray:
+    """The inverse of `in_order`."""
+    bits = np.where(numbers & _SIGN, numbers ^ _SIGN, ~(numbers - np.uint64(1)))
+    return bits.view(np.float64)
+
+
+def quantiles_by_sums(
+    weight_up_to: Callable[[FloatArray], FloatArray],
+    lowest: FloatArray,
+    highest: FloatArray,
+    shares: FloatArray,
+) -> FloatArray:
+    """The least values that these shares (m,) of the weight do not exceed, (D, m).
+
+    Parameters
+    ----------
+    weight_up_to : callable
+        Gives, for values (D, k), the weight of the rows whose number is at most each, (D, k).
+    lowest, highest : ndarrays of shape (D,)
+        Bounds of the numbers.
+    shares : ndarray of shape (m,)
+    """
+    total = weight_up_to(highest[:, None])
+    wanted = shares * total * (1.0 - _HAIR)
+    # The rows up to `below` weigh less than wanted; those up to `at` weigh as much.
+    below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), len(shares), axis=1)
+    at = np.repeat(in_order(highest)[:, None], len(shares), axis=1)
+    steps = np.arange(1, _PARTS, dtype=np.uint64)
+    while (at - below > 1).any():
+        length = np.maximum((at - below) // np.uint64(_PARTS), np.uint64(1))
+        tried = np.minimum(below[:, :, None] + length[:, :, None] * steps, at[:, :, None])
+        weight = weight_up_to(in_floats(tried.reshape(len(tried), -1)))
+        enough = weight.reshape(tried.shape) >= wanted[:, :, None]
+        at = np.where(enough, tried, at[:, :, None]).min(axis=2)
+        below = np.where(enough, below[:, :, None], tried).max(axis=2)
+    return in_floats(at)
+
+
+class WeightedRows:
+    """Sorted numbers of rows with the weight up to each, for `quantiles_by_sums`.
+
+    Parameters
+    ----------
+    values : ndarray of shape (D, n)
+    weight : ndarray of shape (D, n)
+    """
+
+    def __init__(self, values: FloatArray, weight: FloatArray) -> None:
+        order = np.argsort(values, axis=1)
+        self._values = np.take_along_axis(values, order, axis=1)
+        weight = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
+        self._weight = np.concatenate([np.zeros((len(values), 1)), weight], axis=1)
+
+    def up_to(self, values: FloatArray) -> FloatArray:
+        """The weight of the rows whose numbers are at most ``values`` (D, k)."""
+        return np.stack(
+            [
+                weight[np.searchsorted(column, wanted, side="right")]
+                for column, weight, wanted in zip(self._values, self._weight, values, strict=True)
+            ]
+        )
