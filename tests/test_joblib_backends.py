@@ -28,10 +28,6 @@ def fusion_regressor():
     return covey.FusionRegressor(VALUE_MEMBERS, n_jobs=2).fit(X[:, 1:], X[:, 0])
 
 
-def linear_stacking():
-    return covey.LinearStackingClassifier(MEMBERS, n_jobs=2).fit(X, Y)
-
-
 def general_stacking():
     return covey.GeneralStackingClassifier(MEMBERS, LogisticRegression(), cv=2, n_jobs=2).fit(X, Y)
 
@@ -74,7 +70,6 @@ def value_flock():
 FITS = [
     fusion,
     fusion_regressor,
-    linear_stacking,
     general_stacking,
     general_stacking_regressor,
     multiview,

@@ -17,8 +17,8 @@ NAMES = """
     SampledFusionClassifier
     SampledFusionRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor from_bagging
     from_forest Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
-    GeneralStackingClassifier GeneralStackingRegressor LinearStackingClassifier
-    LinearStackingRegressor CodeBookClassifier SubsetSelector
+    GeneralStackingClassifier GeneralStackingRegressor
+    CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
     to_onnx make_quarter_circle BiasVarianceDisplay CoSelectionDisplay DartsDisplay
     DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay

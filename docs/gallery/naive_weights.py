@@ -20,7 +20,7 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from covey import LinearStackingRegressor
+from covey import FusionRegressor
 
 NAIVE, HELD_OUT, MEAN = "on training rows", "out of fold", "the mean"
 COLOURS = {NAIVE: ORANGE, HELD_OUT: BLUE, MEAN: GREY}
@@ -46,12 +46,12 @@ def one_draw(rng):
     X, y = noisy_rows(N_ROWS, rng)
     X_test, y_test = noisy_rows(2000, rng)
     every = np.arange(N_ROWS)
-    # Naive is a "fold" that learns from all rows and is then asked about the same.
+    # Naive is a "fold" that learns from all rows and then predicts the same rows.
     stacks = {
-        NAIVE: LinearStackingRegressor(members(), cv=[(every, every)]).fit(X, y),
-        HELD_OUT: LinearStackingRegressor(members()).fit(X, y),
+        NAIVE: FusionRegressor(members(), "linear_stacking", cv=[(every, every)]).fit(X, y),
+        HELD_OUT: FusionRegressor(members(), "linear_stacking").fit(X, y),
     }
-    weights = {way: stack.weights_ for way, stack in stacks.items()}
+    weights = {way: stack.fuser_.weights_ for way, stack in stacks.items()}
     said = stacks[HELD_OUT].member_predictions(X_test)
     tried = weights | {MEAN: np.full(3, 1 / 3)}
     errors = {way: np.mean((said @ weight - y_test) ** 2) for way, weight in tried.items()}

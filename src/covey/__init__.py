@@ -37,12 +37,7 @@ _NAMES_BY_MODULE = {
         "Stacking",
         "fuse",
     ),
-    "stacking": (
-        "GeneralStackingClassifier",
-        "GeneralStackingRegressor",
-        "LinearStackingClassifier",
-        "LinearStackingRegressor",
-    ),
+    "stacking": ("GeneralStackingClassifier", "GeneralStackingRegressor"),
     "multiclass": ("CodeBookClassifier",),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),

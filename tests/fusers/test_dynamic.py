@@ -153,7 +153,7 @@ def test_blocks_of_rows_change_nothing(case, method):
     assert_allclose(fuser.fuse(P, X_test), whole[0], atol=1e-12)
     assert_allclose(fuser.importance(P, X_test), whole[1], atol=1e-12)
     if fuser.needs_X:
-        with pytest.raises(ValueError, match="X has 5 rows, but the predictions speak of"):
+        with pytest.raises(ValueError, match="X has 5 rows, but the predictions are of"):
             fuser.fuse(P, X_test[:5])
 
 

@@ -22,7 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 import covey
 from covey import FusionClassifier, Predictions
 from covey.fusers import Stacking, make_fuser
-from covey.fusers._model_stacking import encode_outputs, linear_coefficients
+from covey.fusers._model_stacking import linear_coefficients
+from covey.fusers.encoding import encode_outputs
 from covey.stacking import GeneralStackingClassifier
 from covey.utils.estimator_checks import FUSER_CHECKS
 from tests.fusers.test_stacked import brier, held_out
@@ -283,7 +284,7 @@ def test_bad_input_gets_one_sentence():
         (Stacking(LogisticRegression), P, y, "final_estimator must be a classifier, got <class"),
         (Stacking(clip=0.0), P, y, "clip == 0.0, must be > 0"),
         (Stacking(), P, np.zeros(len(y), dtype=int), "at least 2 classes to learn from"),
-        (Stacking(), silent, y, "nothing to learn from: no member has spoken"),
+        (Stacking(), silent, y, "nothing to learn from: no member is available"),
         (Stacking(), P, None, "Stacking learns how to fuse and needs y"),
     ):
         with pytest.raises(ValueError, match=message):

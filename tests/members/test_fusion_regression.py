@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import covey
 from covey.fusers import LinearStacking, Mean, Median, TrimmedMean
-from covey.members._fusion_regression import FusionRegressor
+from covey.members._fusion import FusionRegressor
 
 
 def members():
@@ -218,17 +218,6 @@ def test_learnt_weights_come_from_rows_held_out(diabetes):
     errors = [((cross_val_predict(m, X, y, cv=folds) - y) ** 2).mean() for _, m in members()]
     expected = 1 / np.array(errors)
     assert_allclose(fused.fuser_.weights_, expected / expected.sum())
-
-
-def test_linear_stacking_is_the_linear_stacking_regressor(diabetes):
-    X, y = diabetes
-    weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    for options in ({}, {"nonnegative": False, "sum_to_one": False, "uniform_penalty": 0.01}):
-        plain = [member for member in members() if member[0] != "neighbours"]
-        stack = covey.LinearStackingRegressor(plain, **options).fit(X, y, weight)
-        fused = FusionRegressor(plain, LinearStacking(**options)).fit(X, y, weight)
-        assert_allclose(fused.fuser_.weights_, stack.weights_, atol=1e-12)
-        assert_allclose(fused.predict(X), stack.predict(X))
 
 
 def test_learnt_fusion_is_no_worse_than_its_best_member_out_of_sample(diabetes):

@@ -569,7 +569,7 @@ def test_members_go_straight_into_the_measures(wine, trees):
     fused = trees.fuse("mean")
     assert fused.oracle_score(X_test, y_test) == right.any(axis=1).mean()
     assert fused.oracle_score(X_test, y_test) >= fused.score(X_test, y_test)
-    with pytest.raises(ValueError, match="P lacks what 'tree"):
+    with pytest.raises(ValueError, match="P lacks the prediction of 'tree"):
         diversity(trees.out_of_bag_predictions())
 
 

@@ -74,8 +74,8 @@ def test_an_old_opset_is_refused():
         (flock(fuser="trimmed_mean"), "fused by TrimmedMean"),
         (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
         (
-            covey.LinearStackingClassifier([GaussianNB(), LinearDiscriminantAnalysis()], cv=2),
-            "is a LinearStackingClassifier, which has no ONNX form",
+            covey.GeneralStackingClassifier([GaussianNB(), LinearDiscriminantAnalysis()], cv=2),
+            "is a GeneralStackingClassifier, which has no ONNX form",
         ),
         (
             FusionClassifier([("code", covey.CodeBookClassifier(GaussianNB(), random_state=0))]),

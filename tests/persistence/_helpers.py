@@ -45,7 +45,7 @@ from covey import (
     SubsetSelector,
 )
 from covey.fusers import FUSERS
-from covey.members._fusion_regression import FusionRegressor
+from covey.members import FusionRegressor
 from covey.members._multiview import MultiviewClassifier
 from covey.members._sampled import SampledFusionClassifier, SampledFusionRegressor
 from covey.persistence import load, save
@@ -55,8 +55,6 @@ from covey.rivals._subset_search import SubsetSearchClassifier
 from covey.stacking import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
-    LinearStackingClassifier,
-    LinearStackingRegressor,
 )
 from covey.tables import TableClassifier, TableRegressor
 
@@ -92,7 +90,6 @@ CLASSIFIERS = {
     "random state": flock(fuser="mean", random_state=np.random.RandomState(3)),
     "splitter": flock(cv=StratifiedKFold(2)),
     "code book": CodeBookClassifier(LogisticRegression(), random_state=0),
-    "linear stacking": LinearStackingClassifier(members(), cv=3),
     "general stacking": GeneralStackingClassifier(members(), cv=3),
     "max-ent": DiverseMaxEntClassifier(n_estimators=2, random_state=0),
     "decorate": DecorateClassifier(n_estimators=2, random_state=0),
@@ -140,7 +137,7 @@ OTHERS = {
 REGRESSORS = {
     "flock": FlockRegressor(n_estimators=2, effort="fast", random_state=0),
     "fusion": FusionRegressor(linear()),
-    "linear stacking": LinearStackingRegressor(linear(), cv=3),
+    "linear stacking": FusionRegressor(linear(), "linear_stacking", cv=3),
     "general stacking": GeneralStackingRegressor(linear(), cv=3),
     "sampled": SampledFusionRegressor(BaggingRegressor(Ridge(), 3, random_state=0)),
     "flock by product": SubsetEnsembleRegressor(2, max_iter=10, random_state=0),

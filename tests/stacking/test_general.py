@@ -48,7 +48,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FusionClassifier
-from covey.fusers import Stacking
+from covey.fusers import Predictions, Stacking
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
@@ -447,7 +447,8 @@ def test_ranks_of_a_regressor_are_shares_of_its_out_of_fold_predictions():
     expected = LinearRegression().fit(Z, y, weight)
     assert_allclose(stack.final_estimator_.coef_, expected.coef_)
     # A wild prediction is the highest one, and no more.
-    assert_array_equal(stack._encode(np.array([[0, 1e9], [0, -1e9]]), 0)[:, 1], [1, 0])
+    wild = Predictions([[0, 1e9], [0, -1e9]], kind="value")
+    assert_array_equal(stack.fuser_._encode(wild)[:, 1, 0], [1, 0])
 
 
 # -- columns beside the outputs ------------------------------------------------------------------

@@ -17,9 +17,9 @@ def flock(question, *, effort="balanced", fuser="gate", seed=0):
     """An unfitted flock for a question."""
     check_choice(effort, "--effort", EFFORTS)
     if question.numbers:
+        from covey.fusers import make_value_fuser as check
         from covey.members import FlockRegressor as Flock
         from covey.members import SubsetEnsembleRegressor as Ensemble
-        from covey.members._fused import value_fuser as check
     else:
         from covey.fusers import make_fuser as check
         from covey.members import FlockClassifier as Flock

@@ -1,6 +1,6 @@
 """How members are fused into one decision."""
 
-from covey.fusers._base import Fuser
+from covey.fusers._base import FUSERS, Fuser
 from covey.fusers._dynamic import (
     DESKNN,
     DESP,
@@ -23,10 +23,16 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
 )
-from covey.fusers._fuse import fuse
+from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
 from covey.fusers._gate import Gate, GateFeatures
 from covey.fusers._model_stacking import Stacking
-from covey.fusers._outputs import common_kind, gather, importance_frame, member_output
+from covey.fusers._outputs import (
+    common_kind,
+    gather,
+    importance_frame,
+    member_output,
+    member_values,
+)
 from covey.fusers._predictions import (
     Predictions,
     align_classes,
@@ -34,7 +40,6 @@ from covey.fusers._predictions import (
     concatenated,
     encode_labels,
 )
-from covey.fusers._registry import FUSERS, make_fuser
 from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._stages import stage_scores
 from covey.fusers._votes import And, KOfN, Majority, Or
@@ -81,6 +86,8 @@ __all__ = [
     "gather",
     "importance_frame",
     "make_fuser",
+    "make_value_fuser",
     "member_output",
+    "member_values",
     "stage_scores",
 ]

@@ -1,22 +1,31 @@
 """What every fuser is."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.fusion.rules import normalised, settled, share_among, uniform, weighted_mean
+from covey._core.fusion.rules import normalized, settled, share_among, uniform, weighted_mean
 from covey._validation import check_sample_weight
-from covey.fusers._predictions import as_predictions
+from covey.fusers._predictions import Predictions, as_predictions
+
+# The fusers that can be given by name; a class names itself: ``class Mean(Fuser, name="mean")``.
+FUSERS: dict[str, type[Fuser]] = {}
 
 
 class Fuser(BaseEstimator, metaclass=ABCMeta):
     """Makes one decision out of many: the protocol of all fusers.
 
     A subclass writes ``_fuse`` and ``_importance`` for blocks of rows; one that learns also
-    writes ``_fit`` and sets ``learns``.
+    writes ``_fit`` and sets ``learns``. ``class Mine(Fuser, name="mine")`` can also be given
+    by that name.
 
     Attributes
     ----------
@@ -28,19 +37,31 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Which kinds of `Predictions` it takes.
     keeps_certainty : bool
         Whether a class to which all members give the probability 1 keeps it. A rule combines
-        what members say; a model that has learnt what their certainty is worth need not.
+        the members' probabilities; a model that has learnt how reliable their certainty is
+        need not keep it.
     """
 
-    learns = False
-    needs_X = False
-    needs_y = False
-    kinds = ("probability",)
-    keeps_certainty = True
+    learns: bool = False
+    needs_X: bool = False
+    needs_y: bool = False
+    kinds: tuple[str, ...] = ("probability",)
+    keeps_certainty: bool = True
 
     # How many of the members' numbers are worked on at once: about what a cache holds.
     _block_size = 1 << 16
 
-    def fit(self, P, y=None, X=None, sample_weight=None):
+    def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if name is not None:
+            FUSERS[name] = cls
+
+    def fit(
+        self,
+        P: Any,
+        y: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn how to fuse from predictions of held-out samples.
 
         Parameters
@@ -49,7 +70,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             Whatever `covey.fuse` takes.
         y : array of shape (n_samples,)
             True labels, or true numbers for predictions of kind "value". Fixed rules do not
-            look at them.
+            read them.
         X : array of shape (n_samples, n_features), optional
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
@@ -69,7 +90,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         self.classes_ = P.classes
         return self
 
-    def fuse(self, P, X=None, y=None):
+    def fuse(self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None) -> np.ndarray:
         """Fuse predictions into one probability a class, or into one number.
 
         Parameters
@@ -84,29 +105,27 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         -------
         fused : ndarray of shape (n_samples, n_classes)
             Rows sum to one. For predictions of kind "value" an array of shape (n_samples,);
-            NaN where no member has spoken.
+            NaN where no member is available.
         """
         P = as_predictions(P)
         fused = self._by_blocks(self._fuse_settled, P, X, y, "classes")
         return fused[:, 0] if P.kind == "value" else fused
 
-    def fuse_log(self, P, X=None, y=None):
+    def fuse_log(
+        self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> np.ndarray:
         """Logarithms of what ``fuse`` gives, without underflow where the rule allows."""
         P = as_predictions(P)
         if P.kind == "value":
             raise ValueError("fuse_log is for probabilities; predictions of kind value have none.")
         return self._by_blocks(self._fuse_log, P, X, y, "logarithms")
 
-    def importance(self, P, X=None, y=None):
+    def importance(
+        self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
+    ) -> np.ndarray:
         """Who decided: the ``i_k(x)`` of eq. (10).
 
-        Parameters
-        ----------
-        P : Predictions, array or list
-            Whatever `covey.fuse` takes.
-        X : array of shape (n_samples, n_features), optional
-        y : array of shape (n_samples,), optional
-            Only the oracle reads it.
+        Takes what ``fuse`` takes.
 
         Returns
         -------
@@ -115,9 +134,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         """
         return self._by_blocks(self._importance, P, X, y, "members")
 
-    # -- what the rest stands on -------------------------------------------------------------
+    # -- shared by the methods above ---------------------------------------------------------
 
-    def _check(self, P, X):
+    def _check(self, P: Any, X: Any) -> tuple[Predictions, Any]:
         P = as_predictions(P)
         if P.kind not in self.kinds:
             raise ValueError(
@@ -133,11 +152,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             X = self._features(X)
             if X.shape[0] != P.n_samples:
                 raise ValueError(
-                    f"X has {X.shape[0]} rows, but the predictions speak of {P.n_samples} samples."
+                    f"X has {X.shape[0]} rows, but the predictions are of {P.n_samples} samples."
                 )
         return P, X
 
-    def _features(self, X):
+    def _features(self, X: Any) -> Any:
         try:
             return check_array(X, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
@@ -146,15 +165,17 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 f"column: {error}"
             ) from None
 
-    def _fuse_settled(self, P, X, codes):
+    def _fuse_settled(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         fused = self._fuse(P, X, codes)
         return fused if self._is_exact() else settled(fused)
 
-    def _is_exact(self):
+    def _is_exact(self) -> bool:
         """Whether equal probabilities come out equal to the last bit anyway."""
         return False
 
-    def _by_blocks(self, function, P, X, y, over):
+    def _by_blocks(
+        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
+    ) -> np.ndarray:
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
@@ -168,7 +189,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         codes = None if y is None else P.encode(y)
         rows = max(1, self._block_size // P.row_size)
         if P.n_samples <= rows:
-            return self._fill_silent(function(P, X, codes), P, over)
+            return self._fill_unavailable(function(P, X, codes), P, over)
         whole = None
         for start in range(0, P.n_samples, rows):
             block = slice(start, start + rows)
@@ -180,76 +201,80 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             if whole is None:
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
-        return self._fill_silent(whole, P, over)
+        return self._fill_unavailable(whole, P, over)
 
-    def _fill_silent(self, fused, P, over):
-        """Where nobody has spoken, nothing is known: all classes and all members alike."""
+    def _fill_unavailable(self, fused: np.ndarray, P: Predictions, over: str) -> np.ndarray:
+        """Where no member is available, all classes and all members are equal."""
         if P.available is None or self.needs_y:
             return fused
-        silent = ~P.available.any(axis=1)
+        empty = ~P.available.any(axis=1)
         if P.kind == "value" and over == "classes":
-            fused[silent] = np.nan
+            fused[empty] = np.nan
             return fused
         even = 1.0 / fused.shape[1]
-        fused[silent] = np.log(even) if over == "logarithms" else even
+        fused[empty] = np.log(even) if over == "logarithms" else even
         return fused
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         """Refuse parameters that do not fit the predictions."""
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         """Learn; a fixed rule has nothing to learn."""
 
     @abstractmethod
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
         """Probabilities of shape (n_samples, n_classes) of checked predictions.
 
         For predictions of kind "value": the fused number of each sample, as (n_samples, 1).
         """
 
-    def _fuse_log(self, P, X, codes):
+    def _fuse_log(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
         with np.errstate(divide="ignore"):
             return np.log(self._fuse(P, X, codes))
 
     @abstractmethod
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: np.ndarray | None) -> np.ndarray:
         """Importances of shape (n_samples, n_members) of checked predictions."""
 
 
-def spoken_weight(P, weights=None):
-    """Weights as (n_samples, n_members), 0 where a member has not spoken."""
+def available_weight(P: Predictions, weights: ArrayLike | None = None) -> np.ndarray:
+    """Weights as (n_samples, n_members), 0 where a member is not available."""
     weight = np.broadcast_to(
         np.ones(P.n_members) if weights is None else weights, (P.n_samples, P.n_members)
     )
     return weight if P.available is None else weight * P.available
 
 
-def heard_weight(P, weights=None):
-    """The same; where nobody who weighs anything has spoken, all who have weigh alike."""
-    weight = spoken_weight(P, weights)
+def effective_weight(P: Predictions, weights: ArrayLike | None = None) -> np.ndarray:
+    """The same; where all available members have weight 0, they have equal weights."""
+    weight = available_weight(P, weights)
     if P.available is None:
         return weight
     return np.where(weight.any(axis=1, keepdims=True), weight, P.available)
 
 
-def agreeing_importance(P, fused, weight):
+def equal_shares(P: Predictions) -> np.ndarray:
+    """Equal importances (n_samples, n_members) of all available members."""
+    return normalized(available_weight(P), uniform(P.n_samples, P.n_members))
+
+
+def agreeing_importance(P: Predictions, fused: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Importance shared among the members whose own decision is the fused one."""
     agrees = P.labels == settled(fused).argmax(axis=1)[:, None]
     return share_among(agrees, weight)
 
 
-def values_by(P, importance):
+def values_by(P: Predictions, importance: np.ndarray) -> np.ndarray:
     """Numbers fused by the members' importances (n_samples, n_members), as (n_samples, 1)."""
     return np.einsum("nkc,nk->nc", P.values, importance)
 
 
-def others_for_silent(P):
-    """The values, with the mean of those who have spoken in the place of who has not."""
+def with_means_of_available(P: Predictions) -> np.ndarray:
+    """The values; an unavailable member's are the mean of the available ones'."""
     if P.available is None:
         return P.values
-    weight = spoken_weight(P)
     if P.kind == "value":
-        others = values_by(P, normalised(weight, uniform(P.n_samples, P.n_members)))
+        means = values_by(P, equal_shares(P))
     else:
-        others = weighted_mean(P.values, weight)
-    return np.where(P.available[:, :, None], P.values, others[:, None, :])
+        means = weighted_mean(P.values, available_weight(P))
+    return np.where(P.available[:, :, None], P.values, means[:, None, :])

@@ -21,9 +21,9 @@ from covey._core.fusion.competence import (
     local_hits,
     oracle_reach,
 )
-from covey._core.fusion.rules import normalised, uniform, vote_shares, weighted_mean
+from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, spoken_weight
+from covey.fusers._base import Fuser, available_weight
 from covey.fusers._levels import Levels
 
 
@@ -43,7 +43,7 @@ def _neighbour_index(points, n_neighbors):
 class DynamicSelection(Fuser):
     """The protocol of dynamic selection: ``competence``, then ``select``.
 
-    ``fit`` keeps the held-out samples it is given: their features, standardised, in
+    ``fit`` keeps the held-out samples it is given: their features, standardized, in
     scikit-learn's own neighbour index, and which members were right on them. Rows of weight 0
     are left out; weights are not used otherwise.
 
@@ -130,11 +130,11 @@ class DynamicSelection(Fuser):
         weight = self.select(competence)
         if P.available is not None:
             weight = np.where(P.available, weight, 0.0)
-        return np.where(weight.any(axis=1, keepdims=True), weight, spoken_weight(P))
+        return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
 
     def _importance(self, P, X, codes):
         weight = self._selected(P, X)
-        return normalised(weight, uniform(*weight.shape))
+        return normalized(weight, uniform(*weight.shape))
 
     def _fuse(self, P, X, codes):
         return weighted_mean(P.values, self._importance(P, X, codes))
@@ -187,7 +187,7 @@ class _PicksSeveral(DynamicSelection):
         return fused
 
 
-class OLA(_PicksOne):
+class OLA(_PicksOne, name="ola"):
     """Overall local accuracy: the member that is right on most neighbours [1]_.
 
     Parameters
@@ -206,7 +206,7 @@ class OLA(_PicksOne):
         return local_accuracy(self.right_, region, self.spoken_)
 
 
-class LCA(_PicksOne):
+class LCA(_PicksOne, name="lca"):
     """Local class accuracy: right on most neighbours of the class that it predicts [1]_.
 
     Sources differ: the paper looks at neighbours that the member *assigns* to the class, the
@@ -228,7 +228,7 @@ class LCA(_PicksOne):
         return local_class_accuracy(self.right_, self.truth_, region, P.labels, self.spoken_)
 
 
-class KnoraEliminate(_PicksSeveral):
+class KnoraEliminate(_PicksSeveral, name="knora_e"):
     """KNORA-E: members that are right on all neighbours; on fewer, if there is none [1]_.
 
     The region shrinks from its farthest neighbour until some member is right throughout.
@@ -255,7 +255,7 @@ class KnoraEliminate(_PicksSeveral):
         return (competence == competence.max(axis=1, keepdims=True)).astype(float)
 
 
-class KnoraUnion(_PicksSeveral):
+class KnoraUnion(_PicksSeveral, name="knora_u"):
     """KNORA-U: every member has a vote for each neighbour on which it is right [1]_.
 
     Parameters
@@ -298,7 +298,7 @@ class _OutputProfiles:
         return self._profile_index.kneighbors(self._profiles(P), return_distance=False)
 
 
-class KNOP(_OutputProfiles, KnoraUnion):
+class KNOP(_OutputProfiles, KnoraUnion, name="knop"):
     """K nearest output profiles: KNORA-U with neighbours in the space of opinions [1]_.
 
     Two samples are near if the members give them similar probabilities. It needs no X.
@@ -327,7 +327,7 @@ class KNOP(_OutputProfiles, KnoraUnion):
         return self._profile_region(P)
 
 
-class DESP(_PicksSeveral):
+class DESP(_PicksSeveral, name="des_p"):
     """DES-P: members that do better than chance among the neighbours [1]_.
 
     Parameters
@@ -352,7 +352,7 @@ class DESP(_PicksSeveral):
         return (competence > 1e-12).astype(float)
 
 
-class DESKNN(_PicksSeveral):
+class DESKNN(_PicksSeveral, name="des_knn"):
     """DES-KNN: of the locally most accurate members, the most diverse [1]_.
 
     Diversity is a low number of neighbours on which a member fails together with others.
@@ -406,7 +406,7 @@ class DESKNN(_PicksSeveral):
         return (competence > 0).astype(float)
 
 
-class MetaDES(_OutputProfiles, _PicksSeveral):
+class MetaDES(_OutputProfiles, _PicksSeveral, name="meta_des"):
     """META-DES: a classifier learns from five kinds of evidence when a member is right [1]_.
 
     The evidence for a member and a sample: on which neighbours it is right, with what

@@ -6,14 +6,14 @@ from scipy.special import log_softmax
 from covey._core.fusion.rules import (
     borda_counts,
     masked,
-    normalised,
+    normalized,
     trimmed_mean,
     trimmed_shares,
     uniform,
     weighted_mean,
 )
 from covey._validation import check_number
-from covey.fusers._base import Fuser, agreeing_importance, spoken_weight, values_by
+from covey.fusers._base import Fuser, agreeing_importance, available_weight, values_by
 from covey.fusers._weights import WeightedFuser
 
 
@@ -25,7 +25,7 @@ def _spoken(P):
     return P.seen[None] if spoken is None else spoken & P.seen[None]
 
 
-class Mean(WeightedFuser):
+class Mean(WeightedFuser, name="mean"):
     r"""The (weighted) mean of the members' probabilities: :math:`\sum_k w_k p_k(c | x)`.
 
     Or of the numbers that regressors predict.
@@ -51,12 +51,12 @@ class Mean(WeightedFuser):
         return weighted_mean(P.values, self._weight(P))
 
 
-class Product(WeightedFuser):
+class Product(WeightedFuser, name="product"):
     r"""The product of the members' probabilities with their importances, eq. (10).
 
     .. math:: g(x) = \arg\max_j \prod_k p_k(c_j | x)^{i_k}
 
-    renormalised to probabilities and computed in log space. Equal importances 1/K are the
+    renormalized to probabilities and computed in log space. Equal importances 1/K are the
     paper's g_EW. For softmax-linear members the result is itself softmax-linear: the logits
     average. A probability of zero is a veto, unless every class is vetoed by someone.
 
@@ -98,11 +98,11 @@ class _OrderRule(Fuser):
     def _fuse(self, P, X, codes):
         if P.kind == "value":
             return self._statistic(P)
-        fallback = weighted_mean(P.values, spoken_weight(P))
-        return normalised(self._statistic(P), fallback)
+        fallback = weighted_mean(P.values, available_weight(P))
+        return normalized(self._statistic(P), fallback)
 
     def _importance(self, P, X, codes):
-        return agreeing_importance(P, self._fuse(P, X, codes), spoken_weight(P))
+        return agreeing_importance(P, self._fuse(P, X, codes), available_weight(P))
 
 
 class _TrimmedRule(_OrderRule):
@@ -123,8 +123,8 @@ class _TrimmedRule(_OrderRule):
         return super()._importance(P, X, codes)
 
 
-class Median(_TrimmedRule):
-    """The median of the members' probabilities of each class, renormalised.
+class Median(_TrimmedRule, name="median"):
+    """The median of the members' probabilities of each class, renormalized.
 
     Where all medians are zero, the mean rule stands in. Of the numbers that regressors predict
     it is the median as it is.
@@ -140,8 +140,8 @@ class Median(_TrimmedRule):
         return 0.5
 
 
-class TrimmedMean(_TrimmedRule):
-    """The mean without the most extreme members, for each class, renormalised.
+class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
+    """The mean without the most extreme members, for each class, renormalized.
 
     Or of the numbers that regressors predict, as it is.
 
@@ -169,8 +169,8 @@ class TrimmedMean(_TrimmedRule):
         return self.proportion
 
 
-class Max(_OrderRule):
-    """The largest probability that any member gives each class, renormalised.
+class Max(_OrderRule, name="max"):
+    """The largest probability that any member gives each class, renormalized.
 
     Examples
     --------
@@ -183,8 +183,8 @@ class Max(_OrderRule):
         return masked(P.values, _spoken(P), 0.0).max(axis=1)
 
 
-class Min(_OrderRule):
-    """The smallest probability that any member gives each class, renormalised.
+class Min(_OrderRule, name="min"):
+    """The smallest probability that any member gives each class, renormalized.
 
     Where every class is ruled out by someone, the mean rule stands in.
 
@@ -200,7 +200,7 @@ class Min(_OrderRule):
         return np.where(np.isfinite(lowest), lowest, 0.0)
 
 
-class Borda(WeightedFuser):
+class Borda(WeightedFuser, name="borda"):
     """Borda count: the class that members rank above most others, in total.
 
     A member gives each class one point for every class that it scores strictly below it, so
@@ -224,13 +224,13 @@ class Borda(WeightedFuser):
 
     def _fuse(self, P, X, codes):
         points = np.einsum("nkc,nk->nc", borda_counts(P.values), self._vote_weight(P))
-        return normalised(points, uniform(P.n_samples, P.n_classes))
+        return normalized(points, uniform(P.n_samples, P.n_classes))
 
     def _importance(self, P, X, codes):
         return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
-class SingleBest(Fuser):
+class SingleBest(Fuser, name="single_best"):
     """The one member that was most accurate on the samples given to ``fit``.
 
     Attributes
@@ -250,7 +250,7 @@ class SingleBest(Fuser):
     learns = True
 
     def _fit(self, P, codes, X, sample_weight):
-        weight = spoken_weight(P) * sample_weight[:, None]
+        weight = available_weight(P) * sample_weight[:, None]
         right = (weight * (P.labels == codes[:, None])).sum(axis=0)
         total = weight.sum(axis=0)
         self.best_ = int(np.argmax(right / np.where(total > 0, total, 1.0)))
@@ -263,11 +263,11 @@ class SingleBest(Fuser):
         chosen[:, self.best_] = 1.0
         if P.available is not None:
             # Where the best has not spoken, all that have stand in.
-            chosen = normalised(chosen * P.available, spoken_weight(P))
-        return normalised(chosen, uniform(P.n_samples, P.n_members))
+            chosen = normalized(chosen * P.available, available_weight(P))
+        return normalized(chosen, uniform(P.n_samples, P.n_members))
 
 
-class Oracle(Fuser):
+class Oracle(Fuser, name="oracle"):
     """The paper's oracle g_orc: for each sample, a member that is right, if there is one.
 
     It reads the true labels, so it is a bound to compare with and no way to predict. Of
@@ -303,12 +303,12 @@ class Oracle(Fuser):
             # Where nobody has spoken, nobody is right: a wrong class.
             silent = np.flatnonzero(~P.available.any(axis=1))
             fused[silent] = np.eye(P.n_classes)[(codes[silent] + 1) % P.n_classes]
-        return normalised(fused, uniform(P.n_samples, P.n_classes))
+        return normalized(fused, uniform(P.n_samples, P.n_classes))
 
     def _importance(self, P, X, codes):
         right = self.right(P, codes)
         # Where nobody is right: the first that has spoken.
-        standing = np.where(right.any(axis=1, keepdims=True), right, spoken_weight(P) > 0)
+        standing = np.where(right.any(axis=1, keepdims=True), right, available_weight(P) > 0)
         importance = np.zeros(right.shape)
         importance[np.arange(P.n_samples), standing.argmax(axis=1)] = 1.0
         return importance

@@ -1,11 +1,70 @@
-"""One function over saved predictions."""
+"""Fusers by name, and one function over saved predictions."""
 
-from covey.fusers._base import Fuser
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from covey.fusers._base import FUSERS, Fuser
 from covey.fusers._predictions import as_predictions
-from covey.fusers._registry import make_fuser
 
 
-def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=None, **parameters):
+def make_fuser(rule: str | Fuser, parameter: str = "fuser", **parameters: Any) -> Fuser:
+    """An unfitted fuser from its name, or a copy of the one given.
+
+    Parameters
+    ----------
+    rule : str or Fuser
+    parameter : str
+        The name of the user's parameter, for the message.
+    **parameters
+        The fuser's own parameters, with a name only.
+    """
+    if isinstance(rule, Fuser):
+        if parameters:
+            raise ValueError(
+                f"{', '.join(parameters)} cannot be set on the {type(rule).__name__} given; "
+                "give the rule by name, or set it there."
+            )
+        return clone(rule)
+    if not (isinstance(rule, str) and rule in FUSERS):
+        listed = ", ".join(repr(name) for name in sorted(FUSERS))
+        raise ValueError(f"{parameter} must be one of {listed} or a Fuser, got {rule!r}.")
+    fuser = FUSERS[rule]()
+    known = fuser.get_params()
+    for name in parameters:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"The rule {rule!r} has no parameter {name!r}; it has {listed}.")
+    return fuser.set_params(**parameters)
+
+
+def make_value_fuser(rule: str | Fuser, parameter: str = "fuser") -> Fuser:
+    """An unfitted fuser of numbers; refused if it fuses classes only."""
+    fuser = make_fuser(rule, parameter)
+    if "value" not in fuser.kinds:
+        known = [name for name in sorted(FUSERS) if "value" in FUSERS[name]().kinds]
+        raise ValueError(
+            f"{parameter}={rule!r} fuses what classifiers predict; regressors are fused by "
+            f"{', '.join(map(repr, known))} or another Fuser of kind 'value'."
+        )
+    return fuser
+
+
+def fuse(
+    P: Any,
+    rule: str | Fuser = "mean",
+    weights: ArrayLike | None = None,
+    *,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    classes: ArrayLike | None = None,
+    kind: str | None = None,
+    **parameters: Any,
+) -> np.ndarray:
     """Fuse saved predictions into one probability a class, or one number; no model is needed.
 
     Parameters
@@ -14,7 +73,7 @@ def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=Non
         An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
         (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
         member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
-        one column a member. NaN throughout means that a member has not spoken.
+        one column a member. NaN throughout means that a member is not available.
     rule : str or Fuser, default="mean"
         A fixed rule: "mean", "product", "median", "trimmed_mean", "max", "min", "majority",
         "k_of_n", "and", "or", "borda" or "oracle"; or a fuser of any kind, fitted if it
@@ -28,9 +87,9 @@ def fuse(P, rule="mean", weights=None, *, X=None, y=None, classes=None, kind=Non
     classes : array of shape (n_classes,), optional
         The labels.
     kind : {"probability", "score", "label", "value"}, optional
-        What the predictions are, where it is not as said above. "value" are the numbers of
+        What the predictions are, where it is not as above. "value" are the numbers of
         regressors, one for each sample and member; "mean", "median", "trimmed_mean" and a
-        fitted `LinearStacking` fuse them.
+        fitted `LinearStacking`, `Stacking` or `Gate` fuse them.
     **parameters
         The rule's own, such as ``k`` and ``positive_class`` of "k_of_n".
 

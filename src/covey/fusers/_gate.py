@@ -17,7 +17,7 @@ from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, others_for_silent, values_by
+from covey.fusers._base import Fuser, values_by, with_means_of_available
 
 if TYPE_CHECKING:
     from covey._core.search.assembly import Flock
@@ -106,7 +106,7 @@ class GateFeatures:
         return total
 
 
-class Gate(Fuser):
+class Gate(Fuser, name="gate"):
     r"""Members weighted by a learned function of the sample.
 
     .. math:: g_k(x) = \mathrm{softmax}_k(\phi(x) V + v)
@@ -191,7 +191,7 @@ class Gate(Fuser):
         logs = P.log()
         if P.available is not None:
             floor = np.finfo(np.float64).tiny
-            others = np.log(np.maximum(others_for_silent(P), floor))
+            others = np.log(np.maximum(with_means_of_available(P), floor))
             logs = np.where(P.available[:, :, None], logs, others)
         logs = np.ascontiguousarray(logs[order].transpose(1, 2, 0))[:, :, None, :]
         return self._likelihood(
@@ -203,7 +203,7 @@ class Gate(Fuser):
         center = np.average(y, weights=sample_weight)
         spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
-        values = (others_for_silent(P)[:, :, 0] - center) / unit
+        values = (with_means_of_available(P)[:, :, 0] - center) / unit
         self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
         return GatedLikelihood(
             None,

@@ -1,209 +1,83 @@
-"""Stacking by any model of what members say."""
+"""Stacking: any model on top of members' predictions."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.stats import rankdata
+from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import check_array
 
-from covey._core.fusion.rules import normalised, uniform
+from covey._blocks import take_rows
+from covey._core.fusion.rules import normalized
+from covey._models import classifies, fit_member, regresses
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, spoken_weight
-from covey.fusers._predictions import align_classes, encode_labels
-
-# What a fuser must be given, the most telling kind first, for each way to write it down.
-_KINDS_FOR = {
-    "probabilities": ("probability", "label"),
-    "one_hot": ("label", "probability", "score"),
-    "logits": ("probability",),
-    "ranks": ("probability", "score", "label"),
-}
-OUTPUTS = tuple(_KINDS_FOR)
-
-
-def ranks_of_classes(values):
-    """Average ranks of the classes of each row, from 0 for the last to 1 for the first."""
-    ranks = rankdata(values, axis=-1) - 1.0
-    return ranks / max(1, values.shape[-1] - 1)
+from covey.fusers._base import Fuser, available_weight, equal_shares
+from covey.fusers._predictions import Predictions, align_classes, encode_labels
+from covey.fusers.encoding import (
+    CLASS_OUTPUTS,
+    DEFAULT_KINDS,
+    KINDS_FOR,
+    VALUE_OUTPUTS,
+    encode_outputs,
+    join_columns,
+    learn_ranks,
+    outputs_by_member,
+)
 
 
-def _logits(values, clip):
-    clipped = np.clip(values, clip, 1.0 - clip)
-    return np.log(clipped) - np.log1p(-clipped)
-
-
-def encode_outputs(values, outputs, clip):
-    """What members say as columns for a model.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_members, n_classes)
-    outputs : list of n_members names out of ``OUTPUTS``
-    clip : float
-
-    Returns
-    -------
-    encoded : ndarray of shape (n_samples, n_members, n_classes), or (n_samples, n_members, 1)
-        Of two classes the first says nothing that the second does not, and is left out.
-    """
-    encoded = np.empty(values.shape)
-    for output in set(outputs):
-        chosen = [k for k, name in enumerate(outputs) if name == output]
-        said = values[:, chosen]
-        if output == "one_hot":
-            said = np.eye(values.shape[2])[said.argmax(axis=2)]
-        elif output == "logits":
-            said = _logits(said, clip)
-        elif output == "ranks":
-            said = ranks_of_classes(said)
-        encoded[:, chosen] = said
-    return encoded[:, :, 1:] if values.shape[2] == 2 else encoded
-
-
-def outputs_by_member(outputs, names, choices):
-    """One way to write a member's output down for each member.
-
-    Parameters
-    ----------
-    outputs : str, list of str, or mapping from names to str
-        Members that a mapping does not name get the first of the choices.
-    names : list of str
-    choices : tuple of str
-    """
-    if isinstance(outputs, str):
-        listed = [outputs] * len(names)
-    elif isinstance(outputs, Mapping):
-        unknown = [name for name in outputs if name not in names]
-        if unknown:
-            raise ValueError(
-                f"outputs names the member {unknown[0]!r}; the members are {', '.join(names)}."
-            )
-        listed = [outputs.get(name, choices[0]) for name in names]
-    elif isinstance(outputs, list | tuple):
-        listed = list(outputs)
-        if len(listed) != len(names):
-            raise ValueError(
-                f"outputs has {len(listed)} entries for {len(names)} members; give one each."
-            )
-    else:
-        listed = [outputs]
-    return [check_choice(output, "outputs", choices) for output in listed]
-
-
-def linear_coefficients(model, Z):
-    """Coefficients of shape (n_scores, n_columns) of a model whose score is linear, or None.
-
-    Believed only if they give what the model itself says of some rows: those of a kernel
-    machine compare pairs, and a link function bends the line.
-    """
-    coefficients = getattr(model, "coef_", None)
-    score = getattr(model, "decision_function", None) or getattr(model, "predict", None)
-    if coefficients is None or callable(coefficients) or not hasattr(model, "intercept_"):
-        return None
-    if hasattr(coefficients, "toarray"):
-        coefficients = coefficients.toarray()
-    coefficients = np.atleast_2d(coefficients)
-    if coefficients.ndim != 2 or coefficients.shape[1] != Z.shape[1]:
-        return None
-    some = Z[:16]
-    claimed = np.asarray(some @ coefficients.T + model.intercept_)
-    said = np.asarray(score(some))
-    said = said.reshape(len(said), -1)
-    if said.dtype.kind != "f" or said.shape != claimed.shape:
-        return None
-    return coefficients if np.allclose(said, claimed, equal_nan=True) else None
-
-
-def contributions(directions, encoded, means):
-    """How far each member moves a linear score from where its mean would leave it, (n, K).
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_samples or 1, n_columns)
-        The score's coefficients; those of members come first.
-    encoded : ndarray of shape (n_samples, n_members, width)
-    means : ndarray of shape (n_members, width)
-    """
-    moved = encoded - means
-    directions = directions[:, : moved[0].size].reshape(-1, *moved.shape[1:])
-    return np.abs((directions * moved).sum(axis=2))
-
-
-def changes_without(predict, encoded, means, beside):
-    """How far the answer moves if each member says what it says on average, (n, K).
-
-    Parameters
-    ----------
-    predict : callable
-        From columns to answers of shape (n_samples, n_answers).
-    encoded, means
-        As for ``contributions``.
-    beside : callable
-        From members' columns to all columns of the model.
-    """
-    answer = predict(beside(encoded))
-    changes = np.empty(encoded.shape[:2])
-    for k in range(encoded.shape[1]):
-        without = encoded.copy()
-        without[:, k] = means[k]
-        changes[:, k] = 0.5 * np.abs(predict(beside(without)) - answer).sum(axis=1)
-    return changes
-
-
-def join_columns(*blocks):
-    """Blocks of columns side by side, sparse if one of them is; None is no block."""
-    blocks = [block for block in blocks if block is not None]
-    if any(hasattr(block, "tocsr") for block in blocks):
-        return sparse.hstack(blocks, format="csr")
-    return np.hstack(blocks)
-
-
-class Stacking(Fuser):
-    r"""Any classifier, learnt from what members say of held-out samples.
+class Stacking(Fuser, name="stacking"):
+    r"""Any model, learnt from what members predict of held-out samples.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x))\big)
 
-    A is ``final_estimator`` and z writes a member's output down as columns: one a class, or
-    for two classes one alone. Stacked generalisation of Wolpert (1992), on saved predictions.
+    A is ``final_estimator`` and z encodes a member's prediction as columns: one a class, or
+    for two classes, and for regressors, one alone. Stacked generalization of Wolpert (1992), on
+    saved predictions.
 
-    A member that has not spoken of a sample counts as if it had said what it says on average.
+    A member that is not available for a sample counts as if it had predicted its average.
 
     The importance of a member, which a general A does not define, is its share of
 
     - for a linear A (one with ``coef_``), :math:`|\sum_j a_j (z_{kj} - \bar z_{kj})|`, how far
       the member's columns move the score of the decided class, against the mean score of all
-      classes, from where its average columns would leave it;
+      classes (of regressors: the number), from where its average columns would leave it;
     - for any other A, how far the fused probabilities move (half the sum of absolute
-      differences) if that member alone says what it says on average.
+      differences), or the number, if that member alone predicts its average.
 
-    Columns of X that A looks at too are not counted. Where no member moves anything, all share
+    Columns of X that A sees too are not counted. Where no member moves anything, all share
     alike.
 
     Parameters
     ----------
-    final_estimator : classifier, optional
-        A; by default a `LogisticRegression`. One without ``predict_proba`` speaks in ones and
-        zeros.
-    outputs : str, list of str or dict from members' names, default="probabilities"
-        z, for all members or for each. "probabilities": as they are. "one_hot": a one for the
-        class that the member decides for. "logits": :math:`\log p - \log(1 - p)`. "ranks":
-        average ranks of the classes, from 0 to 1. Labels are taken as ones and zeros, scores
-        are taken for "one_hot" and "ranks" only.
+    final_estimator : classifier or regressor, optional
+        A; by default a `LogisticRegression`, or a `RidgeCV` on top of regressors. A classifier
+        without ``predict_proba`` gives ones and zeros.
+    outputs : str, list of str or dict from members' names, optional
+        z, for all members or for each; "probabilities" or, of regressors, "values" by default.
+
+        - "probabilities", "values": as they are.
+        - "one_hot": a one for the class that the member decides for.
+        - "logits": :math:`\log p - \log(1 - p)`.
+        - "ranks": average ranks of the classes, from 0 to 1. Of regressors the (weighted) share
+          of the member's own held-out predictions that are lower, ties by half.
+
+        Labels are taken as ones and zeros, scores are taken for "one_hot" and "ranks" only.
     passthrough : bool, default=False
         Whether A also sees the columns of X, which must be numbers.
     clip : float, default=1e-6
         Probabilities are kept this far from 0 and 1 before "logits" are taken.
     keep_certainty : bool, default=False
         Whether a class to which all members give the probability 1 keeps it, as under every
-        other rule, whatever A says. Of members that are always certain, such as fully grown
-        trees, A would then hear only what they do not agree on.
+        other rule, whatever A predicts. Of members that are always certain, such as fully
+        grown trees, A would then decide only where they do not agree.
 
     Attributes
     ----------
-    final_estimator_ : classifier
+    final_estimator_ : classifier or regressor
         A, fitted.
     outputs_ : list of str
         One a member.
@@ -229,12 +103,12 @@ class Stacking(Fuser):
 
     def __init__(
         self,
-        final_estimator=None,
-        outputs="probabilities",
-        passthrough=False,
-        clip=1e-6,
-        keep_certainty=False,
-    ):
+        final_estimator: Any = None,
+        outputs: str | list[str] | Mapping[str, str] | None = None,
+        passthrough: bool = False,
+        clip: float = 1e-6,
+        keep_certainty: bool = False,
+    ) -> None:
         self.final_estimator = final_estimator
         self.outputs = outputs
         self.passthrough = passthrough
@@ -242,37 +116,43 @@ class Stacking(Fuser):
         self.keep_certainty = keep_certainty
 
     @property
-    def needs_X(self):
-        """Whether the model looks at the features too."""
+    def needs_X(self) -> bool:
+        """Whether the model sees the features too."""
         return bool(self.passthrough)
 
     @property
-    def keeps_certainty(self):
-        """Whether certainty of all members stands, whatever the model says."""
+    def keeps_certainty(self) -> bool:
+        """Whether certainty of all members stands, whatever the model predicts."""
         return bool(self.keep_certainty)
 
     @property
-    def kinds(self):
-        """The kinds of predictions that can be written down as asked."""
-        asked = self.outputs
-        if isinstance(asked, Mapping):
-            asked = [OUTPUTS[0], *asked.values()]
-        elif not isinstance(asked, list | tuple):
-            asked = [asked]
-        given = [_KINDS_FOR[check_choice(one, "outputs", OUTPUTS)] for one in asked or OUTPUTS[:1]]
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of predictions that can be encoded as wanted."""
+        if isinstance(self.outputs, Mapping):
+            wanted = [None, *self.outputs.values()]
+        elif isinstance(self.outputs, list | tuple):
+            wanted = self.outputs or [None]
+        else:
+            wanted = [self.outputs]
+        given = [
+            DEFAULT_KINDS
+            if one is None
+            else KINDS_FOR[check_choice(one, "outputs", tuple(KINDS_FOR))]
+            for one in wanted
+        ]
         return tuple(kind for kind in given[0] if all(kind in kinds for kinds in given))
 
     @staticmethod
-    def default_final():
-        """The model that None stands for."""
-        return LogisticRegression()
+    def default_final(kind: str = "probability") -> Any:
+        """The model that None stands for, on top of predictions of a kind."""
+        return RidgeCV() if kind == "value" else LogisticRegression()
 
-    def _check(self, P, X):
+    def _check(self, P: Any, X: Any) -> tuple[Predictions, Any]:
         if self.needs_X and X is None:
             raise ValueError("Stacking with passthrough=True needs the features X.")
         return super()._check(P, X)
 
-    def _features(self, X):
+    def _features(self, X: Any) -> Any:
         try:
             return check_array(
                 X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
@@ -282,64 +162,70 @@ class Stacking(Fuser):
                 f"Stacking with passthrough=True needs numbers in X: {error}"
             ) from None
 
-    def _check_parameters(self, P):
-        # What is known of models lives beside members, which stand on fusers.
-        from covey._models import classifies
-
-        if self.final_estimator is not None and not classifies(self.final_estimator):
-            raise ValueError(
-                f"final_estimator must be a classifier, got {self.final_estimator!r}."
-            )
+    def _check_parameters(self, P: Predictions) -> None:
+        noun, fits = ("regressor", regresses) if P.kind == "value" else ("classifier", classifies)
+        if self.final_estimator is not None and not fits(self.final_estimator):
+            raise ValueError(f"final_estimator must be a {noun}, got {self.final_estimator!r}.")
         check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
-        if P is not None:
-            outputs_by_member(self.outputs, P.names, OUTPUTS)
+        self._encodings(P)
 
-    def _fit(self, P, codes, X, sample_weight):
-        from covey._blocks import take_rows
-        from covey._models import fit_member
+    def _encodings(self, P: Predictions) -> list[str]:
+        choices = VALUE_OUTPUTS if P.kind == "value" else CLASS_OUTPUTS
+        return outputs_by_member(self.outputs, P.names, choices)
 
-        if len(np.unique(codes[sample_weight > 0])) < 2:
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+        if P.kind != "value" and len(np.unique(codes[sample_weight > 0])) < 2:
             raise ValueError("Stacking needs samples of at least 2 classes to learn from.")
-        self.outputs_ = outputs_by_member(self.outputs, P.names, OUTPUTS)
-        encoded = encode_outputs(P.values, self.outputs_, self.clip)
-        spoken = spoken_weight(P) * sample_weight[:, None]
-        heard = np.maximum(spoken.sum(axis=0), np.finfo(np.float64).tiny)[:, None]
-        self.means_ = np.einsum("nk,nkw->kw", spoken, encoded) / heard
-        Z = self._columns(self._with_means(P, encoded), X)
+        self.outputs_ = self._encodings(P)
+        self._ranks = learn_ranks(P.values, sample_weight) if P.kind == "value" else None
+        encoded = self._encode(P)
+        weight = available_weight(P) * sample_weight[:, None]
+        total = np.maximum(weight.sum(axis=0), np.finfo(np.float64).tiny)[:, None]
+        self.means_ = np.einsum("nk,nkw->kw", weight, encoded) / total
+        Z = self._join(self._with_means(P, encoded), X)
+        y = codes if P.kind == "value" else P.classes[codes]
         if P.available is not None:
             rows = np.flatnonzero(P.available.any(axis=1))
             if not len(rows):
-                raise ValueError("Stacking has nothing to learn from: no member has spoken.")
-            Z, codes, sample_weight = take_rows(Z, rows), codes[rows], sample_weight[rows]
+                raise ValueError("Stacking has nothing to learn from: no member is available.")
+            Z, y, sample_weight = take_rows(Z, rows), y[rows], sample_weight[rows]
         # Weights of one are no weights: models that take none can learn then.
         weight = None if (sample_weight == 1).all() else sample_weight
-        final = self.default_final() if self.final_estimator is None else self.final_estimator
-        self.final_estimator_ = fit_member(
-            clone(final), "final_estimator", Z, P.classes[codes], weight
-        )
+        final = self.final_estimator
+        final = self.default_final(P.kind) if final is None else final
+        self.final_estimator_ = fit_member(clone(final), "final_estimator", Z, y, weight)
         self._coefficients = linear_coefficients(self.final_estimator_, Z)
 
-    def _with_means(self, P, encoded):
-        """Columns of members, the average ones where a member has not spoken."""
+    def _encode(self, P: Predictions) -> np.ndarray:
+        return encode_outputs(P.values, self.outputs_, self.clip, self._ranks)
+
+    def _with_means(self, P: Predictions, encoded: np.ndarray) -> np.ndarray:
+        """Columns of members; the average ones where a member is not available."""
         if P.available is None:
             return encoded
         return np.where(P.available[:, :, None], encoded, self.means_)
 
-    def _columns(self, encoded, X):
-        """What A sees."""
+    def _join(self, encoded: np.ndarray, X: Any) -> Any:
+        """What A sees: the members' columns and, if wanted, those of X."""
         return join_columns(encoded.reshape(len(encoded), -1), X if self.needs_X else None)
 
-    def _decide(self, Z, classes):
-        final = self.final_estimator_
+    def _columns(self, P: Predictions, X: Any) -> Any:
+        """Predictions as A sees them."""
+        return self._join(self._with_means(P, self._encode(P)), X)
+
+    def _decide(self, Z: Any, P: Predictions) -> np.ndarray:
+        final, classes = self.final_estimator_, P.classes
+        if P.kind == "value":
+            return np.asarray(final.predict(Z), dtype=np.float64).reshape(-1, 1)
         if hasattr(final, "predict_proba"):
-            said = np.asarray(final.predict_proba(Z), dtype=np.float64)
-            return align_classes(said, final.classes_, classes, who="final_estimator predicts")[0]
+            fused = np.asarray(final.predict_proba(Z), dtype=np.float64)
+            return align_classes(fused, final.classes_, classes, who="final_estimator predicts")[0]
         return np.eye(len(classes))[
             encode_labels(np.asarray(final.predict(Z)), classes, "final_estimator predicts")
         ]
 
-    def _certain(self, P):
-        """Classes to which all members that have spoken give the probability 1, (n, C)."""
+    def _certain(self, P: Predictions) -> np.ndarray:
+        """Classes to which all available members give the probability 1, (n, C)."""
         if not self.keep_certainty or P.kind != "probability":
             return np.zeros((P.n_samples, P.n_classes), dtype=bool)
         values = P.values
@@ -347,34 +233,77 @@ class Stacking(Fuser):
             values = np.where(P.available[:, :, None], values, 1.0)
         return (values == 1.0).all(axis=1)
 
-    def _encoded(self, P):
-        return self._with_means(P, encode_outputs(P.values, self.outputs_, self.clip))
-
-    def _written_down(self, P, X):
-        """Predictions as A sees them."""
-        return self._columns(self._encoded(P), X)
-
-    def _fuse(self, P, X, codes):
-        fused = self._decide(self._written_down(P, X), P.classes)
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        fused = self._decide(self._columns(P, X), P)
         certain = self._certain(P)
         return np.where(certain.any(axis=1, keepdims=True), certain, fused)
 
-    def _importance(self, P, X, codes):
-        encoded = self._encoded(P)
-        classes = np.asarray(self.final_estimator_.classes_)
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        encoded = self._with_means(P, self._encode(P))
         if self._coefficients is None:
             moved = changes_without(
-                lambda Z: self._decide(Z, P.classes),
-                encoded,
-                self.means_,
-                lambda part: self._columns(part, X),
+                lambda part: self._decide(self._join(part, X), P), encoded, self.means_
             )
         else:
             directions = self._coefficients
             if len(directions) > 1:
-                decided = self._decide(self._columns(encoded, X), classes).argmax(axis=1)
+                # Only the classes that A knows have coefficients, in its order.
+                known = encode_labels(self.final_estimator_.classes_, P.classes, "A knows")
+                decided = self._decide(self._join(encoded, X), P)[:, known].argmax(axis=1)
                 directions = (directions - directions.mean(axis=0))[decided]
             moved = contributions(directions, encoded, self.means_)
-        everyone = normalised(spoken_weight(P), uniform(P.n_samples, P.n_members))
+        everyone = equal_shares(P)
         certain = self._certain(P).any(axis=1, keepdims=True)
-        return np.where(certain, everyone, normalised(moved, everyone))
+        return np.where(certain, everyone, normalized(moved, everyone))
+
+
+def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
+    """Coefficients of shape (n_scores, n_columns) of a model whose score is linear, or None.
+
+    Believed only if they reproduce the model's own scores of some rows: those of a kernel
+    machine compare pairs, and a link function bends the line.
+    """
+    coefficients = getattr(model, "coef_", None)
+    score = getattr(model, "decision_function", None) or getattr(model, "predict", None)
+    if coefficients is None or callable(coefficients) or not hasattr(model, "intercept_"):
+        return None
+    if hasattr(coefficients, "toarray"):
+        coefficients = coefficients.toarray()
+    coefficients = np.atleast_2d(coefficients)
+    if coefficients.ndim != 2 or coefficients.shape[1] != Z.shape[1]:
+        return None
+    some = Z[:16]
+    claimed = np.asarray(some @ coefficients.T + model.intercept_)
+    scores = np.asarray(score(some))
+    scores = scores.reshape(len(scores), -1)
+    if scores.dtype.kind != "f" or scores.shape != claimed.shape:
+        return None
+    return coefficients if np.allclose(scores, claimed, equal_nan=True) else None
+
+
+def contributions(directions: np.ndarray, encoded: np.ndarray, means: ArrayLike) -> np.ndarray:
+    """How far each member moves a linear score from where its mean would leave it, (n, K).
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_samples or 1, n_columns)
+        The score's coefficients; those of members come first.
+    encoded : ndarray of shape (n_samples, n_members, width)
+    means : ndarray of shape (n_members, width)
+    """
+    moved = encoded - means
+    directions = directions[:, : moved[0].size].reshape(-1, *moved.shape[1:])
+    return np.abs((directions * moved).sum(axis=2))
+
+
+def changes_without(
+    predict: Callable[[np.ndarray], np.ndarray], encoded: np.ndarray, means: np.ndarray
+) -> np.ndarray:
+    """How far the prediction moves if each member alone predicts its average, (n, K)."""
+    predicted = predict(encoded)
+    changes = np.empty(encoded.shape[:2])
+    for k in range(encoded.shape[1]):
+        without = encoded.copy()
+        without[:, k] = means[k]
+        changes[:, k] = 0.5 * np.abs(predict(without) - predicted).sum(axis=1)
+    return changes

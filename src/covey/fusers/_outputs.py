@@ -1,10 +1,19 @@
-"""What any scikit-learn classifier says, in the form that a fuser takes."""
+"""What any scikit-learn model predicts, in the form that a fuser reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covey.fusers._base import Fuser
 from covey.fusers._predictions import Predictions, align_classes, encode_labels
 
-# How to get each kind of prediction, the most telling method first.
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How to get each kind of prediction, the most informative method first.
 _METHODS = {
     "probability": ("predict_proba",),
     "score": ("predict_proba", "decision_function"),
@@ -12,7 +21,7 @@ _METHODS = {
 }
 
 
-def common_kind(members, names, fuser):
+def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> str:
     """The first kind that the fuser takes and all members can give."""
     kinds = [kind for kind in fuser.kinds if kind in _METHODS]
     if not kinds:
@@ -21,22 +30,24 @@ def common_kind(members, names, fuser):
             "classifiers."
         )
     for kind in kinds:
-        mute = [
+        unable = [
             name
             for name, member in zip(names, members, strict=True)
             if not any(hasattr(member, method) for method in _METHODS[kind])
         ]
-        if not mute:
+        if not unable:
             return kind
     needed = " or ".join(kinds)
     raise ValueError(
         f"{type(fuser).__name__} fuses predictions of kind {needed}, but the member "
-        f"{mute[0]!r} has no {_METHODS[kind][-1]}; calibrate it, or use a rule for votes or ranks "
-        "('majority', 'borda')."
+        f"{unable[0]!r} has no {_METHODS[kind][-1]}; calibrate it, or use a rule for votes or "
+        "ranks ('majority', 'borda')."
     )
 
 
-def member_output(member, X, classes, kind, name):
+def member_output(
+    member: Any, X: Any, classes: np.ndarray, kind: str, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """One member's output of a kind, in the order of the ensemble's classes.
 
     Returns
@@ -48,7 +59,7 @@ def member_output(member, X, classes, kind, name):
     output = np.asarray(getattr(member, method)(X))
     if len(output) != X.shape[0]:
         raise ValueError(
-            f"The member {name!r} says {len(output)} things of {X.shape[0]} samples; its {method} "
+            f"The member {name!r} gives {len(output)} rows for {X.shape[0]} samples; its {method} "
             "must give one row a sample."
         )
     if method == "predict":
@@ -73,7 +84,7 @@ def member_output(member, X, classes, kind, name):
     return align_classes(output, known, classes, fill, f"The member {name!r} predicts")
 
 
-def _compares_pairs(member, X, scores):
+def _compares_pairs(member: Any, X: Any, scores: np.ndarray) -> bool:
     """Whether the highest score is not what the member decides: its columns are pairs."""
     if scores.shape[1] < 3 or not hasattr(member, "predict"):
         return False
@@ -81,7 +92,12 @@ def _compares_pairs(member, X, scores):
     return decided.mean() < 0.95
 
 
-def gather(outputs, classes, names, kind):
+def gather(
+    outputs: Sequence[tuple[np.ndarray, np.ndarray]],
+    classes: np.ndarray,
+    names: Sequence[str],
+    kind: str,
+) -> Predictions:
     """The members' outputs as `Predictions`."""
     values = np.stack([values for values, _ in outputs], axis=1)
     seen = np.stack([seen for _, seen in outputs])
@@ -92,7 +108,27 @@ def gather(outputs, classes, names, kind):
     return P
 
 
-def importance_frame(importance, X, names):
+def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.ndarray:
+    """What fitted regressors predict, as (n, K)."""
+    table = np.empty((X.shape[0], len(members)))
+    for column, (name, member) in enumerate(zip(names, members, strict=True)):
+        output = np.asarray(member.predict(X), dtype=np.float64)
+        if output.shape not in ((len(table),), (len(table), 1)):
+            raise ValueError(
+                f"The member {name!r} predicts an array of shape {output.shape} for {len(table)} "
+                "rows; its predict must give one number a row."
+            )
+        table[:, column] = output.reshape(-1)
+        infinite = np.flatnonzero(np.isinf(table[:, column]))
+        if len(infinite):
+            raise ValueError(
+                f"The member {name!r} predicts infinity for row {infinite[0]} of the {len(table)} "
+                "it is given; scale the features or y, or leave the member out."
+            )
+    return table
+
+
+def importance_frame(importance: np.ndarray, X: Any, names: Sequence[str]) -> pd.DataFrame:
     """Importances as a data frame with the members' names and the index of X, if it has one."""
     try:
         import pandas as pd

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from covey._core.fusion.rules import normalised, uniform, weighted_mean
+from covey._core.fusion.rules import normalized, uniform, weighted_mean
 from covey._core.fusion.stacking_weights import log_weights, squared_weights
 from covey._core.search.selection import greedy_selection
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, others_for_silent, spoken_weight
+from covey.fusers._base import Fuser, available_weight, with_means_of_available
 
 
 class _StackedFuser(Fuser):
@@ -25,7 +25,7 @@ class _StackedFuser(Fuser):
             spoken = P.available & (sample_weight > 0)[:, None]
             heard = spoken.any(axis=0)
             sample_weight = sample_weight * spoken.any(axis=1)
-            values = others_for_silent(P)
+            values = with_means_of_available(P)
         if not heard.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
@@ -37,14 +37,14 @@ class _StackedFuser(Fuser):
 
     def _fuse(self, P, X, codes):
         if P.kind == "value":
-            return others_for_silent(P)[:, :, 0] @ self.weights_[:, None]
+            return with_means_of_available(P)[:, :, 0] @ self.weights_[:, None]
         # Where no member with a weight has spoken, or nothing positive is left: the mean.
-        sums = np.einsum("nkc,nk->nc", P.values, spoken_weight(P, self.weights_))
-        return normalised(np.maximum(sums, 0.0), weighted_mean(P.values, spoken_weight(P)))
+        sums = np.einsum("nkc,nk->nc", P.values, available_weight(P, self.weights_))
+        return normalized(np.maximum(sums, 0.0), weighted_mean(P.values, available_weight(P)))
 
     def _importance(self, P, X, codes):
-        everyone = normalised(spoken_weight(P), uniform(P.n_samples, P.n_members))
-        return normalised(spoken_weight(P, np.abs(self.weights_)), everyone)
+        everyone = normalized(available_weight(P), uniform(P.n_samples, P.n_members))
+        return normalized(available_weight(P, np.abs(self.weights_)), everyone)
 
 
 def _given_to_truth(values, codes):
@@ -52,7 +52,7 @@ def _given_to_truth(values, codes):
     return values[np.arange(len(codes)), :, codes]
 
 
-class LinearStacking(_StackedFuser):
+class LinearStacking(_StackedFuser, name="linear_stacking"):
     r"""A sum of members with the weights that are best on held-out samples.
 
     .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i L\Big(y_i, \sum_k w_k p_k(x_i)\Big)
@@ -144,7 +144,7 @@ class LinearStacking(_StackedFuser):
         )
 
 
-class GreedySelection(_StackedFuser):
+class GreedySelection(_StackedFuser, name="greedy_selection"):
     """The mean of members picked one by one, each for the least log-loss on held-out samples.
 
     Ensemble selection of Caruana et al. (2004): it starts from nothing, adds the member that

@@ -4,12 +4,12 @@ import numpy as np
 
 from covey._core.fusion.rules import k_of_n, vote_shares
 from covey._validation import check_number
-from covey.fusers._base import agreeing_importance, spoken_weight
+from covey.fusers._base import agreeing_importance, available_weight
 from covey.fusers._predictions import encode_labels
 from covey.fusers._weights import WeightedFuser
 
 
-class Majority(WeightedFuser):
+class Majority(WeightedFuser, name="majority"):
     """The class that most members vote for.
 
     Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
@@ -41,7 +41,7 @@ class Majority(WeightedFuser):
         return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
-class KOfN(WeightedFuser):
+class KOfN(WeightedFuser, name="k_of_n"):
     """Accept the positive class if at least k members vote for it.
 
     With two classes p(positive) is the k-th largest of the members' p(positive), so it is
@@ -108,7 +108,7 @@ class KOfN(WeightedFuser):
 
     def _counted_weight(self, P):
         """What counts towards k: silence, and a vote without weight, do not."""
-        return spoken_weight(P, self.weights)
+        return available_weight(P, self.weights)
 
     def _fuse(self, P, X, codes):
         # Scores of different members are not comparable; their votes are.
@@ -121,7 +121,7 @@ class KOfN(WeightedFuser):
         return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
-class Or(KOfN):
+class Or(KOfN, name="or"):
     """Accept the positive class if any member votes for it: p(positive) is the largest.
 
     Parameters
@@ -143,7 +143,7 @@ class Or(KOfN):
     k = 1
 
 
-class And(KOfN):
+class And(KOfN, name="and"):
     """Accept the positive class if all members vote for it: p(positive) is the smallest.
 
     Parameters

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from covey._core.fusion.rules import normalised, uniform
-from covey.fusers._base import Fuser, heard_weight, spoken_weight
+from covey._core.fusion.rules import normalized, uniform
+from covey.fusers._base import Fuser, available_weight, effective_weight
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
 LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
@@ -60,7 +60,7 @@ class WeightedFuser(Fuser):
                 )
 
     def _fit(self, P, codes, X, sample_weight):
-        weight = spoken_weight(P) * sample_weight[:, None]
+        weight = available_weight(P) * sample_weight[:, None]
         if P.kind == "value":
             self.weights_ = _inverse_errors(P.values[:, :, 0] - codes[:, None], weight)
             return
@@ -85,17 +85,17 @@ class WeightedFuser(Fuser):
         return weights / weights.sum()
 
     def _weight(self, P):
-        return heard_weight(P, self.member_weights(P.n_members))
+        return effective_weight(P, self.member_weights(P.n_members))
 
     def _importance(self, P, X, codes):
-        return normalised(self._weight(P), uniform(P.n_samples, P.n_members))
+        return normalized(self._weight(P), uniform(P.n_samples, P.n_members))
 
     def _vote_weight(self, P):
         """Weights as given, not divided by their sum: whole numbers of votes stay whole.
 
         Sums of fractions depend on their order, and members' order must not break a tie.
         """
-        return heard_weight(P, self.weights_ if self.learns else self.weights)
+        return effective_weight(P, self.weights_ if self.learns else self.weights)
 
 
 def _inverse_errors(errors, weight):

@@ -1,13 +1,15 @@
 """How members are grown, or brought along."""
 
 from covey.members._base import GrownClassifier
+from covey.members._columns import column_positions, positions_of_slice
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier, FusedRegressor
-from covey.members._fusion import FusionClassifier
-from covey.members._fusion_regression import FusionRegressor
+from covey.members._fusion import FusionClassifier, FusionRegressor
+from covey.members._given import Classifiers, GivenModels, Regressors
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
+from covey.members._named import NamedMembers
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -18,23 +20,29 @@ from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 
 __all__ = [
+    "Classifiers",
     "FlockClassifier",
     "FlockRegressor",
     "FusedClassifier",
     "FusedRegressor",
     "FusionClassifier",
     "FusionRegressor",
+    "GivenModels",
     "GrownClassifier",
     "LinearFlock",
     "LinearMember",
     "LinearRegressionMember",
     "MultiviewClassifier",
+    "NamedMembers",
+    "Regressors",
     "SampledClassifiers",
     "SampledFusionClassifier",
     "SampledFusionRegressor",
     "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
+    "column_positions",
     "from_bagging",
     "from_forest",
+    "positions_of_slice",
 ]

@@ -16,7 +16,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
-from covey.fusers import Fuser, Oracle, Predictions, importance_frame, make_fuser
+from covey.fusers import (
+    Fuser,
+    Oracle,
+    Predictions,
+    importance_frame,
+    make_fuser,
+    make_value_fuser,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,38 +35,6 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     """What is to be predicted, as float64; one finite number a row."""
     y = column_or_1d(y, warn=True)
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-
-
-def value_fuser(rule: str | Fuser, parameter: str = "fuser") -> Fuser:
-    """An unfitted fuser of numbers; refused if it fuses classes only."""
-    fuser = make_fuser(rule, parameter)
-    if "value" not in fuser.kinds:
-        raise ValueError(
-            f"{parameter}={rule!r} fuses what classifiers predict; regressors are fused by "
-            "'mean', 'median', 'trimmed_mean', 'linear_stacking', 'gate' or another Fuser of "
-            "kind 'value'."
-        )
-    return fuser
-
-
-def said(names, members, X):
-    """What fitted regressors predict, as (n, K)."""
-    table = np.empty((X.shape[0], len(members)))
-    for column, (name, member) in enumerate(zip(names, members, strict=True)):
-        output = np.asarray(member.predict(X), dtype=np.float64)
-        if output.shape not in ((len(table),), (len(table), 1)):
-            raise ValueError(
-                f"The member {name!r} predicts an array of shape {output.shape} for {len(table)} "
-                "rows; its predict must give one number a row."
-            )
-        table[:, column] = output.reshape(-1)
-        wild = np.flatnonzero(np.isinf(table[:, column]))
-        if len(wild):
-            raise ValueError(
-                f"The member {name!r} predicts infinity for row {wild[0]} of the {len(table)} it "
-                "is given; scale the features or y, or leave the member out."
-            )
-    return table
 
 
 class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
@@ -336,7 +311,7 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
     """
 
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
-        return value_fuser(rule)
+        return make_value_fuser(rule)
 
     @abstractmethod
     def _member_values(self, X: Any) -> np.ndarray:

@@ -32,10 +32,11 @@ from covey._validation import (
     check_number,
     check_sample_weight,
 )
+from covey.fusers import make_value_fuser
 from covey.fusers._gate import GatedGroups
 from covey.members._columns import flip_units
 from covey.members._folds import make_folds
-from covey.members._fused import FusedRegressor, value_fuser
+from covey.members._fused import FusedRegressor
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearRegressionMember
 
@@ -175,7 +176,7 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
         self : SubsetEnsembleRegressor
         """
         self._check_parameters()
-        fuser = None if self._searches() else value_fuser(self.fuser, "fuser")
+        fuser = None if self._searches() else make_value_fuser(self.fuser, "fuser")
         if fuser is not None and groups is not None:
             raise ValueError(
                 "groups keeps rows together in the folds of a search, but "

@@ -1,7 +1,6 @@
 """What ensembles of given models share: their names, their parameters, their folds."""
 
 import warnings
-from abc import abstractmethod
 from numbers import Integral
 
 import numpy as np
@@ -18,12 +17,8 @@ from covey._models import fit_on_rows
 class NamedMembers:
     """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``.
 
-    A subclass says which kind of models it takes, by ``_member_kind`` and ``_can_be_member``.
+    A subclass sets ``_models`` to the kind of models that it takes.
     """
-
-    @abstractmethod
-    def _can_be_member(self, member):
-        """Whether an object is a model of the kind that is asked for."""
 
     def _named(self):
         """The members as (name, estimator) pairs; members without a name get their class's."""
@@ -43,8 +38,8 @@ class NamedMembers:
                 while name in taken:
                     name = f"{type(entry).__name__.lower()}-{number}"
                     number += 1
-            if not self._can_be_member(member):
-                raise ValueError(f"The member {name!r} is not a {self._member_kind}: {member!r}.")
+            if not self._models.accepts(member):
+                raise ValueError(f"The member {name!r} is not a {self._models.noun}: {member!r}.")
             if "__" in name or name in self._get_param_names():
                 raise ValueError(
                     f"The member name {name!r} must not contain '__', nor be a parameter of "

@@ -1,15 +1,27 @@
 """Members from ensembles that sample, bagging, random subspaces, forests, fused into one."""
 
-import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from __future__ import annotations
 
-from covey._blocks import as_table, in_blocks
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
+
 from covey._core.fusion.out_of_bag import mean_in_order
-from covey.fusers import FUSERS, Mean, encode_labels, make_fuser
-from covey.members._fused import FusedClassifier, FusedRegressor, said, value_fuser
-from covey.members._sampled_sources import grown, grown_without, members_of
+from covey.fusers import FUSERS, Fuser, Mean, Predictions, encode_labels, member_values
+from covey.members._fused import FusedClassifier, FusedRegressor
+from covey.members._given import Classifiers, GivenModels, Regressors
+from covey.members._sampled_sources import (
+    SampledClassifiers,
+    SampledMembers,
+    SampledRegressors,
+    grown,
+    grown_without,
+    members_of,
+)
 from covey.members._sampling import (
     BAGGING,
     FORESTS,
@@ -19,14 +31,19 @@ from covey.members._sampling import (
     check_features,
     checked_rows,
     leaves_rows_out,
-    said_by,
     seeded,
 )
 
 
 def from_bagging(
-    ensemble, X, y, *, sample_weight=None, validation_fraction=0.2, random_state=None
-):
+    ensemble: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    validation_fraction: float = 0.2,
+    random_state: Any = None,
+) -> SampledMembers:
     """The members of a bagging ensemble, for fusers and measures.
 
     Bagging [1]_ samples rows, random subspaces [2]_ sample columns, and random patches [3]_
@@ -76,7 +93,15 @@ def from_bagging(
     return _sampled(ensemble, BAGGING, X, y, sample_weight, validation_fraction, random_state)
 
 
-def from_forest(ensemble, X, y, *, sample_weight=None, validation_fraction=0.2, random_state=None):
+def from_forest(
+    ensemble: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    validation_fraction: float = 0.2,
+    random_state: Any = None,
+) -> SampledMembers:
     """The trees of a random forest [1]_ or of extra trees [2]_, for fusers and measures.
 
     Parameters
@@ -122,22 +147,50 @@ def from_forest(ensemble, X, y, *, sample_weight=None, validation_fraction=0.2, 
     return _sampled(ensemble, FORESTS, X, y, sample_weight, validation_fraction, random_state)
 
 
+def _sampled(
+    ensemble: BaseEstimator,
+    known: tuple,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    validation_fraction: float,
+    random_state: Any,
+) -> SampledMembers:
+    check_ensemble(ensemble, known)
+    holding_out = HoldingOut(validation_fraction, random_state)
+    X, y, weight = checked_rows(X, y, sample_weight, is_classifier(ensemble))
+    if not hasattr(ensemble, "estimators_"):
+        return grown(seeded(ensemble, holding_out.seed), X, y, weight, holding_out)
+    if getattr(ensemble, "n_outputs_", 1) > 1:
+        raise ValueError(
+            f"The ensemble was fitted to {ensemble.n_outputs_} outputs; fit one for each."
+        )
+    validate_data(ensemble, X, reset=False, skip_check_array=True)
+    if is_classifier(ensemble):
+        encode_labels(y, ensemble.classes_, "y holds")
+    return members_of(ensemble, X, y, weight, None, holding_out)
+
+
 # -- the fused models ------------------------------------------------------------------------
 
 
-class _SampledFusion:
-    """What both kinds share: how they are grown and taught, and which rows they take.
+class _SampledFusion(GivenModels):
+    """What both kinds share: how they are grown and taught, and which rows they take."""
 
-    A subclass says by ``_rule`` which fusers it takes.
-    """
-
-    def __init__(self, ensemble, fuser="mean", *, validation_fraction=0.2, random_state=None):
+    def __init__(
+        self,
+        ensemble: BaseEstimator,
+        fuser: str | Fuser = "mean",
+        *,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+    ) -> None:
         self.ensemble = ensemble
         self.fuser = fuser
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the members and learn to fuse them.
 
         Parameters
@@ -149,9 +202,10 @@ class _SampledFusion:
 
         Returns
         -------
-        self : estimator
+        self : object
+            Fitted.
         """
-        fuser = self._rule(self.fuser)
+        fuser = self._models.make_fuser(self.fuser, "fuser")
         check_ensemble(self.ensemble, BAGGING + FORESTS)
         classifies = is_classifier(self)
         if is_classifier(self.ensemble) != classifies:
@@ -165,37 +219,43 @@ class _SampledFusion:
         check_features(fuser, X)
         unfitted = seeded(self.ensemble, holding_out.seed)
         if not fuser.learns or leaves_rows_out(unfitted, len(y)):
-            return self._take(grown(unfitted, X, y, weight)._taught(fuser), fuser)
+            return self._take(grown(unfitted, X, y, weight)._teach(fuser), fuser)
         return self._take(grown_without(unfitted, X, y, weight, holding_out, fuser), fuser)
 
-    def _take(self, source, fuser):
+    def _take(self, source: SampledMembers, fuser: Fuser) -> Self:
         """Become the fitted model of these members and this fuser."""
+        if source.classes is not None:
+            self.classes_ = source.classes
+        self.kind_ = source._kind_for(fuser)
         self.ensemble_ = source.ensemble
         self.estimators_, self._member_names = source.estimators, source.names
         self.fuser_ = fuser
         return self
 
-    def _is_plain_mean(self):
-        """Whether the members are fused as the ensemble itself does, to the last bit."""
-        return type(self.fuser_) is Mean and self.fuser_.weights is None
-
-    def _names(self):
+    def _names(self) -> list[str]:
         return self._member_names
 
-    def _check_rows(self, X):
-        check_is_fitted(self, "fuser_")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
-
-    def _as_members_take(self, X):
+    def _as_members_take(self, X: Any) -> Any:
         """The rows as members take them, converted once for all."""
         return as_array(X, isinstance(self.ensemble_, FORESTS))
 
-    def _by_blocks(self, function, X):
-        return in_blocks(function, X)
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
+        kind, classes = kind or self.kind_, getattr(self, "classes_", None)
+        X = self._as_members_take(X)
+        return self._models.predictions(self.estimators_, self._names(), X, kind, classes)
 
-    def __sklearn_tags__(self):
+    def _fused(self, X: Any) -> np.ndarray:
+        if not self._is_plain_mean():
+            return super()._fused(X)
+        P = self._predictions(X)
+        mean = mean_in_order(P.values, P.available)
+        return mean[:, 0] if P.kind == "value" else mean
+
+    def _is_plain_mean(self) -> bool:
+        """Whether the members are fused as the ensemble itself does, to the last bit."""
+        return type(self.fuser_) is Mean and self.fuser_.weights is None
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.ensemble, "__sklearn_tags__"):
             inner = get_tags(self.ensemble).input_tags
@@ -219,8 +279,8 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
         scikit-learn's ``BaggingClassifier``, ``RandomForestClassifier`` or
         ``ExtraTreesClassifier``. A copy of it is fitted.
     fuser : str or Fuser, default="mean"
-        How to fuse: a name or an object of `covey.fusers`. "mean" says what the ensemble
-        itself says.
+        How to fuse: a name or an object of `covey.fusers`. "mean" gives what the ensemble
+        itself gives.
     validation_fraction : float, default=0.2
         The share of each class that is held out, where one has to be.
     random_state : int, RandomState or None, default=None
@@ -236,7 +296,7 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
     fuser_ : Fuser
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
-        What the members are asked for.
+        What the members predict for the fuser.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where X has names.
@@ -253,31 +313,14 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
     True
     """
 
-    @staticmethod
-    def _rule(fuser):
-        return make_fuser(fuser, "fuser")
+    _models = Classifiers
 
-    def _take(self, source, fuser):
-        self.classes_ = source.classes
-        self.kind_ = source._kind_for(fuser)
-        return super()._take(source, fuser)
-
-    def _predictions(self, X, kind=None):
-        kind = self.kind_ if kind is None else kind
-        X = self._as_members_take(X)
-        return said_by(self.estimators_, self._member_names, self.classes_, kind, X)
-
-    def _member_values(self, X):
-        """Probabilities if the members have them, whatever the fuser asks for."""
+    def _member_values(self, X: Any) -> np.ndarray:
+        """Probabilities if the members have them, whatever the fuser reads."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        return self._predictions(X, "probability" if every else self.kind_).values
+        return self._predictions(X, "probability" if every else None).values
 
-    def _fused(self, X):
-        if self._is_plain_mean():
-            return mean_in_order(self._predictions(X).values)
-        return super()._fused(X)
-
-    def _fused_log(self, X):
+    def _fused_log(self, X: Any) -> np.ndarray:
         if self._is_plain_mean():
             with np.errstate(divide="ignore"):
                 return np.log(self._fused(X))
@@ -296,8 +339,8 @@ class SampledFusionRegressor(_SampledFusion, FusedRegressor):
         scikit-learn's ``BaggingRegressor``, ``RandomForestRegressor`` or
         ``ExtraTreesRegressor``. A copy of it is fitted.
     fuser : str or Fuser, default="mean"
-        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking" or "gate", or an
-        object of `covey.fusers`. "mean" says what the ensemble itself says.
+        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "stacking" or "gate",
+        or an object of `covey.fusers`. "mean" gives what the ensemble itself gives.
     validation_fraction : float, default=0.2
         The share of rows that is held out, where some have to be.
     random_state : int, RandomState or None, default=None
@@ -329,34 +372,11 @@ class SampledFusionRegressor(_SampledFusion, FusedRegressor):
     True
     """
 
-    @staticmethod
-    def _rule(fuser):
-        return value_fuser(fuser, "fuser")
+    _models = Regressors
 
-    def _member_values(self, X):
-        return said(self._member_names, self.estimators_, self._as_members_take(X))
-
-    def _fused(self, X):
-        if self._is_plain_mean():
-            P = self._predictions(X)
-            return mean_in_order(P.values, P.available)[:, 0]
-        return super()._fused(X)
+    def _member_values(self, X: Any) -> np.ndarray:
+        return member_values(self.estimators_, self._names(), self._as_members_take(X))
 
 
-# -- how they are read -----------------------------------------------------------------------
-
-
-def _sampled(ensemble, known, X, y, sample_weight, validation_fraction, random_state):
-    check_ensemble(ensemble, known)
-    holding_out = HoldingOut(validation_fraction, random_state)
-    X, y, weight = checked_rows(X, y, sample_weight, is_classifier(ensemble))
-    if not hasattr(ensemble, "estimators_"):
-        return grown(seeded(ensemble, holding_out.seed), X, y, weight, holding_out)
-    if getattr(ensemble, "n_outputs_", 1) > 1:
-        raise ValueError(
-            f"The ensemble was fitted to {ensemble.n_outputs_} outputs; fit one for each."
-        )
-    validate_data(ensemble, X, reset=False, skip_check_array=True)
-    if is_classifier(ensemble):
-        encode_labels(y, ensemble.classes_, "y holds")
-    return members_of(ensemble, X, y, weight, None, holding_out)
+SampledClassifiers._fused_by = SampledFusionClassifier
+SampledRegressors._fused_by = SampledFusionRegressor

@@ -1,47 +1,55 @@
 """The members of ensembles that sample, with their bags, and how they are grown."""
 
+from __future__ import annotations
+
 import warnings
+from abc import ABCMeta, abstractmethod
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import validate_data
 
 from covey._blocks import as_table, take_rows
 from covey._core.fusion.out_of_bag import (
     mean_in_order,
-    median_of_spoken,
+    median_of_available,
     outside_bags,
-    votes_of_spoken,
-    with_stand_ins,
+    votes_of_available,
+    with_means_of_available,
 )
-from covey._validation import check_choice
-from covey.fusers import KNOP, Gate, MetaDES, Predictions, common_kind, member_output
-from covey.members._fused import said
+from covey._validation import check_choice, check_sample_weight
+from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions
+from covey.members._fused import FusedClassifier, FusedRegressor
+from covey.members._given import Classifiers, Regressors
 from covey.members._sampled_member import SampledClassifier, SampledRegressor
-from covey.members._sampling import (
-    FORESTS,
-    as_array,
-    bags_of,
-    check_features,
-    said_by,
-    weight_of,
-)
+from covey.members._sampling import FORESTS, HoldingOut, as_array, bags_of, check_features
 
-# They compare what all members say of a sample, or mix it, and have no place for silence.
-_HEAR_EVERYONE = (Gate, KNOP, MetaDES)
+# They compare the predictions of all members, or mix them, so that none may be missing.
+_NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
 
-class SampledMembers:
+class SampledMembers(metaclass=ABCMeta):
     """What members of both kinds have: see `SampledClassifiers` and `SampledRegressors`.
 
-    A subclass says by ``_rules`` how out-of-bag predictions are settled, and writes
-    ``_member``, ``_fusion``, ``_kind_for``, ``_say`` and ``_out_of_bag``.
+    A subclass sets ``_models``, ``_rules`` (how out-of-bag predictions are summarized),
+    ``_given_class`` (the ensemble of models that are fitted already) and, once it exists,
+    ``_fused_by`` (the estimator that fuses such members); it writes ``_member`` and ``_score``.
     """
 
-    _rules = ()
+    classes: np.ndarray | None = None
 
-    def __init__(self, ensemble, X, y, sample_weight, unfitted, holding_out=None):
+    def __init__(
+        self,
+        ensemble: BaseEstimator,
+        X: Any,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        unfitted: BaseEstimator | None,
+        holding_out: HoldingOut | None = None,
+    ) -> None:
         self.ensemble = ensemble
         self._X, self._y, self._sample_weight = X, y, sample_weight
         self._unfitted, self._holding_out = unfitted, holding_out
@@ -51,56 +59,37 @@ class SampledMembers:
         self.bootstrap_rows = bags_of(ensemble, X.shape[0], sample_weight)
         self.out_of_bag = outside_bags(self.bootstrap_rows, X.shape[0])
         columns = [None] * len(self.names) if self._is_forest else ensemble.estimators_features_
+        of_table = ensemble.n_features_in_, getattr(ensemble, "feature_names_in_", None)
         self.estimators = [
-            self._member(member, mine)
-            for member, mine in zip(ensemble.estimators_, columns, strict=True)
+            self._member(member, used, *of_table)
+            for member, used in zip(ensemble.estimators_, columns, strict=True)
         ]
         self.feature_mask = np.zeros((len(self.names), ensemble.n_features_in_), dtype=bool)
-        for mask, member, mine in zip(
+        for mask, member, used in zip(
             self.feature_mask, ensemble.estimators_, columns, strict=True
         ):
             # A tree marks its leaves by a negative number.
-            mask[member.tree_.feature[member.tree_.feature >= 0] if mine is None else mine] = True
-        self._out_of_bag_said = {}
+            mask[member.tree_.feature[member.tree_.feature >= 0] if used is None else used] = True
+        self._out_of_bag_of_kind: dict[str, Predictions] = {}
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.names)} members of {self.ensemble!r})"
 
+    @abstractmethod
+    def _member(self, member: Any, columns: Any, n_features: int, names: Any) -> Any:
+        """A member of the ensemble as a model of the whole X."""
+
+    @abstractmethod
+    def _score(self, decided: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float:
+        """How good decisions about some training rows are."""
+
     @property
-    def n_members(self):
+    def n_members(self) -> int:
         """How many members there are."""
         return len(self.names)
 
-    def _shared(self):
-        ensemble = self.ensemble
-        return ensemble.n_features_in_, getattr(ensemble, "feature_names_in_", None)
-
-    def _check_outside(self):
-        if not self.out_of_bag.any():
-            raise ValueError(
-                "Every member has seen every row, so none is out of bag; grow the ensemble with "
-                "bootstrap=True, or use rows that it was not fitted on."
-            )
-
-    def _check_rule(self, by):
-        check_choice(by, "by", self._rules)
-        self._check_outside()
-
-    def _heard(self, what):
-        """The rows of which some member speaks; a warning counts the others."""
-        heard = self.out_of_bag.any(axis=1)
-        silent = len(heard) - int(heard.sum())
-        if silent:
-            warnings.warn(
-                f"{silent} of {len(heard)} rows are in every member's bag and {what}; grow more "
-                "members.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return heard
-
-    def predictions(self, X):
-        """What every member says of new rows.
+    def predictions(self, X: ArrayLike) -> Predictions:
+        """What every member predicts of new rows.
 
         Parameters
         ----------
@@ -114,26 +103,26 @@ class SampledMembers:
         """
         X = as_table(X)
         validate_data(self.ensemble, X, reset=False, skip_check_array=True)
-        return self._say(X, self.kind)
+        return self._predict(X, self.kind)
 
-    def out_of_bag_predictions(self):
-        """What members say of the training rows outside their bags.
+    def out_of_bag_predictions(self) -> Predictions:
+        """What members predict of the training rows outside their bags.
 
         Returns
         -------
         P : Predictions
-            Of all training rows; ``available`` says where a member was grown without the row.
+            Of all training rows; ``available`` is True where a member was grown without the row.
         """
         self._check_outside()
         return self._out_of_bag(self.kind)
 
-    def fuse(self, fuser="mean"):
+    def fuse(self, fuser: str | Fuser = "mean") -> FusedClassifier | FusedRegressor:
         """One model that fuses these members.
 
-        A rule that learns does so from out-of-bag predictions: of each row it hears the members
+        A rule that learns does so from out-of-bag predictions: of each row it reads the members
         grown without it. (Rows in every bag are left out, with a warning.) `Gate`, `KNOP` and
-        `MetaDES` have no place for members that are silent; for them the mean of those who
-        speak stands in.
+        `MetaDES` need every member's prediction; for them the mean of the members grown without
+        the row replaces those of the others.
 
         Where every member has seen every row (extra trees, random subspaces of all rows) a rule
         that learns needs rows that none has seen: ``validation_fraction`` of them (of each
@@ -142,17 +131,16 @@ class SampledMembers:
         Parameters
         ----------
         fuser : str or Fuser, default="mean"
-            A name or an object of `covey.fusers`; for regressors one of numbers. "mean" says
-            what the ensemble itself says.
+            A name or an object of `covey.fusers`; for regressors one of numbers. "mean" gives
+            what the ensemble itself gives.
 
         Returns
         -------
         fused : SampledFusionClassifier or SampledFusionRegressor
             Fitted. A copy of it that is fitted to other rows grows the ensemble on them.
         """
-        kind = self._fusion()
-        rule = kind._rule(fuser)
-        fused = kind(
+        rule = self._models.make_fuser(fuser, "fuser")
+        fused = self._fused_by(
             self.ensemble if self._unfitted is None else self._unfitted,
             fuser,
             validation_fraction=self._holding_out.fraction,
@@ -161,31 +149,147 @@ class SampledMembers:
         validate_data(fused, self._X, skip_check_array=True)
         check_features(rule, self._X)
         if not rule.learns or self.out_of_bag.any():
-            return fused._take(self._taught(rule), rule)
+            return fused._take(self._teach(rule), rule)
         if self._unfitted is None:
             raise ValueError(
                 f"{type(rule).__name__} learns, but every member of the fitted ensemble has seen "
                 "every row; give the ensemble unfitted, so that rows can be held out, or use "
-                f"{self._over_given}(members.estimators, prefit=True) on rows that it has not "
+                f"{self._given_class}(members.estimators, prefit=True) on rows that it has not "
                 "seen."
             )
         data = self._X, self._y, self._sample_weight
         return fused._take(grown_without(self._unfitted, *data, self._holding_out, rule), rule)
 
-    def _taught(self, fuser):
+    def out_of_bag_decision(self, by: str = "mean") -> np.ndarray:
+        """What the members outside whose bags a row is decide together.
+
+        Parameters
+        ----------
+        by : {"mean", "majority"} or, of regressors, {"mean", "median"}, default="mean"
+            The mean of their numbers, or of their probabilities (of votes, where they have
+            none): scikit-learn's ``oob_prediction_`` and ``oob_decision_function_``. Or shares
+            of their votes, or the median of their numbers.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples, n_classes) or, of regressors, (n_samples,)
+            NaN in rows that are in every bag; a warning counts them.
+        """
+        check_choice(by, "by", self._rules)
+        self._check_outside()
+        self._rows_outside("have no out-of-bag decision (NaN)")
+        return self._decide(by)
+
+    def out_of_bag_score(self, by: str = "mean", sample_weight: ArrayLike | None = None) -> float:
+        """Accuracy, or R^2, of the out-of-bag decision.
+
+        Parameters
+        ----------
+        by : {"mean", "majority"} or, of regressors, {"mean", "median"}, default="mean"
+            As for ``out_of_bag_decision``.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts. By default all alike, also where the ensemble was fitted
+            with weights, as in scikit-learn's ``oob_score_``.
+
+        Returns
+        -------
+        score : float
+            Rows that are in every bag are left out, with a warning. (scikit-learn's
+            ``oob_score_`` counts them as decided for the first class, or as predicted 0.)
+        """
+        check_choice(by, "by", self._rules)
+        self._check_outside()
+        rows = self._rows_outside("are left out of the score")
+        weight = sample_weight
+        if weight is not None:
+            weight = check_sample_weight(weight, len(rows))[rows]
+        return float(self._score(self._decide(by)[rows], rows, weight))
+
+    # -- shared by the methods above ---------------------------------------------------------
+
+    def _check_outside(self) -> None:
+        if not self.out_of_bag.any():
+            raise ValueError(
+                "Every member has seen every row, so none is out of bag; grow the ensemble with "
+                "bootstrap=True, or use rows that it was not fitted on."
+            )
+
+    def _rows_outside(self, consequence: str) -> np.ndarray:
+        """Which rows are outside some member's bag, (n,); a warning counts the others."""
+        outside = self.out_of_bag.any(axis=1)
+        inside = len(outside) - int(outside.sum())
+        if inside:
+            warnings.warn(
+                f"{inside} of {len(outside)} rows are in every member's bag and {consequence}; "
+                "grow more members.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return outside
+
+    def _kind_for(self, fuser: Fuser) -> str:
+        return self._models.kind_for(fuser, self.estimators, self.names)
+
+    def _predict(self, X: Any, kind: str) -> Predictions:
+        X = as_array(X, self._is_forest)
+        return self._models.predictions(self.estimators, self.names, X, kind, self.classes)
+
+    def _out_of_bag(self, kind: str) -> Predictions:
+        if kind not in self._out_of_bag_of_kind:
+            X = as_array(self._X, self._is_forest)
+            width = 1 if self.classes is None else len(self.classes)
+            values = np.zeros((*self.out_of_bag.shape, width))
+            available = self.out_of_bag.copy()
+            seen = np.ones((self.n_members, width), dtype=bool)
+            for k in range(self.n_members):
+                rows = np.flatnonzero(self.out_of_bag[:, k])
+                if not len(rows):
+                    continue
+                one = slice(k, k + 1)
+                P = self._models.predictions(
+                    self.estimators[one], self.names[one], take_rows(X, rows), kind, self.classes
+                )
+                values[rows, k] = P.values[:, 0]
+                if P.available is not None:
+                    available[rows, k] = P.available[:, 0]
+                if P.seen is not None:
+                    seen[k] = P.seen[0]
+            if kind == "label":
+                values = self.classes[values.argmax(axis=2)]
+            self._out_of_bag_of_kind[kind] = Predictions(
+                values,
+                self.classes,
+                self.names,
+                kind,
+                available=available,
+                seen=None if seen.all() else seen,
+            )
+        return self._out_of_bag_of_kind[kind]
+
+    def _decide(self, by: str) -> np.ndarray:
+        if by == "majority":
+            # Votes are what members decide, which need not be their highest probability.
+            labels = self._out_of_bag("label").labels
+            return votes_of_available(labels, self.out_of_bag, len(self.classes))
+        P = self._out_of_bag(self.kind)
+        summarize = mean_in_order if by == "mean" else median_of_available
+        decided = summarize(P.values, P.available)
+        return decided[:, 0] if self.classes is None else decided
+
+    def _teach(self, fuser: Fuser) -> Self:
         """Self, after the fuser has learnt from out-of-bag predictions what it has to."""
         kind = self._kind_for(fuser)
         if not fuser.learns:
-            fuser.fit(self._say(take_rows(self._X, np.arange(1)), kind))
+            fuser.fit(self._predict(take_rows(self._X, np.arange(1)), kind))
             return self
-        rows = np.flatnonzero(self._heard("teach the fuser nothing"))
+        rows = np.flatnonzero(self._rows_outside("teach the fuser nothing"))
         P = self._out_of_bag(kind).rows(rows)
-        if isinstance(fuser, _HEAR_EVERYONE):
-            values = with_stand_ins(P.values, P.available)
+        if isinstance(fuser, _NEED_ALL_MEMBERS):
+            values = with_means_of_available(P.values, P.available)
             P = Predictions(values, P.classes, P.names, kind, seen=P.seen)
         weight = None if self._sample_weight is None else self._sample_weight[rows]
         if weight is not None and not weight.any():
-            of_which = " of each class" if is_classifier(self.ensemble) else ""
+            of_which = "" if self.classes is None else " of each class"
             raise ValueError(
                 f"{type(fuser).__name__} learns from out-of-bag rows, but all those{of_which} "
                 "have sample_weight 0; grow more members, or take a rule that does not learn."
@@ -199,8 +303,8 @@ class SampledClassifiers(SampledMembers):
     """Classifiers that were grown on samples of rows, of columns or of both.
 
     `from_bagging` and `from_forest` make it. A member's *bag* holds the rows that it was grown
-    on; what it says of the others is as good as held out, so fusers can learn from it and no
-    fold is needed.
+    on; what it predicts of the others is as good as held out, so fusers can learn from it and
+    no fold is needed.
 
     Attributes
     ----------
@@ -210,9 +314,9 @@ class SampledClassifiers(SampledMembers):
     names : list of str
     classes : ndarray of shape (n_classes,)
     kind : {"probability", "label"}
-        What the members say: labels, where they have no probabilities.
+        What the members predict: labels, where they have no probabilities.
     feature_mask : ndarray of shape (n_members, n_features), bool
-        The columns that each member may look at; for the trees of a forest, those that their
+        The columns that each member may use; for the trees of a forest, those that their
         nodes split on.
     bootstrap_rows : list of n_members arrays
         The rows that each member was grown on; a row may be there twice.
@@ -233,106 +337,27 @@ class SampledClassifiers(SampledMembers):
     True
     """
 
+    _models = Classifiers
     _rules = ("mean", "majority")
-    _over_given = "FusionClassifier"
-
-    def __init__(self, ensemble, X, y, sample_weight, unfitted, holding_out=None):
-        super().__init__(ensemble, X, y, sample_weight, unfitted, holding_out)
-        every = all(hasattr(member, "predict_proba") for member in self.estimators)
-        self.kind = "probability" if every else "label"
+    _given_class = "FusionClassifier"
 
     @property
-    def classes(self):
+    def classes(self) -> np.ndarray:
         """The labels, as the ensemble orders them."""
         return self.ensemble.classes_
 
-    def _member(self, member, columns):
-        return SampledClassifier(member, columns, *self._shared(), self.ensemble.classes_)
+    @property
+    def kind(self) -> str:
+        """What the members predict."""
+        every = all(hasattr(member, "predict_proba") for member in self.estimators)
+        return "probability" if every else "label"
 
-    def _fusion(self):
-        # The estimator grows its members here.
-        from covey.members._sampled import SampledFusionClassifier
+    def _member(self, member: Any, columns: Any, n_features: int, names: Any) -> Any:
+        return SampledClassifier(member, columns, n_features, names, self.classes)
 
-        return SampledFusionClassifier
-
-    def _kind_for(self, fuser):
-        return common_kind(self.estimators, self.names, fuser)
-
-    def _say(self, X, kind):
-        X = as_array(X, self._is_forest)
-        return said_by(self.estimators, self.names, self.classes, kind, X)
-
-    def _out_of_bag(self, kind):
-        if kind not in self._out_of_bag_said:
-            X = as_array(self._X, self._is_forest)
-            shape = (*self.out_of_bag.shape, len(self.classes))
-            values = np.zeros(shape[:2], dtype=np.intp) if kind == "label" else np.zeros(shape)
-            seen = np.ones(shape[1:], dtype=bool)
-            for k, member in enumerate(self.estimators):
-                rows = np.flatnonzero(self.out_of_bag[:, k])
-                if len(rows):
-                    values[rows, k], seen[k] = member_output(
-                        member, take_rows(X, rows), self.classes, kind, self.names[k]
-                    )
-            if kind == "label":
-                values = self.classes[values]
-            self._out_of_bag_said[kind] = Predictions(
-                values,
-                self.classes,
-                self.names,
-                kind,
-                available=self.out_of_bag,
-                seen=None if kind == "label" or seen.all() else seen,
-            )
-        return self._out_of_bag_said[kind]
-
-    def out_of_bag_decision(self, by="mean"):
-        """What the members outside whose bags a row is decide together.
-
-        Parameters
-        ----------
-        by : {"mean", "majority"}, default="mean"
-            The mean of their probabilities (of votes, where they have none), which is
-            scikit-learn's ``oob_decision_function_``; or shares of their votes.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples, n_classes)
-            NaN in rows that are in every bag; a warning counts them.
-        """
-        self._check_rule(by)
-        self._heard("have no out-of-bag decision (NaN)")
-        return self._decided(by)
-
-    def _decided(self, by):
-        if by == "mean":
-            return mean_in_order(self._out_of_bag(self.kind).values, self.out_of_bag)
-        # Votes are what members decide, which need not be their highest probability.
-        labels = self._out_of_bag("label").labels
-        return votes_of_spoken(labels, self.out_of_bag, len(self.classes))
-
-    def out_of_bag_score(self, by="mean", sample_weight=None):
-        """Accuracy of the out-of-bag decision.
-
-        Parameters
-        ----------
-        by : {"mean", "majority"}, default="mean"
-            As for ``out_of_bag_decision``.
-        sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts. By default all alike, also where the ensemble was fitted
-            with weights, as in scikit-learn's ``oob_score_``.
-
-        Returns
-        -------
-        accuracy : float
-            Rows that are in every bag are left out, with a warning. (scikit-learn's
-            ``oob_score_`` counts them as decided for the first class.)
-        """
-        self._check_rule(by)
-        heard = self._heard("are left out of the score")
-        decided = self.classes[self._decided(by)[heard].argmax(axis=1)]
-        weight = weight_of(sample_weight, heard)
-        return float(accuracy_score(self._y[heard], decided, sample_weight=weight))
+    def _score(self, decided: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float:
+        labels = self.classes[decided.argmax(axis=1)]
+        return accuracy_score(self._y[rows], labels, sample_weight=weight)
 
 
 class SampledRegressors(SampledMembers):
@@ -347,9 +372,9 @@ class SampledRegressors(SampledMembers):
         The members; each takes the whole X.
     names : list of str
     kind : "value"
-        What the members say.
+        What the members predict.
     feature_mask : ndarray of shape (n_members, n_features), bool
-        The columns that each member may look at; for the trees of a forest, those that their
+        The columns that each member may use; for the trees of a forest, those that their
         nodes split on.
     bootstrap_rows : list of n_members arrays
         The rows that each member was grown on; a row may be there twice.
@@ -369,92 +394,34 @@ class SampledRegressors(SampledMembers):
     True
     """
 
+    _models = Regressors
     _rules = ("mean", "median")
-    _over_given = "FusionRegressor"
+    _given_class = "FusionRegressor"
     kind = "value"
 
-    def _member(self, member, columns):
-        return SampledRegressor(member, columns, *self._shared())
+    def _member(self, member: Any, columns: Any, n_features: int, names: Any) -> Any:
+        return SampledRegressor(member, columns, n_features, names)
 
-    def _fusion(self):
-        # The estimator grows its members here.
-        from covey.members._sampled import SampledFusionRegressor
-
-        return SampledFusionRegressor
-
-    def _kind_for(self, fuser):
-        return self.kind
-
-    def _say(self, X, kind):
-        values = said(self.names, self.estimators, as_array(X, self._is_forest))
-        return Predictions(values, names=self.names, kind=kind)
-
-    def _out_of_bag(self, kind):
-        if kind not in self._out_of_bag_said:
-            X = as_array(self._X, self._is_forest)
-            values = np.zeros(self.out_of_bag.shape)
-            for k, (name, member) in enumerate(zip(self.names, self.estimators, strict=True)):
-                rows = np.flatnonzero(self.out_of_bag[:, k])
-                if len(rows):
-                    values[rows, k] = said([name], [member], take_rows(X, rows))[:, 0]
-            self._out_of_bag_said[kind] = Predictions(
-                values, names=self.names, kind=kind, available=self.out_of_bag
-            )
-        return self._out_of_bag_said[kind]
-
-    def out_of_bag_decision(self, by="mean"):
-        """The value that the members outside whose bags a row is settle on.
-
-        Parameters
-        ----------
-        by : {"mean", "median"}, default="mean"
-            Their mean, which is scikit-learn's ``oob_prediction_``, or their median.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            NaN in rows that are in every bag; a warning counts them.
-        """
-        self._check_rule(by)
-        self._heard("have no out-of-bag decision (NaN)")
-        return self._decided(by)
-
-    def _decided(self, by):
-        settle = mean_in_order if by == "mean" else median_of_spoken
-        return settle(self.out_of_bag_predictions().values, self.out_of_bag)[:, 0]
-
-    def out_of_bag_score(self, by="mean", sample_weight=None):
-        """R^2 of the out-of-bag decision.
-
-        Parameters
-        ----------
-        by : {"mean", "median"}, default="mean"
-            As for ``out_of_bag_decision``.
-        sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; by default all alike.
-
-        Returns
-        -------
-        r2 : float
-            Rows that are in every bag are left out, with a warning. (scikit-learn's
-            ``oob_score_`` counts them as predicted 0.)
-        """
-        self._check_rule(by)
-        heard = self._heard("are left out of the score")
-        weight = weight_of(sample_weight, heard)
-        return float(r2_score(self._y[heard], self._decided(by)[heard], sample_weight=weight))
+    def _score(self, decided: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float:
+        return r2_score(self._y[rows], decided, sample_weight=weight)
 
 
 # -- how they are grown ----------------------------------------------------------------------
 
 
-def members_of(ensemble, X, y, weight, unfitted, holding_out=None):
+def members_of(ensemble: BaseEstimator, *data: Any) -> SampledMembers:
     """The members of a fitted ensemble, of either kind."""
     kind = SampledClassifiers if is_classifier(ensemble) else SampledRegressors
-    return kind(ensemble, X, y, weight, unfitted, holding_out)
+    return kind(ensemble, *data)
 
 
-def grown(unfitted, X, y, weight, holding_out=None):
+def grown(
+    unfitted: BaseEstimator,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    holding_out: HoldingOut | None = None,
+) -> SampledMembers:
     """The members of a copy of the ensemble, fitted here."""
     ensemble = clone(unfitted)
     if weight is None:
@@ -464,12 +431,19 @@ def grown(unfitted, X, y, weight, holding_out=None):
     return members_of(ensemble, X, y, weight, unfitted, holding_out)
 
 
-def grown_without(unfitted, X, y, weight, holding_out, fuser):
+def grown_without(
+    unfitted: BaseEstimator,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    holding_out: HoldingOut,
+    fuser: Fuser,
+) -> SampledMembers:
     """Members grown without some rows, from which the fuser has then learnt."""
     others, held_out = holding_out.split(y if is_classifier(unfitted) else None, weight, len(y))
     weights = [None if weight is None else weight[rows] for rows in (others, held_out)]
     source = grown(unfitted, take_rows(X, others), y[others], weights[0])
     rows = take_rows(X, held_out)
-    P = source._say(rows, source._kind_for(fuser))
+    P = source._predict(rows, source._kind_for(fuser))
     fuser.fit(P, y[held_out], rows if fuser.needs_X else None, weights[1])
     return source

@@ -1,7 +1,12 @@
 """How ensembles that sample are checked, seeded and read."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
@@ -23,7 +28,7 @@ from covey._core.fusion.out_of_bag import (
 )
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number, check_sample_weight
-from covey.fusers import gather, member_output
+from covey.fusers import Fuser
 from covey.members._fused import check_numbers
 
 BAGGING = (BaggingClassifier, BaggingRegressor)
@@ -38,21 +43,15 @@ FORESTS = (
 class HoldingOut:
     """Which rows are kept from the members, where some have to be."""
 
-    def __init__(self, fraction, random_state):
+    def __init__(self, fraction: float, random_state: Any) -> None:
         check_number(fraction, "validation_fraction", low=0, high=1, closed="neither")
         self.fraction, self.random_state = fraction, random_state
         self.seed = int(check_random_state(random_state).randint(2**31 - 1))
 
-    def split(self, labels, weight, n_rows):
-        """Positions of the rows to grow on, and of those held out.
-
-        Parameters
-        ----------
-        labels : array of shape (n_rows,), or None
-            Some rows of each class are held out; None: some of all.
-        weight : array of shape (n_rows,), or None
-        n_rows : int
-        """
+    def split(
+        self, labels: np.ndarray | None, weight: np.ndarray | None, n_rows: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the rows to grow on, and of those held out: some of each class."""
         codes = np.zeros(n_rows, dtype=np.intp)
         if labels is not None:
             codes = np.unique(labels, return_inverse=True)[1]
@@ -69,13 +68,17 @@ class HoldingOut:
         return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
 
-def check_ensemble(ensemble, known):
+def check_ensemble(ensemble: Any, known: tuple) -> None:
+    """Refuse what is no ensemble of the known kinds."""
     if not isinstance(ensemble, known):
         listed = ", ".join(one.__name__ for one in known)
         raise TypeError(f"ensemble must be one of {listed}, got {ensemble!r}.")
 
 
-def checked_rows(X, y, sample_weight, classifies):
+def checked_rows(
+    X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classifies: bool
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Training rows as an ensemble takes them."""
     X, y = as_table(X), column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
@@ -92,19 +95,19 @@ def checked_rows(X, y, sample_weight, classifies):
     return X, y, weight
 
 
-def check_features(fuser, X):
+def check_features(fuser: Fuser, X: Any) -> None:
     """Refuse, before anything is grown, features that the fuser cannot read."""
     if fuser.needs_X:
         fuser._features(X)
 
 
-def seeded(ensemble, seed):
+def seeded(ensemble: BaseEstimator, seed: int) -> BaseEstimator:
     """An unfitted copy that grows the same members whenever it is fitted."""
     ensemble = clone(ensemble)
     return ensemble.set_params(random_state=seed) if ensemble.random_state is None else ensemble
 
 
-def leaves_rows_out(ensemble, n_rows):
+def leaves_rows_out(ensemble: BaseEstimator, n_rows: int) -> bool:
     """Whether members are grown on fewer rows than there are."""
     if ensemble.bootstrap:
         return True
@@ -113,13 +116,15 @@ def leaves_rows_out(ensemble, n_rows):
     return not (draws_as_many(ensemble) or ensemble.max_samples == n_rows)
 
 
-def draws_as_many(ensemble):
+def draws_as_many(ensemble: BaseEstimator) -> bool:
     """Whether as many rows are drawn for each member as there are."""
     share = ensemble.max_samples
     return share is None or (isinstance(share, float) and share == 1.0)
 
 
-def bags_of(ensemble, n_rows, sample_weight):
+def bags_of(
+    ensemble: BaseEstimator, n_rows: int, sample_weight: np.ndarray | None
+) -> list[np.ndarray]:
     """The rows that each member was grown on, if these can be the rows given."""
     bags = [np.asarray(bag) for bag in ensemble.estimators_samples_]
     if len(bags) != len(ensemble.estimators_):
@@ -128,7 +133,7 @@ def bags_of(ensemble, n_rows, sample_weight):
             f"rows of {len(bags)} of its {len(ensemble.estimators_)} members only; fit it in one."
         )
     needed = 1 + max(int(bag.max()) for bag in bags)
-    # With weights a share of 1.0 may be one of their sum, and tells nothing.
+    # With weights, a share of 1.0 may be one of their sum, which need not be the row count.
     exact = draws_as_many(ensemble) and (ensemble.max_samples is None or sample_weight is None)
     exact |= isinstance(ensemble, FORESTS) and not ensemble.bootstrap
     known = len(bags[0]) if exact else None
@@ -141,7 +146,7 @@ def bags_of(ensemble, n_rows, sample_weight):
     return bags
 
 
-def as_array(X, trees=False):
+def as_array(X: Any, trees: bool = False) -> Any:
     """Rows as an ensemble of scikit-learn turns them into an array; members check the rest."""
     return check_array(
         X,
@@ -150,17 +155,3 @@ def as_array(X, trees=False):
         ensure_all_finite=False,
         ensure_min_samples=0,
     )
-
-
-def said_by(members, names, classes, kind, X):
-    outputs = [
-        member_output(member, X, classes, kind, name)
-        for name, member in zip(names, members, strict=True)
-    ]
-    return gather(outputs, classes, names, kind)
-
-
-def weight_of(sample_weight, heard):
-    if sample_weight is None:
-        return None
-    return check_sample_weight(sample_weight, len(heard))[heard]

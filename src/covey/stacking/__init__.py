@@ -1,11 +1,5 @@
-"""Stacking: how to fuse is learnt from what members say of rows that they have not seen."""
+"""Stacking of any models, learnt out of fold, in one layer or several."""
 
 from covey.stacking._general import GeneralStackingClassifier, GeneralStackingRegressor
-from covey.stacking._linear import LinearStackingClassifier, LinearStackingRegressor
 
-__all__ = [
-    "GeneralStackingClassifier",
-    "GeneralStackingRegressor",
-    "LinearStackingClassifier",
-    "LinearStackingRegressor",
-]
+__all__ = ["GeneralStackingClassifier", "GeneralStackingRegressor"]

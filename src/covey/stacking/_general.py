@@ -1,50 +1,31 @@
 """Stacking by any model, in one layer or several, learnt out of fold under any splitter."""
 
-import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import RidgeCV
-from sklearn.utils import check_array
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from __future__ import annotations
 
-from covey._blocks import as_table, in_blocks
-from covey._core.fusion.rules import normalised, uniform
-from covey._models import fit_member, regresses
-from covey._validation import check_number, check_sample_weight
-from covey.fusers import Predictions, Stacking, member_output
-from covey.fusers._model_stacking import (
-    OUTPUTS,
-    changes_without,
-    contributions,
-    encode_outputs,
-    join_columns,
-    linear_coefficients,
-    ranks_of_classes,
-)
-from covey.members import FusionClassifier
-from covey.members._fused import said
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+
+from covey.fusers import Predictions, member_output, member_values
+from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS, ranks_of_classes
+from covey.members import Classifiers, FusedClassifier, FusedRegressor, Regressors
 from covey.stacking._layers import Layered
 
 
-def _final_has(*methods):
+def _final_has(*methods: str) -> Callable[[Any], bool]:
     """Whether the model on top, fitted or to be, has one of some methods."""
 
-    def check(self):
-        final = self.final_estimator_ if hasattr(self, "fuser_") else self.final_estimator
-        final = self._default_final() if final is None else final
+    def check(self: Any) -> bool:
+        final = self.final_estimator_ if hasattr(self, "fuser_") else self._final()
         return any(hasattr(final, method) for method in methods)
 
     return check
 
 
-class GeneralStackingClassifier(Layered, FusionClassifier):
+class GeneralStackingClassifier(Layered, FusedClassifier):
     r"""Any classifier on top of any classifiers, learnt from out-of-fold outputs.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
@@ -141,23 +122,22 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
     array([0, 1, 2])
     """
 
-    # The members are always fitted here.
-    prefit = False
     kind_ = "probability"
-    _choices = OUTPUTS
+    _models = Classifiers
+    _choices = CLASS_OUTPUTS
 
     def __init__(
         self,
-        estimators,
-        final_estimator=None,
+        estimators: list,
+        final_estimator: Any = None,
         *,
-        outputs="probabilities",
-        passthrough=False,
-        features=None,
-        clip=1e-6,
-        cv=5,
-        n_jobs=None,
-    ):
+        outputs: str | list[str] | Mapping[str, str] = "probabilities",
+        passthrough: Any = False,
+        features: Any = None,
+        clip: float = 1e-6,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
         self.outputs = outputs
@@ -167,104 +147,30 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    @property
-    def final_estimator_(self):
-        """The fitted model on top."""
-        return self.fuser_.final_estimator_
-
-    def _default_final(self):
-        return Stacking().default_final()
-
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Learn the model on top out of fold, and fit the members on all rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Passed to the members of the first layer as it is.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Passed to every member and to the final model.
-        groups : array-like of shape (n_samples,), optional
-            Passed to the splitter. With a number of folds, none divides a group.
-
-        Returns
-        -------
-        self : GeneralStackingClassifier
-        """
-        layers = self._check_layers()
-        check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
-        for pairs, outputs in zip(layers, self.outputs_, strict=True):
-            for (name, member), output in zip(pairs, outputs, strict=True):
-                _check_can_say(member, output, name)
-        X, y = as_table(X), column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        validate_data(self, X, skip_check_array=True)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        frozen = [(n, m) for n, m in layers[0] if isinstance(m, FrozenEstimator)]
-        self.classes_ = (
-            self._joint_classes(*zip(*frozen, strict=True), y) if frozen else np.unique(y)
-        )
-        if len(self.classes_) < 2:
+    def _check_output(self, member: Any, output: str, name: str) -> None:
+        if not any(hasattr(member, method) for method in _METHODS_FOR[output]):
             raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y, got "
-                f"{len(self.classes_)} class: {self.classes_.tolist()}."
+                f"outputs={output!r} needs the {' or '.join(_METHODS_FOR[output])} of each "
+                f"member, which {name!r} does not have; calibrate it, or use outputs='one_hot' "
+                "for it."
             )
-        said, beside, rows = self._fit_layers(layers, X, y, weight, groups)
-        fuser = Stacking(
-            self.final_estimator,
-            self.outputs_[-1],
-            passthrough=beside is not None,
-            clip=self.clip,
-        )
-        P = Predictions(said, self.classes_, self._names(), "probability")
-        self.fuser_ = fuser.fit(P, y[rows], beside, None if weight is None else weight[rows])
-        return self
 
-    # -- what layers ask for -----------------------------------------------------------------
-
-    def _say(self, names, members, X, outputs):
-        values = np.stack(
-            [
-                _probabilities(member, X, self.classes_, output, name)
-                for name, member, output in zip(names, members, outputs, strict=True)
-            ],
-            axis=1,
-        )
+    def _predict_layer(
+        self, names: list[str], members: list, X: Any, outputs: list[str]
+    ) -> np.ndarray:
+        predicted = []
+        for name, member, output in zip(names, members, outputs, strict=True):
+            self._check_output(member, output, name)
+            predicted.append(_probabilities(member, X, self.classes_, output, name))
+        values = np.stack(predicted, axis=1)
         Predictions(values, self.classes_, names, "probability").check_probabilities()
         return values
 
-    def _encode(self, said, number):
-        encoded = encode_outputs(said, self.outputs_[number], self.clip)
-        return encoded.reshape(len(encoded), -1)
-
-    def _learn_encoding(self, said, weight):
-        """Nothing: a row is written down without looking at others."""
-
-    # -- what a fused classifier asks for ----------------------------------------------------
-
-    def _heard(self, X):
-        said, beside = self._forward(X)
-        return Predictions(said, self.classes_, self._names(), "probability"), beside
-
-    def _predictions(self, X):
-        return self._heard(X)[0]
-
-    def _member_values(self, X):
-        return self._forward(X)[0]
-
-    def _fused(self, X):
-        return self.fuser_.fuse(*self._heard(X))
-
-    def _fused_log(self, X):
-        return self.fuser_.fuse_log(*self._heard(X))
-
-    def _importance(self, X):
-        return self.fuser_.importance(*self._heard(X))
+    def _fused_log(self, X: Any) -> np.ndarray:
+        return self.fuser_.fuse_log(*self._forward(X))
 
     @available_if(_final_has("predict_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Logarithms of the probabilities of the model on top.
 
         Parameters
@@ -278,7 +184,7 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
         return super().predict_log_proba(X)
 
     @available_if(_final_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities of the classes, by the model on top.
 
         Parameters
@@ -293,7 +199,7 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
         return super().predict_proba(X)
 
     @available_if(_final_has("predict_proba", "decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Log-odds or logarithms of probabilities, or the scores of a model without these.
 
         Parameters
@@ -308,8 +214,8 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
             return super().decision_function(X)
         return self._by_blocks(self._scores, self._check_rows(X))
 
-    def _scores(self, X):
-        Z = self.fuser_._written_down(*self._heard(X))
+    def _scores(self, X: Any) -> np.ndarray:
+        Z = self.fuser_._columns(*self._forward(X))
         scores, _ = member_output(
             self.final_estimator_, Z, self.classes_, "score", "final_estimator"
         )
@@ -319,7 +225,8 @@ class GeneralStackingClassifier(Layered, FusionClassifier):
         return np.maximum(scores, np.finfo(np.float64).min)
 
 
-_ASKED = {
+# The methods that can give what is encoded.
+_METHODS_FOR = {
     "probabilities": ("predict_proba",),
     "logits": ("predict_proba",),
     "one_hot": ("predict",),
@@ -327,21 +234,12 @@ _ASKED = {
 }
 
 
-def _check_can_say(member, output, name):
-    if not any(hasattr(member, method) for method in _ASKED[output]):
-        raise ValueError(
-            f"outputs={output!r} needs the {' or '.join(_ASKED[output])} of each member, which "
-            f"{name!r} does not have; calibrate it, or use outputs='one_hot' for it."
-        )
+def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: str) -> np.ndarray:
+    """What a member predicts, as numbers that sum to one over the classes.
 
-
-def _probabilities(member, X, classes, output, name):
-    """What a member says, as numbers that sum to one over the classes.
-
-    A member that is asked for less than probabilities says what is left of them: a one for the
-    class that it decides for, or shares in the order of its scores.
+    A member of which less than probabilities is encoded gives what is left of them: a one for
+    the class that it decides for, or shares in the order of its scores.
     """
-    _check_can_say(member, output, name)
     if output == "one_hot":
         codes, _ = member_output(member, X, classes, "label", name)
         return np.eye(len(classes))[codes]
@@ -352,7 +250,7 @@ def _probabilities(member, X, classes, output, name):
     return member_output(member, X, classes, "probability", name)[0]
 
 
-class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
+class GeneralStackingRegressor(Layered, FusedRegressor):
     r"""Any regressor on top of any regressors, learnt from out-of-fold predictions.
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
@@ -414,20 +312,22 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
     0               0.6                  0.4
     """
 
-    _member_kind = "regressor"
-    _choices = ("values", "ranks")
+    kind_ = "value"
+    _models = Regressors
+    _choices = VALUE_OUTPUTS
+    clip = 1e-6  # numbers have no logits
 
     def __init__(
         self,
-        estimators,
-        final_estimator=None,
+        estimators: list,
+        final_estimator: Any = None,
         *,
-        outputs="values",
-        passthrough=False,
-        features=None,
-        cv=5,
-        n_jobs=None,
-    ):
+        outputs: str | list[str] | Mapping[str, str] = "values",
+        passthrough: Any = False,
+        features: Any = None,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
         self.outputs = outputs
@@ -436,126 +336,10 @@ class GeneralStackingRegressor(Layered, RegressorMixin, BaseEstimator):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def _can_be_member(self, member):
-        return regresses(member)
+    def _predict_layer(
+        self, names: list[str], members: list, X: Any, outputs: list[str]
+    ) -> np.ndarray:
+        return member_values(members, names, X)[:, :, None]
 
-    def _default_final(self):
-        return RidgeCV()
-
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Learn the model on top out of fold, and fit the members on all rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Passed to the members of the first layer as it is.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Passed to every member and to the final model.
-        groups : array-like of shape (n_samples,), optional
-            Passed to the splitter. With a number of folds, none divides a group.
-
-        Returns
-        -------
-        self : GeneralStackingRegressor
-        """
-        layers = self._check_layers()
-        X = as_table(X)
-        y = check_array(
-            column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"
-        )
-        check_consistent_length(X, y)
-        validate_data(self, X, skip_check_array=True)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        self._known = []
-        said, beside, rows = self._fit_layers(layers, X, y, weight, groups)
-        encoded = self._encode(said, len(layers) - 1)
-        Z = join_columns(encoded, beside)
-        weight = None if weight is None else weight[rows]
-        final = self._default_final() if self.final_estimator is None else self.final_estimator
-        self.final_estimator_ = fit_member(clone(final), "final_estimator", Z, y[rows], weight)
-        self._means = np.average(encoded, axis=0, weights=weight)[:, None]
-        self._coefficients = linear_coefficients(self.final_estimator_, Z)
-        return self
-
-    # -- what layers ask for -----------------------------------------------------------------
-
-    def _say(self, names, members, X, outputs):
-        return said(names, members, X)
-
-    def _learn_encoding(self, said, weight):
-        """Each member's predictions in order, and the weight below each of them and in all."""
-        weight = np.ones(len(said)) if weight is None else weight
-        known = []
-        for column in said.T:
-            order = np.argsort(column, kind="stable")
-            known.append((column[order], np.concatenate([[0.0], np.cumsum(weight[order])])))
-        self._known.append(known)
-
-    def _encode(self, said, number):
-        encoded = said.copy()
-        for k, output in enumerate(self.outputs_[number]):
-            if output == "ranks":
-                known, below = self._known[number][k]
-                # Rounding makes no difference of predictions that are equal.
-                equal = 1e-10 * (known[-1] - known[0])
-                lower = below[np.searchsorted(known, said[:, k] - equal, side="left")]
-                not_higher = below[np.searchsorted(known, said[:, k] + equal, side="right")]
-                encoded[:, k] = 0.5 * (lower + not_higher) / below[-1]
-        return encoded
-
-    # -- predict -----------------------------------------------------------------------------
-
-    def _check_rows(self, X):
-        check_is_fitted(self, "final_estimator_")
-        X = as_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return X
-
-    def _by_blocks(self, function, X):
-        return in_blocks(function, X)
-
-    def member_predictions(self, X):
-        """What each member of the last layer predicts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples, n_members)
-        """
-        return self._forward(self._check_rows(X))[0]
-
-    def predict(self, X):
-        """What the model on top makes of what the members predict.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-        """
-        said, beside = self._forward(self._check_rows(X))
-        Z = join_columns(self._encode(said, len(self.layers_) - 1), beside)
-        return self._answer(Z)[:, 0]
-
-    def _answer(self, Z):
-        return np.asarray(self.final_estimator_.predict(Z), dtype=np.float64).reshape(-1, 1)
-
-    def _importance(self, X):
-        said, beside = self._forward(X)
-        encoded = self._encode(said, len(self.layers_) - 1)[:, :, None]
-        if self._coefficients is None:
-            moved = changes_without(
-                self._answer,
-                encoded,
-                self._means,
-                lambda part: join_columns(part[:, :, 0], beside),
-            )
-        else:
-            moved = contributions(self._coefficients, encoded, self._means)
-        return normalised(moved, uniform(*moved.shape))
+    def _member_values(self, X: Any) -> np.ndarray:
+        return self._forward(X)[0].values[:, :, 0]

@@ -1,9 +1,14 @@
 """What stacks of several layers share: names, folds, and columns beside members' outputs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
@@ -11,32 +16,85 @@ from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
 from covey._models import fit_member
-from covey.fusers._model_stacking import join_columns, outputs_by_member
-from covey.members._columns import column_positions, positions_of_slice
-from covey.members._named import NamedMembers
+from covey._validation import check_number
+from covey.fusers import Predictions, Stacking
+from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
+from covey.members import GivenModels, NamedMembers, column_positions, positions_of_slice
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(NamedMembers):
-    """What both kinds share: layers of members, their folds, and columns beside their outputs.
+class Layered(GivenModels, NamedMembers):
+    """What both share: layers of members, their folds, and columns beside their outputs.
 
-    A subclass writes ``_say`` (what members say of rows), ``_encode`` (that as columns),
-    ``_learn_encoding`` and ``_importance``.
+    A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the model on top out of fold, and fit the members on all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Passed to the members of the first layer as it is.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Passed to every member and to the final model.
+        groups : array-like of shape (n_samples,), optional
+            Passed to the splitter. With a number of folds, none divides a group.
+
+        Returns
+        -------
+        self : object
+            Fitted.
+        """
+        layers = self._check_layers()
+        X, y, weight = self._check_training_table(X, y, sample_weight)
+        classes = self._models.classes(type(self).__name__, layers[0], y, prefit=False)
+        if classes is not None:
+            self.classes_ = classes
+        predicted, beside, rows = self._fit_layers(layers, X, y, weight, groups)
+        fuser = Stacking(
+            self.final_estimator,
+            self.outputs_[-1],
+            passthrough=beside is not None,
+            clip=self.clip,
+        )
+        P = self._as_predictions(predicted)
+        self.fuser_ = fuser.fit(P, y[rows], beside, None if weight is None else weight[rows])
+        return self
+
+    @property
+    def final_estimator_(self) -> Any:
+        """The fitted model on top."""
+        return self.fuser_.final_estimator_
+
+    def _final(self) -> Any:
+        """The model on top, to be fitted."""
+        # A forest has a length, so that an unfitted one is neither true nor false.
+        final = self.final_estimator
+        return Stacking.default_final(self.kind_) if final is None else final
 
     # -- names and parameters ----------------------------------------------------------------
 
-    def _has_layers(self, kind=any):
+    def _has_layers(self, kind: Callable = any) -> bool:
         """Whether any entry, or all entries, of ``estimators`` are layers."""
         given = self.estimators if isinstance(self.estimators, list | tuple) else []
         return len(given) > 0 and kind(isinstance(entry, list) for entry in given)
 
-    def _flat(self):
+    def _flat(self) -> Self:
         """The same estimator with all members in one list; the members are shared."""
         flat = copy(self)
         flat.estimators = [entry for layer in self.estimators for entry in layer]
         return flat
 
-    def _layers(self):
+    def _layers(self) -> list[list[tuple[str, Any]]]:
         """The layers as lists of (name, estimator) pairs."""
         if not self._has_layers():
             return [self._named()]
@@ -49,13 +107,13 @@ class Layered(NamedMembers):
         pairs = iter(self._flat()._named())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this estimator and, if ``deep``, of the named members of all layers."""
         if not (deep and self._has_layers(all)):
             return super().get_params(deep=deep)
         return self._flat().get_params(deep=True) | {"estimators": self.estimators}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
         if "estimators" in params:
             self.estimators = params.pop("estimators")
@@ -80,18 +138,18 @@ class Layered(NamedMembers):
             later = [entry[1] if isinstance(entry, tuple) else entry for x in rest for entry in x]
         if self.passthrough is not False or self.features is not None:
             # Later layers and the final model see those columns as they are.
-            later.append(self.final_estimator or self._default_final())
+            later.append(self._final())
             for other in (get_tags(model).input_tags for model in later):
                 tags.input_tags.allow_nan &= other.allow_nan
                 tags.input_tags.sparse &= other.sparse
         return tags
 
-    def _check_layers(self):
+    def _check_layers(self) -> list[list[tuple[str, Any]]]:
         """Layers and their outputs, refused before anything is fitted."""
         layers = self._layers()
         final = self.final_estimator
-        if final is not None and not self._can_be_member(final):
-            raise ValueError(f"final_estimator must be a {self._member_kind}, got {final!r}.")
+        if final is not None and not self._models.accepts(final):
+            raise ValueError(f"final_estimator must be a {self._models.noun}, got {final!r}.")
         if self.features is not None and (
             isinstance(self.features, type) or not hasattr(self.features, "transform")
         ):
@@ -99,11 +157,18 @@ class Layered(NamedMembers):
         names = [name for layer in layers for name, _ in layer]
         outputs = iter(outputs_by_member(self.outputs, names, self._choices))
         self.outputs_ = [[next(outputs) for _ in layer] for layer in layers]
+        check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
+        for pairs, encodings in zip(layers, self.outputs_, strict=True):
+            for (name, member), output in zip(pairs, encodings, strict=True):
+                self._check_output(member, output, name)
         return layers
+
+    def _check_output(self, member: Any, output: str, name: str) -> None:
+        """Refuse an encoding of what the member cannot predict."""
 
     # -- columns beside the members' outputs -------------------------------------------------
 
-    def _find_columns(self, X):
+    def _find_columns(self, X: Any) -> np.ndarray | None:
         """Positions of the columns that are passed through, or None."""
         wanted = self.passthrough
         n_features = X.shape[1]
@@ -126,7 +191,7 @@ class Layered(NamedMembers):
         positions = column_positions(wanted, "passthrough", n_features, names)
         return np.array(positions) if positions else None
 
-    def _passed_through(self, X):
+    def _passed_through(self, X: Any) -> Any:
         if self._columns is None:
             return None
         if hasattr(X, "iloc"):
@@ -148,21 +213,23 @@ class Layered(NamedMembers):
                 f"leave them out: {error}"
             ) from None
 
-    def _beside(self, X, transformer):
-        """What stands beside the members' outputs for rows that a transformer has not seen."""
-        made = None if transformer is None else _numbers(transformer.transform(X))
+    def _beside(self, X: Any) -> Any:
+        """The columns beside the members' outputs, for rows to predict."""
+        made = None if self.features_ is None else _numbers(self.features_.transform(X))
         passed = self._passed_through(X)
         return None if made is None and passed is None else join_columns(passed, made)
 
     # -- fit ---------------------------------------------------------------------------------
 
-    def _fit_layers(self, layers, X, y, weight, groups):
+    def _fit_layers(
+        self, layers: list, X: Any, y: np.ndarray, weight: np.ndarray | None, groups: Any
+    ) -> tuple[np.ndarray, Any, np.ndarray]:
         """Fit all layers.
 
         Returns
         -------
-        said : ndarray of shape (n_rows, n_members, ...)
-            What the last layer says out of fold.
+        predicted : ndarray of shape (n_rows, n_members, width)
+            What the last layer predicts out of fold.
         beside : array or sparse matrix of shape (n_rows, n_columns), or None
         rows : ndarray of shape (n_rows,)
             Whose rows these are.
@@ -172,52 +239,64 @@ class Layered(NamedMembers):
         folds = [(everyone[train], test) for train, test in self._folds(X, y, groups)]
         beside = self._beside_out_of_fold(folds, X, y, weight)
         self.features_ = None if self.features is None else self._fit_features(X, y, weight)
-        self.layers_, inputs, rows = [], X, everyone
+        self.layers_, self._ranks, inputs, rows = [], [], X, everyone
         for number, pairs in enumerate(layers):
             names = [name for name, _ in pairs]
-            labels, weights = y[rows], None if weight is None else weight[rows]
-            here = _folds_within(folds, rows, len(y))
-            if not here:
+            targets, weights = y[rows], _at(weight, rows)
+            inner = _folds_within(folds, rows, len(y))
+            if not inner:
                 raise ValueError(
                     f"{self._cv_name()} yields no out-of-fold row to learn layer {number + 1} "
                     "from; give a splitter with more folds."
                 )
-            held_out, _ = self._rows_held_out(here, len(rows), "what comes after learns")
-            fitted = self._fit_folds(pairs, here, inputs, labels, weights)
+            held_out, _ = self._rows_held_out(inner, len(rows), "what comes after learns")
+            fitted = self._fit_folds(pairs, inner, inputs, targets, weights)
             blocks = [
-                self._say(names, members, take_rows(inputs, test), self.outputs_[number])
-                for (_, test), members in zip(here, fitted, strict=True)
+                self._predict_layer(names, members, take_rows(inputs, test), self.outputs_[number])
+                for (_, test), members in zip(inner, fitted, strict=True)
             ]
             # The members that predict are fitted on all rows that this layer has.
             members = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(clone(member), name, inputs, labels, weights)
+                delayed(fit_member)(clone(member), name, inputs, targets, weights)
                 for name, member in pairs
             )
             self.layers_.append(members)
-            said = _averaged(here, held_out, np.concatenate(blocks))
+            predicted = _averaged(inner, held_out, np.concatenate(blocks))
             rows = rows[held_out]
-            self._learn_encoding(said, None if weight is None else weight[rows])
             if number < len(layers) - 1:
-                inputs = join_columns(self._encode(said, number), _at(beside, rows))
+                self._ranks.append(self._learn_ranks(predicted, _at(weight, rows)))
+                inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
         names = [name for pairs in layers for name, _ in pairs]
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = dict(zip(names, members, strict=True))
-        return said, _at(beside, rows), rows
+        return predicted, _at(beside, rows), rows
 
-    def _fit_features(self, X, y, weight):
+    def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
+        if self.kind_ != "value":
+            return None
+        return learn_ranks(predicted, np.ones(len(predicted)) if weight is None else weight)
+
+    def _encode(self, predicted: np.ndarray, number: int) -> np.ndarray:
+        """Predictions of a layer as columns for the next."""
+        outputs, ranks = self.outputs_[number], self._ranks[number]
+        return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
+
+    def _fit_features(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
         if weight is not None and has_fit_parameter(self.features, "sample_weight"):
             return clone(self.features).fit(X, y, sample_weight=weight)
         return clone(self.features).fit(X, y)
 
-    def _beside_out_of_fold(self, folds, X, y, weight):
-        """Columns beside the outputs, for all rows; generated ones by who has not seen them."""
+    def _beside_out_of_fold(
+        self, folds: Folds, X: Any, y: np.ndarray, weight: np.ndarray | None
+    ) -> Any:
+        """Columns beside the outputs, for all rows; generated ones are out of fold too."""
         made = None
         if self.features is not None:
             blocks = [
                 _numbers(
                     self._fit_features(
-                        take_rows(X, train), y[train], None if weight is None else weight[train]
+                        take_rows(X, train), y[train], _at(weight, train)
                     ).transform(take_rows(X, test))
                 )
                 for train, test in folds
@@ -235,74 +314,63 @@ class Layered(NamedMembers):
 
     # -- predict -----------------------------------------------------------------------------
 
-    def _forward(self, X):
-        """What the last layer says of rows, and what stands beside it."""
-        beside = self._beside(X, self.features_)
+    def _forward(self, X: Any) -> tuple[Predictions, Any]:
+        """What the last layer predicts of rows, and the columns beside it."""
+        beside = self._beside(X)
         names, inputs = iter(self.named_estimators_), X
         for number, members in enumerate(self.layers_):
             named = [next(names) for _ in members]
-            said = self._say(named, members, inputs, self.outputs_[number])
+            predicted = self._predict_layer(named, members, inputs, self.outputs_[number])
             if number < len(self.layers_) - 1:
-                inputs = join_columns(self._encode(said, number), beside)
-        return said, beside
+                inputs = join_columns(self._encode(predicted, number), beside)
+        return self._as_predictions(predicted), beside
 
-    def _names(self):
+    def _as_predictions(self, predicted: np.ndarray) -> Predictions:
+        return Predictions(predicted, getattr(self, "classes_", None), self._names(), self.kind_)
+
+    def _names(self) -> list[str]:
         """The names of the last layer's members."""
         return list(self.named_estimators_)[-len(self.estimators_) :]
 
-    def explain_fusion(self, X, *, as_frame=False):
-        """How much each member of the last layer had to say: see `covey.fusers.Stacking`.
+    def _predictions(self, X: Any) -> Predictions:
+        return self._forward(X)[0]
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        as_frame : bool, default=False
-            Whether to return a pandas data frame with the members' names.
+    def _fused(self, X: Any) -> np.ndarray:
+        return self.fuser_.fuse(*self._forward(X))
 
-        Returns
-        -------
-        importance : ndarray or DataFrame of shape (n_samples, n_members)
-            Non-negative, rows sum to one.
-        """
-        importance = self._by_blocks(self._importance, self._check_rows(X))
-        if not as_frame:
-            return importance
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("as_frame=True makes a data frame and needs pandas.") from None
-        index = X.index if hasattr(X, "iloc") else None
-        return pd.DataFrame(importance, index=index, columns=self._names())
+    def _importance(self, X: Any) -> np.ndarray:
+        return self.fuser_.importance(*self._forward(X))
 
 
-def _numbers(made):
+def _numbers(made: Any) -> Any:
     """What a transformer has made, as an array or sparse matrix."""
     return made.tocsr() if hasattr(made, "tocsr") else np.asarray(made, dtype=np.float64)
 
 
-def _at(beside, rows):
-    return None if beside is None else beside[rows]
+def _at(numbers: Any, rows: np.ndarray) -> Any:
+    return None if numbers is None else numbers[rows]
 
 
-def _folds_within(folds, rows, n_rows):
+def _folds_within(folds: Folds, rows: np.ndarray, n_rows: int) -> Folds:
     """Folds by positions in ``rows``; those without a row to learn from or hold out are none."""
-    place = np.full(n_rows, -1)
-    place[rows] = np.arange(len(rows))
-    inner = [tuple(place[part][place[part] >= 0] for part in fold) for fold in folds]
+    position = np.full(n_rows, -1)
+    position[rows] = np.arange(len(rows))
+    inner = [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
     return [(train, test) for train, test in inner if len(train) and len(test)]
 
 
-def _averaged(folds, rows, stacked):
-    """What the folds say, one after another, as a mean for each of some rows.
+def _averaged(folds: Folds, rows: np.ndarray, stacked: Any) -> Any:
+    """What the folds give, one after another, as a mean for each of some rows.
 
     Rows that no fold holds out get zeros.
     """
     tests = np.concatenate([test for _, test in folds])
     times = np.bincount(tests, minlength=rows.max() + 1)
-    place = np.full(len(times), -1)
-    place[rows] = np.arange(len(rows))
+    position = np.full(len(times), -1)
+    position[rows] = np.arange(len(rows))
     mean = sparse.csr_array(
-        (1.0 / times[tests], (place[tests], np.arange(len(tests)))), shape=(len(rows), len(tests))
+        (1.0 / times[tests], (position[tests], np.arange(len(tests)))),
+        shape=(len(rows), len(tests)),
     )
     if sparse.issparse(stacked):
         return sparse.csr_array(mean @ stacked)

@@ -46,9 +46,8 @@ def table_to_onnx(
         ``classes``) as JSON.
     """
     _check_exportable(model.preparation_)
-    from onnx import checker, compose, helper
-
     from covey.onnx import to_onnx
+    from onnx import checker, compose, helper
 
     flock = to_onnx(model.estimator_, dtype=dtype)
     prepared = _PreparationGraph(model.preparation_, dtype).model(flock)

@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from covey._core.fusion.out_of_bag import (
     held_out_rows,
     mean_in_order,
-    median_of_spoken,
+    median_of_available,
     outside_bags,
-    votes_of_spoken,
-    with_stand_ins,
+    votes_of_available,
+    with_means_of_available,
 )
 
 
@@ -55,8 +55,8 @@ def test_mean_is_the_literal_one_to_the_bit(case):
 def test_median_is_the_literal_one(case):
     values, spoken = case
     expected = literal(values, spoken, lambda heard: np.median(heard, axis=0))
-    assert_allclose(median_of_spoken(values, spoken), expected, rtol=1e-15)
-    assert np.isnan(median_of_spoken(values, spoken)[0]).all()
+    assert_allclose(median_of_available(values, spoken), expected, rtol=1e-15)
+    assert np.isnan(median_of_available(values, spoken)[0]).all()
 
 
 def test_votes_are_counted_among_those_who_speak(case):
@@ -66,23 +66,23 @@ def test_votes_are_counted_among_those_who_speak(case):
     def settle(heard):
         return np.bincount([said.argmax() for said in heard], minlength=3) / len(heard)
 
-    assert_allclose(votes_of_spoken(labels, spoken, 3), literal(values, spoken, settle))
+    assert_allclose(votes_of_available(labels, spoken, 3), literal(values, spoken, settle))
 
 
 def test_what_a_silent_member_would_say_does_not_matter(case):
     values, spoken = case
     loud = np.where(spoken[:, :, None], values, 1e6)
     labels = np.where(spoken, 1, 2)
-    for function in (mean_in_order, median_of_spoken):
+    for function in (mean_in_order, median_of_available):
         assert_array_equal(function(values, spoken), function(loud, spoken))
-    shares = votes_of_spoken(labels, spoken, 3)[1:]
+    shares = votes_of_available(labels, spoken, 3)[1:]
     assert_array_equal(shares[spoken[1:].any(axis=1)][:, 1], 1.0)
 
 
 def test_the_mean_of_the_others_stands_in(case):
     values, spoken = case
     spoken[~spoken.any(axis=1), 0] = True
-    filled = with_stand_ins(values, spoken)
+    filled = with_means_of_available(values, spoken)
     assert_array_equal(filled[spoken], values[spoken])
     for row, member in np.argwhere(~spoken):
         assert_allclose(filled[row, member], values[row][spoken[row]].mean(axis=0))

@@ -1,7 +1,7 @@
-"""What members say of rows that they were not grown on, on plain NumPy arrays.
+"""What members predict of rows that they were not grown on, on plain NumPy arrays.
 
-Shapes: ``n`` rows, ``K`` members, ``C`` classes. ``spoken`` is (n, K) bool: where a member was
-grown without the row, and what it says of the row counts. Rows of which nobody speaks are NaN.
+Shapes: ``n`` rows, ``K`` members, ``C`` classes. ``available`` is (n, K) bool: where a member was
+grown without the row, so that its prediction counts. Rows without any available member are NaN.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def outside_bags(bags: Sequence[npt.NDArray[Any]], n_rows: int) -> BoolArray:
     return outside
 
 
-def mean_in_order(values: FloatArray, spoken: BoolArray | None = None) -> FloatArray:
-    """The mean of those who speak, as (n, C).
+def mean_in_order(values: FloatArray, available: BoolArray | None = None) -> FloatArray:
+    """The mean of the available members, as (n, C).
 
     Values are added member by member and divided once, so that the last bits are those of
     anyone who adds them in the same order.
@@ -43,44 +43,44 @@ def mean_in_order(values: FloatArray, spoken: BoolArray | None = None) -> FloatA
     Parameters
     ----------
     values : array of shape (n, K, C)
-    spoken : array of shape (n, K), optional
-        None: everyone speaks of every row.
+    available : array of shape (n, K), optional
+        None: all members are available for every row.
     """
     total = np.zeros((values.shape[0], values.shape[2]))
     for k in range(values.shape[1]):
-        if spoken is None:
+        if available is None:
             total += values[:, k]
         else:
-            total += np.where(spoken[:, k, None], values[:, k], 0.0)
-    if spoken is None:
+            total += np.where(available[:, k, None], values[:, k], 0.0)
+    if available is None:
         mean: FloatArray = total / values.shape[1]
         return mean
-    count = np.maximum(spoken.sum(axis=1), 1)
-    return _silent_is_nan(total / count[:, None], spoken)
+    count = np.maximum(available.sum(axis=1), 1)
+    return _nan_where_none(total / count[:, None], available)
 
 
-def median_of_spoken(values: FloatArray, spoken: BoolArray) -> FloatArray:
-    """The median of those who speak, as (n, C); of an even number, the middle two's mean."""
-    count = np.maximum(spoken.sum(axis=1), 1)
-    # Who does not speak is sorted behind all who do.
-    ordered = np.sort(np.where(spoken[:, :, None], values, np.inf), axis=1)
+def median_of_available(values: FloatArray, available: BoolArray) -> FloatArray:
+    """The median of the available members, as (n, C); of an even number, the middle two's mean."""
+    count = np.maximum(available.sum(axis=1), 1)
+    # Members that are not available are sorted behind all others.
+    ordered = np.sort(np.where(available[:, :, None], values, np.inf), axis=1)
     rows = np.arange(len(values))
     low, high = ordered[rows, (count - 1) // 2], ordered[rows, count // 2]
-    return _silent_is_nan((low + high) / 2, spoken)
+    return _nan_where_none((low + high) / 2, available)
 
 
-def votes_of_spoken(labels: IntArray, spoken: BoolArray, n_classes: int) -> FloatArray:
-    """The share of those who speak that votes for each class, as (n, C)."""
-    shares = vote_shares(labels, spoken.astype(np.float64), n_classes)
-    return _silent_is_nan(shares, spoken)
+def votes_of_available(labels: IntArray, available: BoolArray, n_classes: int) -> FloatArray:
+    """The share of the available members that votes for each class, as (n, C)."""
+    shares = vote_shares(labels, available.astype(np.float64), n_classes)
+    return _nan_where_none(shares, available)
 
 
-def with_stand_ins(values: FloatArray, spoken: BoolArray) -> FloatArray:
-    """Values in which the mean of those who speak stands for each who does not, as (n, K, C).
+def with_means_of_available(values: FloatArray, available: BoolArray) -> FloatArray:
+    """Values in which the mean of the available members replaces all others', as (n, K, C).
 
-    It speaks neither for nor against a member. Somebody must speak of every row.
+    It is evidence neither for nor against a member. Every row needs an available member.
     """
-    return np.where(spoken[:, :, None], values, mean_in_order(values, spoken)[:, None, :])
+    return np.where(available[:, :, None], values, mean_in_order(values, available)[:, None, :])
 
 
 def held_out_rows(
@@ -89,7 +89,7 @@ def held_out_rows(
     """A share of each class, by each row's own draw, as (n,).
 
     A class keeps at least one row and, if it has two, gives at least one. Rows of weight 0
-    are not held out: they can teach nothing.
+    are not held out: nothing can be learnt from them.
 
     Parameters
     ----------
@@ -110,5 +110,5 @@ def held_out_rows(
     return held_out
 
 
-def _silent_is_nan(values: FloatArray, spoken: BoolArray) -> FloatArray:
-    return np.where(spoken.any(axis=1, keepdims=True), values, np.nan)
+def _nan_where_none(values: FloatArray, available: BoolArray) -> FloatArray:
+    return np.where(available.any(axis=1, keepdims=True), values, np.nan)

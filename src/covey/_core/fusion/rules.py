@@ -16,7 +16,7 @@ IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def normalised(mass: FloatArray, fallback: FloatArray) -> FloatArray:
+def normalized(mass: FloatArray, fallback: FloatArray) -> FloatArray:
     """Rows divided by their sum; rows without mass are taken from ``fallback``."""
     total = mass.sum(axis=1, keepdims=True)
     return np.where(total > 0, mass / np.where(total > 0, total, 1.0), fallback)
@@ -50,7 +50,7 @@ def vote_shares(labels: IntArray, weight: FloatArray | None, n_classes: int) -> 
         shares: FloatArray = votes.reshape(n_samples, n_classes) / n_members
         return shares
     mass = np.bincount(bins, weight.ravel(), minlength=n_samples * n_classes).astype(np.float64)
-    return normalised(mass.reshape(n_samples, n_classes), uniform(n_samples, n_classes))
+    return normalized(mass.reshape(n_samples, n_classes), uniform(n_samples, n_classes))
 
 
 def weighted_order_statistic(
@@ -98,7 +98,7 @@ def k_of_n(
     others[:, positive] = 0.0
     even = np.full((n_samples, n_classes), 1.0 / (n_classes - 1))
     even[:, positive] = 0.0
-    fused = normalised(others, even) * (1.0 - p_positive)[:, None]
+    fused = normalized(others, even) * (1.0 - p_positive)[:, None]
     fused[:, positive] = p_positive
     return fused
 
@@ -115,9 +115,9 @@ def borda_counts(values: FloatArray) -> FloatArray:
 
 
 def weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
-    """``sum_k w_k p_k``, normalised."""
+    """``sum_k w_k p_k``, normalized."""
     fused: FloatArray = np.einsum("nkc,nk->nc", values, weight)
-    return normalised(fused, uniform(*fused.shape))
+    return normalized(fused, uniform(*fused.shape))
 
 
 def masked(values: FloatArray, spoken: Any, stand_in: float) -> FloatArray:
@@ -165,7 +165,7 @@ def trimmed_shares(values: FloatArray, spoken: BoolArray | None, proportion: flo
     within = np.maximum(np.minimum(end, count - cut) - np.maximum(below, cut), 0)
     kept = np.empty(values.shape)
     np.put_along_axis(kept, order, within / (end - below), axis=1)
-    return normalised(np.where(heard, kept, 0.0), uniform(*values.shape))
+    return normalized(np.where(heard, kept, 0.0), uniform(*values.shape))
 
 
 def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
@@ -186,4 +186,4 @@ def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
 def share_among(agrees: BoolArray, weight: FloatArray) -> FloatArray:
     """Importance shared by weight among the members that agree, or all if none does."""
     agreeing = np.where(agrees, weight, 0.0)
-    return normalised(agreeing, normalised(weight, uniform(*weight.shape)))
+    return normalized(agreeing, normalized(weight, uniform(*weight.shape)))

@@ -1,4 +1,4 @@
-"""Linear stacking of classifiers and of regressors."""
+"""Linear stacking: any models fused by weights that are learnt out of fold."""
 
 import numpy as np
 import pytest
@@ -29,14 +29,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import (
-    FusionClassifier,
-    LinearStacking,
-    LinearStackingClassifier,
-    LinearStackingRegressor,
-)
+from covey import FusionClassifier, FusionRegressor, LinearStacking
 from covey._core.fusion.stacking_weights import squared_weights
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
+
+
+def stacked_classifiers(members, cv=5, **how):
+    return FusionClassifier(members, LinearStacking(**how), cv=cv)
+
+
+def stacked_regressors(members, cv=5, **how):
+    return FusionRegressor(members, LinearStacking(**how), cv=cv)
 
 
 class Contrary(ClassifierMixin, BaseEstimator):
@@ -85,12 +88,10 @@ def brier(fused, y):
 
 @parametrize_with_checks(
     [
-        LinearStackingClassifier([("logistic", LogisticRegression()), ("bayes", GaussianNB())]),
-        LinearStackingClassifier([LogisticRegression(), GaussianNB()], loss="log", cv=3),
-        LinearStackingRegressor([("ridge", Ridge()), ("linear", LinearRegression())]),
-        LinearStackingRegressor(
-            [Ridge(), DummyRegressor()], nonnegative=False, sum_to_one=False, cv=3
-        ),
+        stacked_classifiers([("logistic", LogisticRegression()), ("bayes", GaussianNB())]),
+        stacked_classifiers([LogisticRegression(), GaussianNB()], loss="log", cv=3),
+        stacked_regressors([("ridge", Ridge()), ("linear", LinearRegression())]),
+        stacked_regressors([Ridge(), DummyRegressor()], nonnegative=False, sum_to_one=False, cv=3),
     ],
 )
 def test_scikit_learn_check_passes(estimator, check):
@@ -102,7 +103,7 @@ def test_scikit_learn_check_passes(estimator, check):
     "parameters", [{}, {"loss": "log"}, {"nonnegative": False, "sum_to_one": False}], ids=str
 )
 def test_fused_classifier_keeps_the_contract(parameters, check):
-    check(LinearStackingClassifier([LogisticRegression(), GaussianNB()], **parameters))
+    check(stacked_classifiers([LogisticRegression(), GaussianNB()], **parameters))
 
 
 # -- why it is there ---------------------------------------------------------------------------
@@ -122,13 +123,13 @@ def test_stacking_survives_a_bad_member_on_real_data():
             X_train, X_test, y_train, y_test = train_test_split(
                 X, y, test_size=0.5, stratify=y, random_state=seed
             )
-            stacked = LinearStackingClassifier(classifiers()).fit(X_train, y_train)
+            stacked = stacked_classifiers(classifiers()).fit(X_train, y_train)
             chosen = FusionClassifier(classifiers(), "single_best").fit(X_train, y_train)
             said = stacked.member_probabilities(X_test)
             fused = [stacked.predict_proba(X_test), chosen.predict_proba(X_test)]
             fused += [said.mean(axis=1), *said.transpose(1, 0, 2)]
             scores.append([brier(one, y_test) for one in fused])
-            assert stacked.weights_[3] < 0.02
+            assert stacked.fuser_.weights_[3] < 0.02
         stack, best_by_folds, mean, *alone = np.mean(scores, axis=0)
         assert stack < 0.5 * mean
         assert stack < 1.05 * min(alone)
@@ -151,9 +152,9 @@ def test_weights_learnt_in_sample_fall_for_a_member_that_memorises(loss):
         LinearStacking(loss),
         prefit=True,
     ).fit(X_train, y_train)
-    stacked = LinearStackingClassifier(members, loss=loss).fit(X_train, y_train)
+    stacked = stacked_classifiers(members, loss=loss).fit(X_train, y_train)
     assert naive.fuser_.weights_[1] > 0.99
-    assert stacked.weights_[1] < 0.2
+    assert stacked.fuser_.weights_[1] < 0.2
     assert brier(stacked.predict_proba(X_test), y_test) < 0.75 * brier(
         naive.predict_proba(X_test), y_test
     )
@@ -162,36 +163,47 @@ def test_weights_learnt_in_sample_fall_for_a_member_that_memorises(loss):
 def test_weights_learnt_in_sample_fall_for_a_deep_tree():
     X, y = load_diabetes(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-    stacked = LinearStackingRegressor(regressors()).fit(X_train, y_train)
+    stacked = stacked_regressors(regressors()).fit(X_train, y_train)
     naive = squared_weights(stacked.member_predictions(X_train), y_train, np.ones(len(y_train)))
     assert_allclose(naive, [0, 0, 1], atol=1e-9)
-    assert stacked.weights_[2] < 0.2
+    assert stacked.fuser_.weights_[2] < 0.2
 
     def error(weights):
         return ((stacked.member_predictions(X_test) @ weights - y_test) ** 2).mean()
 
-    assert error(stacked.weights_) < 0.7 * error(naive)
-    assert error(stacked.weights_) < error(np.full(3, 1 / 3))
+    assert error(stacked.fuser_.weights_) < 0.7 * error(naive)
+    assert error(stacked.fuser_.weights_) < error(np.full(3, 1 / 3))
 
 
 # -- what it is --------------------------------------------------------------------------------
 
 
-def test_the_classifier_is_a_fusion_with_that_fuser():
+def test_the_name_stands_for_the_fuser_without_options():
     X, y = load_wine(return_X_y=True)
-    stacked = LinearStackingClassifier(classifiers(), loss="log", uniform_penalty=0.1, cv=3)
-    fused = FusionClassifier(classifiers(), LinearStacking("log", uniform_penalty=0.1), cv=3)
-    stacked.fit(X, y), fused.fit(X, y)
-    assert_array_equal(stacked.weights_, fused.fuser_.weights_)
-    assert_array_equal(stacked.predict_proba(X), fused.predict_proba(X))
-    assert_allclose(stacked.explain_fusion(X[:1])[0], stacked.weights_)
+    named = FusionClassifier(classifiers(), "linear_stacking", cv=3).fit(X, y)
+    given = FusionClassifier(classifiers(), LinearStacking(), cv=3).fit(X, y)
+    assert_array_equal(named.fuser_.weights_, given.fuser_.weights_)
+    assert_array_equal(named.predict_proba(X), given.predict_proba(X))
+    assert_allclose(named.explain_fusion(X[:1])[0], named.fuser_.weights_)
+
+
+@pytest.mark.parametrize("loss", ["squared", "log"])
+def test_the_classifier_weighs_out_of_fold_probabilities(loss):
+    X, y = load_wine(return_X_y=True)
+    fused = stacked_classifiers(classifiers(), cv=3, loss=loss, uniform_penalty=0.1).fit(X, y)
+    P = {
+        name: cross_val_predict(member, X, y, cv=3, method="predict_proba")
+        for name, member in classifiers()
+    }
+    expected = LinearStacking(loss, uniform_penalty=0.1).fit(P, y).weights_
+    assert_allclose(fused.fuser_.weights_, expected, atol=1e-12)
 
 
 def test_the_regressor_weighs_out_of_fold_predictions():
     X, y = load_diabetes(return_X_y=True)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
     for constraints in ({}, {"nonnegative": False}, {"sum_to_one": False}):
-        stacked = LinearStackingRegressor(
+        stacked = stacked_regressors(
             [Ridge(0.1), KNeighborsRegressor(15)], cv=4, uniform_penalty=0.02, **constraints
         )
         stacked.fit(X, y)
@@ -200,79 +212,89 @@ def test_the_regressor_weighs_out_of_fold_predictions():
         )
         unit = y.std()
         expected = squared_weights(said / unit, y / unit, np.ones(len(y)), 0.02, **constraints)
-        assert_allclose(stacked.weights_, expected, atol=1e-12)
+        assert_allclose(stacked.fuser_.weights_, expected, atol=1e-12)
         refitted = np.column_stack(
             [Ridge(0.1).fit(X, y).predict(X), KNeighborsRegressor(15).fit(X, y).predict(X)]
         )
         assert_allclose(stacked.member_predictions(X), refitted)
         assert_allclose(stacked.predict(X), refitted @ expected)
-    weighted = LinearStackingRegressor([Ridge(), DummyRegressor()]).fit(X, y, weight)
+    weighted = stacked_regressors([Ridge(), DummyRegressor()]).fit(X, y, weight)
     assert_allclose(weighted.estimators_[0].coef_, Ridge().fit(X, y, sample_weight=weight).coef_)
     assert list(weighted.named_estimators_) == ["ridge", "dummyregressor"]
 
 
 def test_the_regressor_does_not_depend_on_the_unit_of_y():
     X, y = load_diabetes(return_X_y=True)
-    stacked = LinearStackingRegressor(regressors(), uniform_penalty=0.05)
-    expected = clone(stacked).fit(X, y).weights_
-    assert_allclose(clone(stacked).fit(X, 1000 * y).weights_, expected, atol=1e-8)
+    stacked = stacked_regressors(regressors(), uniform_penalty=0.05)
+    expected = clone(stacked).fit(X, y).fuser_.weights_
+    assert_allclose(clone(stacked).fit(X, 1000 * y).fuser_.weights_, expected, atol=1e-8)
 
 
 def test_the_regressor_draws_weights_to_the_mean():
     X, y = load_diabetes(return_X_y=True)
-    stacked = LinearStackingRegressor(regressors(), uniform_penalty=1e9).fit(X, y)
+    stacked = stacked_regressors(regressors(), uniform_penalty=1e9).fit(X, y)
     assert_allclose(stacked.predict(X), stacked.member_predictions(X).mean(axis=1), rtol=1e-6)
 
 
 def test_a_constant_target_is_predicted():
     X, _ = load_diabetes(return_X_y=True)
-    stacked = LinearStackingRegressor(regressors()).fit(X, np.full(len(X), 7.0))
+    stacked = stacked_regressors(regressors()).fit(X, np.full(len(X), 7.0))
     assert_allclose(stacked.predict(X), 7.0)
 
 
 def test_any_splitter_works():
     X, y = load_diabetes(return_X_y=True)
     with pytest.warns(UserWarning, match="77 of 442 rows have no out-of-fold prediction"):
-        LinearStackingRegressor(regressors(), cv=TimeSeriesSplit(5)).fit(X, y)
+        stacked_regressors(regressors(), cv=TimeSeriesSplit(5)).fit(X, y)
     groups = np.arange(len(y)) % 7
-    grouped = LinearStackingRegressor(regressors(), cv=GroupKFold(7)).fit(X, y, groups=groups)
+    grouped = stacked_regressors(regressors(), cv=GroupKFold(7)).fit(X, y, groups=groups)
     given = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(7)]
-    listed = LinearStackingRegressor(regressors(), cv=given).fit(X, y)
-    assert_allclose(grouped.weights_, listed.weights_, atol=1e-12)
-    once = LinearStackingRegressor(regressors(), cv=iter(given)).fit(X, y)
-    assert_allclose(once.weights_, listed.weights_, atol=1e-12)
-    twice = LinearStackingRegressor(regressors(), cv=[*given, *given]).fit(X, y)
-    assert_allclose(twice.weights_, listed.weights_, atol=1e-12)
+    listed = stacked_regressors(regressors(), cv=given).fit(X, y)
+    assert_allclose(grouped.fuser_.weights_, listed.fuser_.weights_, atol=1e-12)
+    once = stacked_regressors(regressors(), cv=iter(given)).fit(X, y)
+    assert_allclose(once.fuser_.weights_, listed.fuser_.weights_, atol=1e-12)
+    twice = stacked_regressors(regressors(), cv=[*given, *given]).fit(X, y)
+    assert_allclose(twice.fuser_.weights_, listed.fuser_.weights_, atol=1e-12)
     X, y = load_iris(return_X_y=True)
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
-    listed = LinearStackingClassifier(classifiers(), cv=folds).fit(X, y)
-    once = LinearStackingClassifier(classifiers(), cv=iter(folds)).fit(X, y)
-    assert_array_equal(once.weights_, listed.weights_)
+    listed = stacked_classifiers(classifiers(), cv=folds).fit(X, y)
+    once = stacked_classifiers(classifiers(), cv=iter(folds)).fit(X, y)
+    assert_array_equal(once.fuser_.weights_, listed.fuser_.weights_)
 
 
 def test_frames_and_sparse_matrices_pass_through():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
-    stacked = LinearStackingRegressor([Ridge(), KNeighborsRegressor()]).fit(X, y)
+    stacked = stacked_regressors([Ridge(), KNeighborsRegressor()]).fit(X, y)
     assert list(stacked.feature_names_in_) == list(X.columns)
-    thin = LinearStackingRegressor([Ridge(), KNeighborsRegressor()])
+    thin = stacked_regressors([Ridge(), KNeighborsRegressor()])
     thin.fit(sparse.csr_array(X.to_numpy()), y)
-    assert_allclose(thin.weights_, stacked.weights_, atol=1e-3)
+    assert_allclose(thin.fuser_.weights_, stacked.fuser_.weights_, atol=1e-3)
 
 
 def test_parameters_of_members_can_be_searched():
     X, y = load_diabetes(return_X_y=True)
-    stacked = LinearStackingRegressor(regressors(), cv=3)
-    search = GridSearchCV(stacked, {"ridge__alpha": [0.1, 100], "uniform_penalty": [0, 0.1]}, cv=2)
+    stacked = stacked_regressors(regressors(), cv=3)
+    search = GridSearchCV(
+        stacked, {"ridge__alpha": [0.1, 100], "fuser__uniform_penalty": [0, 0.1]}, cv=2
+    )
     assert search.fit(X, y).best_params_["ridge__alpha"] == 0.1
     assert isinstance(clone(stacked).set_params(tree=Ridge()).estimators[2][1], Ridge)
     X, y = load_iris(return_X_y=True)
-    stacked = LinearStackingClassifier(classifiers()[:3], cv=3)
-    search = GridSearchCV(stacked, {"tree__max_depth": [1, 3], "loss": ["squared", "log"]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.9
+    stacked = stacked_classifiers(classifiers()[:3], cv=3)
+    search = GridSearchCV(
+        stacked, {"tree__max_depth": [1, 3], "fuser__loss": ["squared", "log"]}, cv=2
+    )
+    search.fit(X, y)
+    best = search.best_params_
+    assert best["tree__max_depth"] == 3
+    assert search.best_estimator_.fuser.loss == best["fuser__loss"]
     # Members without a name, even those that are lists of steps, have no parameters here.
     pipes = [make_pipeline(StandardScaler(), Ridge()), make_pipeline(StandardScaler(), Ridge())]
-    unnamed = LinearStackingRegressor(pipes)
-    assert set(unnamed.get_params()) == set(stacked.get_params(deep=False))
+    unnamed = stacked_regressors(pipes)
+    assert set(unnamed.get_params()) == {
+        *stacked.get_params(deep=False),
+        *(f"fuser__{name}" for name in LinearStacking().get_params()),
+    }
     assert clone(unnamed).set_params(cv=2).fit(X, y).n_features_in_ == 4
     assert list(clone(unnamed).fit(X, y).named_estimators_) == ["pipeline", "pipeline-2"]
 
@@ -280,10 +302,10 @@ def test_parameters_of_members_can_be_searched():
 # -- bad input ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [LinearStackingClassifier, LinearStackingRegressor])
+@pytest.mark.parametrize("make", [stacked_classifiers, stacked_regressors])
 def test_bad_input_gets_one_sentence(make):
     X, y = load_iris(return_X_y=True)
-    classifier = make is LinearStackingClassifier
+    classifier = make is stacked_classifiers
     good = [GaussianNB(), LogisticRegression(max_iter=500)] if classifier else [Ridge()]
     wrong = Ridge() if classifier else RidgeClassifier()
     kind = "classifier" if classifier else "regressor"
@@ -308,9 +330,9 @@ def test_log_loss_needs_a_mixture():
     members = [GaussianNB(), DummyClassifier()]
     for parameters in ({"nonnegative": False}, {"sum_to_one": False}):
         with pytest.raises(ValueError, match="needs nonnegative=True and sum_to_one=True"):
-            LinearStackingClassifier(members, loss="log", **parameters).fit(X, y)
-    with pytest.raises(ValueError, match="loss must be one of 'squared', got 'log'"):
-        LinearStackingRegressor([Ridge()], loss="log").fit(X, y)
+            stacked_classifiers(members, loss="log", **parameters).fit(X, y)
+    with pytest.raises(ValueError, match="loss='log' is for probabilities"):
+        stacked_regressors([Ridge()], loss="log").fit(X, y)
 
 
 def test_a_regressor_of_several_targets_is_refused_by_name():
@@ -320,4 +342,4 @@ def test_a_regressor_of_several_targets_is_refused_by_name():
 
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(ValueError, match=r"'pair' predicts an array of shape \(89, 2\)"):
-        LinearStackingRegressor([Pair()]).fit(X, y)
+        stacked_regressors([Pair()]).fit(X, y)

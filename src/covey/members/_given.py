@@ -1,0 +1,158 @@
+"""What ensembles of models of any make share, be they classifiers or regressors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from covey._blocks import as_table, in_blocks
+from covey._models import classifies, regresses
+from covey._validation import check_sample_weight
+from covey.fusers import (
+    Fuser,
+    Predictions,
+    common_kind,
+    gather,
+    make_fuser,
+    make_value_fuser,
+    member_output,
+    member_values,
+)
+from covey.members._fused import check_numbers
+
+Pairs = Sequence[tuple[str, Any]]
+
+
+class Classifiers:
+    """Models that predict classes: how they are checked, read and fused."""
+
+    noun = "classifier"
+    accepts = staticmethod(classifies)
+    make_fuser = staticmethod(make_fuser)
+
+    @staticmethod
+    def check_target(y: ArrayLike) -> np.ndarray:
+        """Labels, one a row."""
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        return y
+
+    @staticmethod
+    def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> np.ndarray:
+        """All classes of y and of models that are fitted already."""
+        fitted = [pair for pair in pairs if prefit or isinstance(pair[1], FrozenEstimator)]
+        classes = _joint_classes(fitted, y) if fitted else np.unique(y)
+        if len(classes) < 2 and not prefit:
+            raise ValueError(
+                f"{owner} needs samples of at least 2 classes in y, got "
+                f"{len(classes)} class: {classes.tolist()}."
+            )
+        return classes
+
+    @staticmethod
+    def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
+        """What the models are to predict for a fuser."""
+        return common_kind(models, names, fuser)
+
+    @staticmethod
+    def predictions(
+        models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: np.ndarray
+    ) -> Predictions:
+        """What the models predict of rows."""
+        outputs = [
+            member_output(model, X, classes, kind, name)
+            for name, model in zip(names, models, strict=True)
+        ]
+        return gather(outputs, classes, names, kind)
+
+    @staticmethod
+    def blank(fuser: Fuser, names: Sequence[str], classes: np.ndarray) -> Predictions:
+        """One row that could be such models', to check a fuser's parameters by."""
+        if fuser.kinds[0] == "label":
+            return Predictions(np.full((1, len(names)), classes[0]), classes, names)
+        even = np.full((1, len(names), len(classes)), 1.0 / len(classes))
+        return Predictions(even, classes, names)
+
+
+class Regressors:
+    """Models that predict numbers: how they are checked, read and fused."""
+
+    noun = "regressor"
+    accepts = staticmethod(regresses)
+    make_fuser = staticmethod(make_value_fuser)
+    check_target = staticmethod(check_numbers)
+
+    @staticmethod
+    def classes(owner: str, pairs: Pairs, y: np.ndarray, prefit: bool) -> None:
+        """Numbers have none."""
+
+    @staticmethod
+    def kind_for(fuser: Fuser, models: Sequence[Any], names: Sequence[str]) -> str:
+        """What the models are to predict for a fuser."""
+        return "value"
+
+    @staticmethod
+    def predictions(
+        models: Sequence[Any], names: Sequence[str], X: Any, kind: str, classes: None
+    ) -> Predictions:
+        """What the models predict of rows."""
+        return Predictions(member_values(models, names, X), names=names, kind=kind)
+
+    @staticmethod
+    def blank(fuser: Fuser, names: Sequence[str], classes: None) -> Predictions:
+        """One row that could be such models', to check a fuser's parameters by."""
+        return Predictions(np.zeros((1, len(names))), names=names, kind="value")
+
+
+def _joint_classes(pairs: Pairs, y: np.ndarray) -> np.ndarray:
+    """All classes of fitted models and of y; a model that shares none with y is refused."""
+    labels = np.unique(y)
+    given = [getattr(model, "classes_", None) for _, model in pairs]
+    known = [labels if classes is None else np.asarray(classes) for classes in given]
+    for (name, _), classes in zip(pairs, known, strict=True):
+        comparable = classes.dtype.kind in "OUS" or labels.dtype.kind not in "OUS"
+        if not (comparable and np.isin(classes, labels).any()):
+            raise ValueError(
+                f"The member {name!r} predicts the classes {classes.tolist()}, but y holds "
+                f"{labels.tolist()}; give labels as the members know them."
+            )
+    return np.unique(np.concatenate([labels, *known]))
+
+
+class GivenModels:
+    """A mixin for ensembles that pass tables on to their members as they are.
+
+    A subclass sets ``_models`` to `Classifiers` or `Regressors`.
+    """
+
+    def _check_training_table(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+        X, y = as_table(X), self._models.check_target(y)
+        check_consistent_length(X, y)
+        validate_data(self, X, skip_check_array=True)
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+        return X, y, weight
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "fuser_")
+        X = as_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return X
+
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        return in_blocks(function, X)
+
+    def _names(self) -> list[str]:
+        return list(self.named_estimators_)
