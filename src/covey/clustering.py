@@ -471,8 +471,8 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         draws = [
             (
-                _subset(seed, Purpose.HOLD_OUT, k, n_rows, n_shown),
-                _subset(seed, Purpose.FLIP, k, n_columns, n_seen),
+                core.drawn(seed, Purpose.HOLD_OUT, k, n_rows, n_shown),
+                core.drawn(seed, Purpose.FLIP, k, n_columns, n_seen),
                 int(UniformRows(seed, Purpose.START, 0, k, 1).read(0, 1)[0, 0] * (2**31 - 1)),
             )
             for k in range(self.n_partitions)
@@ -493,11 +493,3 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         inner = [get_tags(one) for one in given if hasattr(one, "fit") and not isclass(one)]
         tags.input_tags.sparse = all(tag.input_tags.sparse for tag in inner)
         return tags
-
-
-def _subset(seed: int, purpose: Purpose, member: int, n_all: int, n_drawn: int) -> np.ndarray:
-    """So many of all positions, in order, as a function of where the draw is used."""
-    if n_drawn == n_all:
-        return np.arange(n_all)
-    keys = UniformRows(seed, purpose, 0, member, n_all).read(0, 1)[0]
-    return np.sort(np.argsort(keys, kind="stable")[:n_drawn])

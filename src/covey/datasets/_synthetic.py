@@ -1,4 +1,6 @@
-"""Synthetic data with known answers."""
+"""Synthetic data whose relevant features are known."""
+
+from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -6,7 +8,12 @@ from sklearn.utils import check_random_state
 from covey._validation import check_number
 
 
-def make_quarter_circle(n_samples_per_class=100, *, n_dummy_features=0, random_state=None):
+def make_quarter_circle(
+    n_samples_per_class: int = 100,
+    *,
+    n_dummy_features: int = 0,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """The paper's synthetic set, eq. (11): a quarter of a disc in the unit square.
 
     Class 0 is ``x1**2 + x2**2 < 1``, class 1 the rest; both are equally frequent. No linear

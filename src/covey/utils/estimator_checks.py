@@ -1,22 +1,28 @@
 """covey's own contract, beside scikit-learn's: what fusers and fused classifiers promise.
 
 Write a fuser or an ensemble of your own, and ``check_fuser`` or ``check_fused_classifier``
-says what is missing. Each check is also a function of its own, for use with a test runner::
+fails where it breaks the contract. Each check is also a function of its own, for use with a test
+runner::
 
     @pytest.mark.parametrize("check", FUSER_CHECKS)
     def test_my_fuser(check):
         check(MyFuser())
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
-from covey.fusers import Predictions
+from covey.fusers import Fuser, Predictions
 
 __all__ = ["FUSED_CLASSIFIER_CHECKS", "FUSER_CHECKS", "check_fused_classifier", "check_fuser"]
 
 
-def check_fuser(fuser):
+def check_fuser(fuser: Fuser) -> None:
     """Run all checks of a fuser.
 
     Parameters
@@ -34,7 +40,7 @@ def check_fuser(fuser):
         check(fuser)
 
 
-def check_fused_classifier(classifier):
+def check_fused_classifier(classifier: Any) -> None:
     """Run all checks of a classifier that fuses members.
 
     Parameters
@@ -50,30 +56,32 @@ def check_fused_classifier(classifier):
 
 
 class _Case:
-    """Samples, what members say of them, and a fuser that has learnt from others."""
+    """Samples, their predictions by members, and a fuser that has learned from other samples."""
 
-    def __init__(self, fuser, *, n_classes=3):
+    def __init__(self, fuser: Fuser, *, n_classes: int = 3) -> None:
         rng = np.random.default_rng(0)
         self.fuser = clone(fuser).fit(*self._draw(rng, 80, 5, n_classes))
         self.P, self.y, self.X = self._draw(rng, 40, 5, n_classes)
 
     @staticmethod
-    def _draw(rng, n_samples, n_members, n_classes):
+    def _draw(
+        rng: np.random.Generator, n_samples: int, n_members: int, n_classes: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         y = rng.integers(0, n_classes, n_samples)
         X = rng.standard_normal((n_samples, 3)) + y[:, None]
         sharpness = 0.3 + 2 * rng.random((n_samples, n_members, 1)) * np.eye(n_classes)[y][:, None]
         draws = rng.gamma(np.broadcast_to(sharpness, (n_samples, n_members, n_classes))) + 1e-9
         return draws / draws.sum(axis=2, keepdims=True), y, X
 
-    def fuse(self, P=None, rows=slice(None)):
+    def fuse(self, P: Any = None, rows: slice = slice(None)) -> np.ndarray:
         P = self.P if P is None else P
         return self.fuser.fuse(P, self.X[rows], self.y[rows])
 
-    def importance(self, P=None):
+    def importance(self, P: Any = None) -> np.ndarray:
         return self.fuser.importance(self.P if P is None else P, self.X, self.y)
 
 
-def check_rows_sum_to_one(fuser):
+def check_rows_sum_to_one(fuser: Fuser) -> None:
     """Fused probabilities are probabilities."""
     for n_classes in (2, 3, 7):
         fused = _Case(fuser, n_classes=n_classes).fuse()
@@ -82,7 +90,7 @@ def check_rows_sum_to_one(fuser):
         np.testing.assert_allclose(fused.sum(axis=1), 1.0, atol=1e-12)
 
 
-def check_importance_is_a_distribution(fuser):
+def check_importance_is_a_distribution(fuser: Fuser) -> None:
     """Importances are non-negative and sum to one."""
     importance = _Case(fuser).importance()
     assert importance.shape == (40, 5)
@@ -90,7 +98,7 @@ def check_importance_is_a_distribution(fuser):
     np.testing.assert_allclose(importance.sum(axis=1), 1.0, atol=1e-12)
 
 
-def check_rows_are_independent(fuser):
+def check_rows_are_independent(fuser: Fuser) -> None:
     """What is fused for a sample does not depend on which others are fused with it."""
     case = _Case(fuser)
     whole = case.fuse()
@@ -98,15 +106,15 @@ def check_rows_are_independent(fuser):
         np.testing.assert_allclose(case.fuse(case.P[rows], rows), whole[rows], atol=1e-12)
 
 
-def check_log_is_the_logarithm(fuser):
+def check_log_is_the_logarithm(fuser: Fuser) -> None:
     """``fuse_log`` is the logarithm of ``fuse``."""
     case = _Case(fuser)
     logs = case.fuser.fuse_log(case.P, case.X, case.y)
     np.testing.assert_allclose(np.exp(logs), case.fuse(), atol=1e-12)
 
 
-def check_unanimous_certainty_stays(fuser):
-    """Where all members are certain of one class, so is the fuser, if it says that it is."""
+def check_unanimous_certainty_stays(fuser: Fuser) -> None:
+    """Where all members are certain of one class, so is the fuser, if it promises that."""
     if not fuser.keeps_certainty:
         return
     case = _Case(fuser)
@@ -116,7 +124,7 @@ def check_unanimous_certainty_stays(fuser):
     np.testing.assert_allclose(fused.max(axis=1), 1.0, atol=1e-12)
 
 
-def check_zeros_give_no_nan(fuser):
+def check_zeros_give_no_nan(fuser: Fuser) -> None:
     """Members that rule every class out between them leave probabilities behind."""
     case = _Case(fuser)
     vetoes = np.tile(np.eye(3)[[0, 1, 2, 0, 1]], (40, 1, 1))
@@ -125,8 +133,8 @@ def check_zeros_give_no_nan(fuser):
     np.testing.assert_allclose(fused.sum(axis=1), 1.0, atol=1e-12)
 
 
-def check_silent_members_do_not_count(fuser):
-    """A member that has not spoken of a sample has no importance there, and no influence."""
+def check_absent_members_do_not_count(fuser: Fuser) -> None:
+    """A member without a prediction of a sample has no importance and no influence on it."""
     case = _Case(fuser)
     available = np.ones((40, 5), dtype=bool)
     available[::2, 1] = False
@@ -142,7 +150,7 @@ def check_silent_members_do_not_count(fuser):
     )
 
 
-def check_predictions_are_left_alone(fuser):
+def check_predictions_are_left_alone(fuser: Fuser) -> None:
     """Fusing changes nothing of what it was given."""
     case = _Case(fuser)
     before = case.P.copy()
@@ -151,7 +159,7 @@ def check_predictions_are_left_alone(fuser):
     np.testing.assert_array_equal(case.P, before)
 
 
-def check_parameters_survive_cloning(fuser):
+def check_parameters_survive_cloning(fuser: Fuser) -> None:
     """``fit`` sets no constructor parameter, and a clone has them all."""
     before = {name: repr(value) for name, value in fuser.get_params().items()}
     case = _Case(fuser)
@@ -159,7 +167,7 @@ def check_parameters_survive_cloning(fuser):
     assert before == after
 
 
-def check_wrong_kind_is_refused(fuser):
+def check_wrong_kind_is_refused(fuser: Fuser) -> None:
     """Raw values of regressors are no predictions of classes."""
     case = _Case(fuser)
     message = ""
@@ -167,17 +175,19 @@ def check_wrong_kind_is_refused(fuser):
         case.fuser.fuse(Predictions(case.P, kind="value"), case.X, case.y)
     except ValueError as error:
         message = str(error)
-    assert "kind" in message, f"{type(fuser).__name__} fuses what it does not understand."
+    assert "kind" in message, (
+        f"{type(fuser).__name__} fuses predictions of a kind that it does not take."
+    )
 
 
-FUSER_CHECKS = (
+FUSER_CHECKS: tuple[Callable[[Fuser], None], ...] = (
     check_rows_sum_to_one,
     check_importance_is_a_distribution,
     check_rows_are_independent,
     check_log_is_the_logarithm,
     check_unanimous_certainty_stays,
     check_zeros_give_no_nan,
-    check_silent_members_do_not_count,
+    check_absent_members_do_not_count,
     check_predictions_are_left_alone,
     check_parameters_survive_cloning,
     check_wrong_kind_is_refused,
@@ -187,7 +197,7 @@ FUSER_CHECKS = (
 # -- fused classifiers ---------------------------------------------------------------------------
 
 
-def _fitted(classifier, n_classes=3):
+def _fitted(classifier: Any, n_classes: int = 3) -> tuple[Any, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     y = np.arange(120) % n_classes
     X = rng.standard_normal((120, 6))
@@ -195,7 +205,7 @@ def _fitted(classifier, n_classes=3):
     return clone(classifier).fit(X, y), X, y
 
 
-def check_predict_is_the_argmax(classifier):
+def check_predict_is_the_argmax(classifier: Any) -> None:
     """The decision is the most probable class, where there are probabilities."""
     fitted, X, _ = _fitted(classifier)
     if not hasattr(fitted, "predict_proba"):
@@ -204,14 +214,14 @@ def check_predict_is_the_argmax(classifier):
     np.testing.assert_array_equal(fitted.predict(X), expected)
 
 
-def check_member_probabilities(classifier):
-    """What members say has one row a sample, one column a member, one layer a class."""
+def check_member_probabilities(classifier: Any) -> None:
+    """Members' probabilities have one row a sample, one column a member, one layer a class."""
     fitted, X, _ = _fitted(classifier)
-    said = fitted.member_probabilities(X)
-    assert said.shape == (len(X), len(fitted.estimators_), len(fitted.classes_))
+    probabilities = fitted.member_probabilities(X)
+    assert probabilities.shape == (len(X), len(fitted.estimators_), len(fitted.classes_))
 
 
-def check_explain_fusion(classifier):
+def check_explain_fusion(classifier: Any) -> None:
     """Who decided: non-negative importances that sum to one."""
     fitted, X, _ = _fitted(classifier)
     importance = fitted.explain_fusion(X)
@@ -220,14 +230,14 @@ def check_explain_fusion(classifier):
     np.testing.assert_allclose(importance.sum(axis=1), 1.0, atol=1e-12)
 
 
-def check_oracle_bounds_members(classifier):
+def check_oracle_bounds_members(classifier: Any) -> None:
     """No member is more accurate than the oracle (the paper's Theorem 1)."""
     fitted, X, y = _fitted(classifier)
     right = fitted.classes_[fitted.member_probabilities(X).argmax(axis=2)] == y[:, None]
     assert fitted.oracle_score(X, y) >= right.mean(axis=0).max()
 
 
-def check_labels_of_any_kind(classifier):
+def check_labels_of_any_kind(classifier: Any) -> None:
     """Strings work as labels."""
     fitted, X, y = _fitted(classifier)
     names = np.array(["low", "mid", "top"])[y]
@@ -237,7 +247,7 @@ def check_labels_of_any_kind(classifier):
     )
 
 
-FUSED_CLASSIFIER_CHECKS = (
+FUSED_CLASSIFIER_CHECKS: tuple[Callable[[Any], None], ...] = (
     check_predict_is_the_argmax,
     check_member_probabilities,
     check_explain_fusion,

@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import svds
 from scipy.spatial.distance import squareform
 
-from covey._core.random import Purpose, normals
+from covey._core.random import Purpose, UniformRows, normals
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -40,6 +40,14 @@ _MOST_ROUNDS = 100
 
 
 # -- labels --------------------------------------------------------------------------------------
+
+
+def drawn(seed: int, purpose: Purpose, partition: int, n_all: int, n_drawn: int) -> IntArray:
+    """So many of all positions, in order, as a function of where the draw is used."""
+    if n_drawn == n_all:
+        return np.arange(n_all)
+    keys = UniformRows(seed, purpose, 0, partition, n_all).read(0, 1)[0]
+    return np.sort(np.argsort(keys, kind="stable")[:n_drawn])
 
 
 def one_hot(labels: IntArray) -> tuple[Any, IntArray]:

@@ -72,7 +72,8 @@ def frequency_intervals(by_resample: FloatArray) -> FloatArray:
     mean = by_resample.mean(axis=0)
     error = by_resample.std(axis=0, ddof=1) / np.sqrt(n_resamples)
     half = stats.t.ppf(0.975, n_resamples - 1) * error
-    return np.clip(np.stack([mean - half, mean + half], axis=1), 0.0, 1.0)
+    limits: FloatArray = np.clip(np.stack([mean - half, mean + half], axis=1), 0.0, 1.0)
+    return limits
 
 
 def null_probabilities(frequency: FloatArray, shadows: FloatArray, grain: float) -> FloatArray:
