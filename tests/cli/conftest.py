@@ -1,5 +1,6 @@
 """A table such as people have, and a model of it."""
 
+import json
 import shutil
 import signal
 
@@ -7,6 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
+
+from covey.cli._console import Console
+from covey.cli._problem import read_problem
 
 
 def patients(n_rows=90):
@@ -30,6 +34,23 @@ def patients(n_rows=90):
     for column in ("age", "town", "Größe", "outcome"):
         table.loc[rng.choice(n_rows, 4, replace=False), column] = np.nan
     return table
+
+
+def as_json(result):
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def problem_of(table, **options):
+    return read_problem("", "y", Console(quiet=True), table=table, **options)
+
+
+def some_table(n_rows=60, **columns):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n_rows)
+    return pd.DataFrame(
+        {"x": x, "z": rng.normal(size=n_rows), "y": np.where(x > 0, "a", "b")} | columns
+    )
 
 
 @pytest.fixture(autouse=True, scope="session")

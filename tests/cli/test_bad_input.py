@@ -42,7 +42,10 @@ def bad(folder):
         ((*FIT, "outcome", "--group", "unit"), "all rows have the same 'unit'"),
         ((*FIT, "outcome", "--fuser", "gaet"), "--fuser must be one of"),
         ((*FIT, "outcome", "--fuser", "oracle"), "cannot predict"),
-        ((*FIT, "outcome", "--effort", "great"), "--effort must be one of fast, balanced, best"),
+        (
+            (*FIT, "outcome", "--effort", "great"),
+            "'--effort': 'great' is not one of 'fast', 'balanced', 'best'.",
+        ),
         ((*FIT, "outcome", "--task", "numbers"), "not made of numbers"),
         ((*FIT, "outcome", "--model", "no/such/flock.covey"), "no folder"),
         ((*FIT, "outcome", "--model", "flock.pkl"), "ending"),

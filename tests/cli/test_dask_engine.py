@@ -275,7 +275,7 @@ OUTCOME = ("--target", "outcome")
         (("good.parquet", *OUTCOME, "--task", "numbers"), "--task: --engine dask learns classes"),
         (("good.parquet", *OUTCOME, "--fuser", "knora_e"), "--fuser: knora_e learns"),
         (("good.parquet", *OUTCOME, "--fuser", "gaet"), "--fuser must be one of"),
-        (("good.parquet", *OUTCOME, "--effort", "great"), "--effort must be one of"),
+        (("good.parquet", *OUTCOME, "--effort", "great"), "'--effort': 'great' is not one of"),
         (("good.parquet", *OUTCOME, "--model", "flock.pkl"), "ending"),
         (("numbers.parquet", "--target", "age"), "looks like a quantity"),
         (("numbers.parquet", "--target", "age", "--task", "classes"), "more than 200"),
@@ -303,7 +303,7 @@ def test_bad_input_is_one_sentence(bad, run, arguments, said):
 def test_engines_are_known_by_name_and_a_scheduler_needs_one(bad, run):
     result = run("fit", "good.parquet", *OUTCOME, "--engine", "spark", cwd=bad)
     assert result.exit_code == 2
-    assert "--engine must be one of plain, dask" in result.stderr
+    assert "'--engine': 'spark' is not one of 'plain', 'dask'" in result.stderr
     result = run("fit", "good.parquet", *OUTCOME, "--scheduler", "tcp://127.0.0.1:1", cwd=bad)
     assert result.exit_code == 2
     assert "--scheduler: it is for --engine dask" in result.stderr

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from covey.cli import _COMMANDS, _ended
+from covey.cli import _COMMANDS, _terminate
 from covey.persistence import load, save
 from covey.tables import TableClassifier
 
@@ -130,12 +130,12 @@ def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
 
 def test_help_is_quick_and_imports_nothing_heavy():
     script = (
-        "import sys, time; t = time.perf_counter()\n"
+        "import sys, time\n"
         "from covey.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'numpy', 'pandas', 'sklearn', 'skrub', 'pyarrow'} & set(sys.modules)\n"
-        "print(heavy or time.perf_counter() - t, file=sys.stderr)"
+        "print(heavy or time.process_time(), file=sys.stderr)"
     )
     seconds = min(
         float(
@@ -143,7 +143,8 @@ def test_help_is_quick_and_imports_nothing_heavy():
         )
         for _ in range(3)
     )
-    assert seconds < 0.5
+    # Of the processor, from the interpreter's start: other processes do not count.
+    assert seconds < 0.3
 
 
 def test_version_is_told(tmp_path):
@@ -289,11 +290,11 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_fit_that_is_stopped_says_what_is_left(folder, run, monkeypatch, number, status):
-    def stop(*arguments):
+    def stop(*arguments, **options):
         signal.raise_signal(number)
 
-    monkeypatch.setattr("covey.cli._evaluate.score", stop)
-    before = signal.signal(signal.SIGTERM, _ended)
+    monkeypatch.setattr("covey.cli._evaluate.evaluate", stop)
+    before = signal.signal(signal.SIGTERM, _terminate)
     arguments = ("fit", "patients.csv", "--target", "outcome", "--quiet", "--checkpoint", "kept")
     try:
         result = run(*arguments, cwd=folder)

@@ -3,40 +3,58 @@
 This module is light: a command imports what it needs when it runs, so that ``--help`` is quick.
 """
 
+from __future__ import annotations
+
 import importlib
 import signal
 import sys
+from collections.abc import Sequence
+from typing import Any
 
-# Each command in a file of its own, in the order of the help.
-_COMMANDS = (
-    "fit",
-    "predict",
-    "select",
-    "compare",
-    "report",
-    "fuse",
-    "export",
-    "demo",
-    "reproduce",
+# Each command is a function in a module of its own, `covey.cli._fit.fit` and so on; in the order
+# of the help.
+_COMMANDS = {
+    "fit": "Learn to predict a column, and save the model.",
+    "predict": "Predict every row of a table.",
+    "select": "Show which columns matter, and which pairs.",
+    "compare": "Compare flocks with the usual models.",
+    "report": "Show on a page how good a model is, and why.",
+    "fuse": "Fuse predictions that were saved in files.",
+    "export": "Write a model as ONNX.",
+    "demo": "Show what flocks do, or write a table to try.",
+    "reproduce": "Reproduce the paper.",
+}
+_EXAMPLE = (
+    "covey demo --table wine.csv",
+    "covey fit wine.csv --target cultivar --model wine.covey --report wine.html",
+    "covey predict wine.covey wine.csv --proba --explain --out answers.csv",
 )
 
 
-def _make_app():
+def _make_app() -> Any:
     import typer
+    from typer.core import TyperGroup
 
+    from covey.cli._console import guarded
     from covey.cli._options import example
+
+    class Group(TyperGroup):
+        def invoke(self, ctx: Any) -> Any:
+            try:
+                return super().invoke(ctx)
+            except typer.BadParameter.__base__ as error:  # click's UsageError, wherever it is
+                sentence = error.format_message().replace("Value error, ", "")
+                print(f"covey: {sentence}", file=sys.stderr)
+                raise typer.Exit(2) from None
 
     app = typer.Typer(
         name="covey",
+        cls=Group,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        epilog=example(
-            "covey demo --table wine.csv",
-            "covey fit wine.csv --target cultivar --model wine.covey --report wine.html",
-            "covey predict wine.covey wine.csv --proba --explain --out answers.csv",
-        ),
+        epilog=example(*_EXAMPLE),
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -53,26 +71,32 @@ def _make_app():
         Exit status: 0 done, 1 could not do it, 2 bad input.
         """
 
-    for name in _COMMANDS:
-        importlib.import_module(f"covey.cli._{name}").add_to(app)
+    for name, short_help in _COMMANDS.items():
+        module = importlib.import_module(f"covey.cli._{name}")
+        app.command(
+            name,
+            short_help=short_help,
+            epilog=example(*module.EXAMPLE),
+            **getattr(module, "SETTINGS", {}),
+        )(guarded(getattr(module, name)))
     return app
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "app":
         globals()["app"] = app = _make_app()
         return app
     raise AttributeError(f"module 'covey.cli' has no attribute {name!r}")
 
 
-def _ended(number, frame):
-    # As Ctrl-C does, so that what is half written is taken away.
+def _terminate(number: int, frame: Any) -> None:
+    # An exception, as Ctrl-C raises one, so that files that are half written are removed.
     from covey.cli._console import Terminated
 
     raise Terminated
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and end the process.
 
     Parameters
@@ -95,6 +119,6 @@ def main(argv=None):
             file=sys.stderr,
         )
         sys.exit(1)
-    signal.signal(signal.SIGTERM, _ended)
-    # Lazily made, see __getattr__.
+    signal.signal(signal.SIGTERM, _terminate)
+    # The app is made on first use, see __getattr__.
     sys.modules[__name__].app(arguments, prog_name="covey")

@@ -1,4 +1,6 @@
-"""What a command says, and where: results on stdout, everything else on stderr."""
+"""Output of a command: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
 
 import functools
 import glob
@@ -7,68 +9,75 @@ import math
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was asked to end."""
+    """The process got the signal SIGTERM."""
 
 
 class CommandError(Exception):
     """A sentence for the user, and the exit status.
 
-    Parameters
-    ----------
-    sentence : str
-    status : int, default=2
-        1 for what could not be done, 2 for bad input.
+    The status is 1 for what could not be done, 2 for bad input.
     """
 
-    def __init__(self, sentence, status=2):
+    def __init__(self, sentence: str, status: int = 2):
         super().__init__(sentence)
         self.status = status
 
 
 class Console:
-    """Where a command says things.
+    """The output of a command.
 
-    Parameters
-    ----------
-    quiet : bool
-        Whether notes and progress are left out.
-    as_json : bool
-        Whether the result is one JSON object.
+    ``quiet`` leaves notes and progress out; with ``as_json`` the result is one JSON object.
     """
 
-    def __init__(self, quiet=False, as_json=False):
+    def __init__(self, quiet: bool = False, as_json: bool = False):
         self.quiet = quiet
         self.as_json = as_json
-        self.notes = []
+        self.notes: list[str] = []
 
-    def note(self, sentence):
-        """Say something about the input or the way, on stderr; and keep it for the JSON."""
+    def note(self, sentence: str) -> None:
+        """Write a remark on the input or the method to stderr, and keep it for the JSON."""
         self.notes.append(sentence)
         if not self.quiet:
             print(sentence, file=sys.stderr, flush=True)
 
-    def result(self, *lines):
-        """Lines of the result, on stdout."""
+    def result(self, *lines: str) -> None:
+        """Write lines of the result to stdout."""
         if not self.as_json:
             for line in lines:
                 print(line)
 
-    def table(self, head, rows):
-        """A table of text on stdout: the first column to the left, the others to the right."""
-        if not self.as_json:
-            print(aligned(head, rows))
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write a table to stdout: the first column to the left, the others to the right."""
+        if self.as_json:
+            return
+        from rich.console import Console as Terminal
+        from rich.table import Table
 
-    def emit(self, **result):
-        """The result as one JSON object on stdout, where that is asked for."""
+        table = Table(box=None, pad_edge=False)
+        for position, name in enumerate(head):
+            table.add_column(name, justify="right" if position else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*map(str, row))
+        # A line is never cut: it may be read by a program.
+        width = table.__rich_measure__(Terminal(width=100_000), Terminal(width=100_000).options)
+        terminal = Terminal(file=sys.stdout, width=width.maximum, markup=False, emoji=False)
+        terminal.print(table, highlight=False)
+
+    def emit(self, **result: Any) -> None:
+        """Write the result as one JSON object to stdout, where JSON is wanted."""
         if self.as_json:
             print(as_json({**result, "notes": self.notes}))
 
     @contextmanager
-    def progress(self, total, what, writes_stdout=False):
+    def progress(
+        self, total: int | None, what: str, writes_stdout: bool = False
+    ) -> Iterator[Callable[..., None]]:
         """A bar on stderr, where that is a terminal; gives a function to call at each step.
 
         There is none where results appear on the same terminal meanwhile.
@@ -90,41 +99,19 @@ class Console:
             *columns,
             console=Terminal(stderr=True),
             transient=True,
-            redirect_stdout=False,  # results are for whoever reads stdout
+            redirect_stdout=False,  # stdout holds results only
         ) as bar:
             task = bar.add_task(what, total=total)
-
-            def step(text, done=0):
-                bar.update(task, description=text, advance=done)
-
-            yield step
+            yield lambda text, done=0: bar.update(task, description=text, advance=done)
 
 
-def aligned(head, rows):
-    """A table as text.
-
-    Parameters
-    ----------
-    head : sequence of str
-    rows : sequence of sequences of str
-    """
-    cells = [[str(cell) for cell in row] for row in [head, *rows]]
-    widths = [max(len(row[place]) for row in cells) for place in range(len(head))]
-    lines = []
-    for row in cells:
-        first = row[0].ljust(widths[0])
-        rest = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([first, *rest]).rstrip())
-    return "\n".join(lines)
-
-
-def as_json(value):
+def as_json(value: Any) -> str:
     """A value as JSON that any reader takes."""
     return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value):
-    """What JSON can hold: no arrays, and nothing for what is not a number."""
+def _plain(value: Any) -> Any:
+    """What JSON can hold: no arrays, and null for what is not a number."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -136,7 +123,7 @@ def _plain(value):
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def guarded(command):
+def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command whose failures are one sentence on stderr and an exit status.
 
     ``COVEY_DEBUG=1`` in the environment shows the traceback of an error instead.
@@ -144,52 +131,44 @@ def guarded(command):
     import typer
 
     @functools.wraps(command)
-    def wrapped(*args, **kwargs):
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
         if os.environ.get("COVEY_DEBUG"):
             return command(*args, **kwargs)
         try:
             with warnings.catch_warnings():
-                # Meant for those who write code.
+                # Warnings are for those who write code.
                 warnings.simplefilter("ignore")
                 return command(*args, **kwargs)
         except typer.Exit:
             raise
-        except KeyboardInterrupt as error:
-            _fail(_stopped(kwargs.get("checkpoint")), kwargs, error)
-            raise typer.Exit(143 if isinstance(error, Terminated) else 130) from None
         except BrokenPipeError:
-            # Whoever read has enough; there is nobody to tell.
+            # The reader has closed the pipe: nothing is left to do, or to report.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
-        except CommandError as error:
-            _fail(str(error), kwargs, error)
-            raise typer.Exit(error.status) from None
-        except MemoryError as error:
-            _fail("there is not enough memory for this table.", kwargs, error)
-            raise typer.Exit(1) from None
-        except Exception as error:
-            _fail(_one_sentence(error), kwargs, error)
-            raise typer.Exit(1) from None
+        except (Exception, KeyboardInterrupt) as error:
+            sentence, status = _failure(error, kwargs.get("checkpoint"))
+            print(f"covey: {sentence}", file=sys.stderr, flush=True)
+            if kwargs.get("as_json"):
+                # An object that was begun is ended, so that the output is one object.
+                print(f'{getattr(error, "begun_json", "{")}"error": {as_json(sentence)}}}')
+            raise typer.Exit(status) from None
 
     return wrapped
 
 
-def _one_sentence(error):
-    said = str(error).strip().splitlines()
-    said = said[0] if said else "it failed without a word"
-    # What covey raises is written for users; of other errors the type helps.
-    known = isinstance(error, ValueError | TypeError | ImportError | OSError)
-    return said if known else f"{type(error).__name__}: {said} (COVEY_DEBUG=1 shows where)"
-
-
-def _stopped(checkpoint):
-    if checkpoint and glob.glob(f"{glob.escape(checkpoint)}*"):
-        return f"stopped; the same command goes on from {checkpoint}."
-    return "stopped; no file was changed."
-
-
-def _fail(sentence, options, error):
-    print(f"covey: {sentence}", file=sys.stderr, flush=True)
-    if options.get("as_json"):
-        # An object that was begun is ended, so that there is one.
-        print(f'{getattr(error, "half_said", "{")}"error": {as_json(sentence)}}}')
+def _failure(error: BaseException, checkpoint: str | None) -> tuple[str, int]:
+    """A sentence about an error, and the exit status."""
+    if isinstance(error, CommandError):
+        return str(error), error.status
+    if isinstance(error, KeyboardInterrupt):
+        status = 143 if isinstance(error, Terminated) else 130
+        if checkpoint and glob.glob(f"{glob.escape(checkpoint)}*"):
+            return f"stopped; the same command goes on from {checkpoint}.", status
+        return "stopped; no file was changed.", status
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table.", 1
+    lines = str(error).strip().splitlines() or ["it failed without a message"]
+    if isinstance(error, ValueError | TypeError | ImportError | OSError):
+        # covey raises these, with messages that are written for users.
+        return lines[0], 1
+    return f"{type(error).__name__}: {lines[0]} (COVEY_DEBUG=1 shows where)", 1

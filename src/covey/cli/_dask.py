@@ -9,15 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from covey.cli._console import CommandError
-from covey.cli._question import (
+from covey.cli._problem import (
     FEWEST_ROWS,
     MOST_CLASSES,
     MOST_FRACTION_CLASSES,
     MOST_NUMBERED_CLASSES,
-    TASKS,
-    Question,
-    check_choice,
-    check_column,
+    Problem,
+    check_columns,
 )
 
 _HELD_OUT = 0.25
@@ -60,21 +58,17 @@ def fit_and_save(
 seed, scheduler
         As the command's.
     """
-    from covey.cli._fit import say
+    from covey.cli._fit import show_fit
     from covey.cli._fitting import flock
-    from covey.cli._models import check_saving, remember_rows, save_model
-    from covey.cli._writing import check_writable
+    from covey.cli._models import keep_facts, save_model
 
     _refuse(group=group, time=time, report=report, task=task)
-    check_writable(model, (".covey",))
-    check_writable(checkpoint)
-    check_saving()
     import covey.dask  # noqa: F401 (says what to install)
     from covey.cli._dask_blocks import ALL
     from covey.cli._dask_reading import read_frame
 
-    question = Question(None, np.empty(0), target, False, note=console.note)
-    learner = flock(question, effort=effort, fuser=fuser, seed=seed)
+    problem = Problem(None, np.empty(0), target, False, note=console.note)
+    learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
     _check_fuser(fuser)
     frame, text = read_frame(path)
     names = _columns(frame, target, drop or [], keep or [], text)
@@ -82,37 +76,29 @@ seed, scheduler
     with _cluster(scheduler) as client, console.progress(5, "looking") as step:
         table = _Table(frame[[*names, target]], target, names, text, client)
         step(f"looking at {len(table.parts):,} blocks")
-        table.look(question, keep or [], task, seed)
+        table.look(problem, keep or [], task, seed)
         step("", 1)
         files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
         scores, gap, how = _evaluated(table, learner, seed, files[0], step)
         step(f"flock, on all {table.n_answered:,} rows")
         fitted = _table_model(table, learner, table.fit(learner, ALL, files[1])[0], seed)
         step("", 1)
-    fitted.about_ = {
-        "target": target,
-        "held_out": how,
-        "n_rows": table.n_answered,
-        "scores": [one.as_baseline() for one in scores],
-        "health": question.health,
-        "decimal_commas": [],
-    }
-    remember_rows(fitted, table.sample)
+    keep_facts(fitted, problem, scores, how, table.sample, table.n_answered)
     save_model(fitted, model)
     for file in files:
         if file is not None:
             Path(file).unlink(missing_ok=True)
-    say(
+    show_fit(
         console,
-        question,
+        problem,
         fitted,
         scores,
-        how,
-        model,
-        None,
-        clock.perf_counter() - started,
-        n_rows=table.n_answered,
         gap=gap,
+        how=how,
+        n_rows=table.n_answered,
+        model=model,
+        report=None,
+        seconds=clock.perf_counter() - started,
     )
 
 
@@ -129,7 +115,6 @@ def _refuse(*, group, time, report, task):
             "--report: with --engine dask no page is made of the rows held out; leave it out, and "
             "make one of other rows with covey report."
         )
-    check_choice(task, "--task", TASKS)
     if task == "numbers":
         raise CommandError(
             f"--task: --engine dask learns classes, not quantities; leave it out, {_PLAIN}."
@@ -139,7 +124,7 @@ def _refuse(*, group, time, report, task):
 def _check_fuser(fuser):
     from covey.fusers import make_fuser
 
-    if fuser != "gate" and make_fuser(fuser).learns:
+    if fuser not in (None, "gate") and make_fuser(fuser).learns:
         raise CommandError(
             f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
             "lie in blocks; use gate, or a fixed rule such as product or mean."
@@ -150,12 +135,7 @@ def _columns(frame, target, drop, keep, text):
     """The columns to learn from; those that hold no numbers are refused by name."""
     from pandas.api import types
 
-    check_column(frame, target, "--target")
-    for names, option in ((drop, "--drop"), (keep, "--keep")):
-        for name in names:
-            check_column(frame, name, option)
-            if name == target:
-                raise CommandError(f"{option}: {name!r} is the target.")
+    check_columns(frame, target, drop=drop, keep=keep)
     names = [name for name in frame.columns if name != target and name not in drop]
     if not names:
         besides = "besides the target" if len(frame.columns) == 1 else "left to learn from"
@@ -276,7 +256,7 @@ class _Table:
 
     # -- look ------------------------------------------------------------------------------
 
-    def look(self, question, keep, task, seed):
+    def look(self, problem, keep, task, seed):
         """Read all blocks once: classes, gaps, ids, and where each block begins."""
         import pandas as pd
 
@@ -290,10 +270,10 @@ class _Table:
             see, [()] * len(self.parts), self.target, self.names, self.text, a_block
         )
         n_rows = sum(one.n_rows for one in seen)
-        codes, classes, self.counts = _answers(question, seen, self.text, task)
+        codes, classes, self.counts = _answers(problem, seen, self.text, task)
         self.n_answered = int(self.counts.sum())
         if self.n_answered < n_rows:
-            question.note(
+            problem.note(
                 f"{self.target}: {n_rows - self.n_answered:,} of {n_rows:,} rows have no target "
                 "and are left out."
             )
@@ -308,8 +288,8 @@ class _Table:
             for one, start in zip(seen, self.starts, strict=True)
         )
         self.sample = sample.iloc[:: -(-len(sample) // shown)]
-        question.columns = _found(self.names, seen, self.sample, n_rows, keep, question.note)
-        if not question.kinds:
+        problem.columns = _found(self.names, seen, self.sample, n_rows, keep, problem.note)
+        if not problem.kinds:
             raise CommandError(
                 "no column is left to learn from: each is constant, empty or names the rows "
                 "(--keep uses one all the same)."
@@ -324,7 +304,7 @@ class _Table:
             part: Rows(
                 self.target,
                 self.text,
-                TablePreparation(columns=question.kinds, random_state=seed).fit(shown),
+                TablePreparation(columns=problem.kinds, random_state=seed).fit(shown),
                 codes,
                 classes,
                 seed,
@@ -377,19 +357,19 @@ def _chosen(block, start, rows, part):
 # -- what is found -------------------------------------------------------------------------------
 
 
-def _answers(question, seen, text, task):
+def _answers(problem, seen, text, task):
     """Where each value of the target stands among the classes, these, and their counts."""
     import pandas as pd
     from pandas.api import types
 
     from covey.cli._reading import MISSING, SURELY_MISSING
 
-    target = question.target
+    target = problem.target
     counts = Counter()
     for one in seen:
         counts.update(one.answers)
     if text:
-        counts = _known_answers(counts, target, MISSING, SURELY_MISSING, question.note)
+        counts = _known_answers(counts, target, MISSING, SURELY_MISSING, problem.note)
     values = pd.Series(list(counts))
     if text and not values.astype(str).str.match(r"\s*[+-]?0\d").any():
         numbers = pd.to_numeric(values, errors="coerce")
@@ -485,8 +465,9 @@ def _found(names, seen, sample, n_rows, keep, note):
 
 def _evaluated(table, learner, seed, checkpoint, step):
     """Scores on rows held out of flock, commonest class and a linear model; the gap; and how."""
+    from covey._intervals import mean_interval_from_sums, proportion_interval
     from covey.cli._dask_blocks import FITTED_ON
-    from covey.cli._evaluate import LEAST_PROBABILITY, Score, difference_interval, wilson_interval
+    from covey.cli._evaluate import LEAST_PROBABILITY, Score
     from covey.members import SubsetEnsembleClassifier
 
     # One member that never flips a feature: a plain softmax-linear model.
@@ -513,18 +494,10 @@ def _evaluated(table, learner, seed, checkpoint, step):
     share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
     right = float(held[np.argmax(known)])
     loss = -float(held @ np.log(share))
-    none = np.empty(0)
 
     def scored(name, right, loss, seconds):
-        return Score(
-            name,
-            *wilson_interval(right / n_held, n_held),
-            loss / n_held,
-            seconds,
-            none,
-            none,
-            none,
-        )
+        interval = proportion_interval(round(right), n_held)
+        return Score(name, *interval, loss / n_held, seconds)
 
     (flock, line), seconds = sums.tolist(), [seconds for _, seconds in fitted]
     scores = [
@@ -533,7 +506,7 @@ def _evaluated(table, learner, seed, checkpoint, step):
         scored("one linear model", *line, seconds[1]),
     ]
     mean = float(gap) / n_held
-    difference = difference_interval(mean, float(squares) - n_held * mean**2, n_held, n_held)
+    difference = mean_interval_from_sums(mean, float(squares) - n_held * mean**2, n_held, n_held)
     return scores, difference, f"a quarter of all, {n_held:,} rows"
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from covey._core.random import Purpose, UniformRows
 from covey._kinds import as_kind
-from covey.cli._evaluate import right_and_loss
+from covey.cli._evaluate import correct_and_loss
 from covey.cli._reading import MISSING, SURELY_MISSING
 from covey.tables import TablePreparation
 
@@ -156,7 +156,7 @@ def judge(block, start, rows, models):
     counts = np.bincount(np.searchsorted(rows.classes, y), minlength=len(rows.classes))
     if not len(y):
         return counts, np.zeros((len(models), 2)), np.zeros(2)
-    said = [right_and_loss(model.classes_, model.predict_proba(X), y) for model in models]
+    said = [correct_and_loss(model.classes_, model.predict_proba(X), y) for model in models]
     gap = said[0][0] - said[-1][0]
     sums = np.array([[right.sum(), loss.sum()] for right, loss in said])
     return counts, sums, np.array([gap.sum(), (gap**2).sum()])

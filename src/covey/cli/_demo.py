@@ -1,22 +1,18 @@
 """``covey demo``."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import Console, guarded
+from covey.cli._console import Console
 
-_EXAMPLE = options.example(
-    "covey demo --table wine.csv",
-)
+if TYPE_CHECKING:
+    import pandas as pd
 
-
-def add_to(app):
-    """Add the command."""
-    app.command(
-        "demo", short_help="Show what flocks do, or write a table to try.", epilog=_EXAMPLE
-    )(guarded(demo))
+EXAMPLE = ("covey demo --table wine.csv",)
 
 
 def demo(
@@ -26,7 +22,7 @@ def demo(
     ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
+) -> None:
     """Grow flocks on embedded data and show what they look at; or write a table to play with.
 
     The table holds wines of three cultivars, with an id, a category and some gaps.
@@ -47,7 +43,7 @@ def demo(
     console.emit(table=table, rows=len(frame), columns=list(frame.columns))
 
 
-def _wine():
+def _wine() -> pd.DataFrame:
     """Wines of three cultivars, with the columns a real table has: an id, a gap, a category."""
     import numpy as np
     from sklearn.datasets import load_wine

@@ -1,22 +1,19 @@
 """``covey export``."""
 
+from __future__ import annotations
+
 from typing import Annotated
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import Console
 
-_EXAMPLE = options.example(
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
     "covey export flock.covey --onnx flock.onnx",
 )
-
-
-def add_to(app):
-    """Add the command."""
-    app.command("export", short_help="Write a model as ONNX.", epilog=_EXAMPLE)(guarded(export))
 
 
 def export(
@@ -31,7 +28,7 @@ def export(
     ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
+) -> None:
     """Write a model as ONNX, for programs that have no Python.
 
     The file takes the table's columns, one input a column. Numbers have single precision, which
@@ -39,16 +36,13 @@ def export(
     seconds.
     """
     from covey.cli._models import load_model
-    from covey.cli._writing import check_writable
+    from covey.cli._writing import check_writable, writing
+    from covey.tables import table_to_onnx
 
     console = Console(quiet, as_json)
     check_writable(onnx, (".onnx",))
     fitted = load_model(model)
-    from covey.tables import table_to_onnx
-
-    try:
+    with writing(onnx):
         table_to_onnx(fitted, onnx, dtype="float64" if double else "float32")
-    except OSError as error:
-        raise CommandError(f"{onnx} cannot be written: {error.strerror or error}.", 1) from None
     console.note(f"Wrote {onnx}.")
     console.emit(onnx=onnx, columns=fitted.feature_names_in_)

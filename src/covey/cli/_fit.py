@@ -1,27 +1,23 @@
 """``covey fit``."""
 
-from typing import Annotated
+from __future__ import annotations
+
+import time as clock
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import CommandError, Console
 
 _MOST_COLUMNS_SHOWN = 10
-_ENGINES = ("plain", "dask")
 
-_EXAMPLE = options.example(
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
     "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
 )
-
-
-def add_to(app):
-    """Add the command."""
-    app.command(
-        "fit", short_help="Learn to predict a column, and save the model.", epilog=_EXAMPLE
-    )(guarded(fit))
 
 
 def fit(
@@ -34,12 +30,16 @@ def fit(
         str | None, typer.Option(metavar="FILE.html", help="Write a report, on rows held out.")
     ] = None,
     effort: Annotated[
-        str, typer.Option(metavar="fast|balanced|best", help="How long to search.")
+        Literal["fast", "balanced", "best"], typer.Option(help="How long to search.")
     ] = "balanced",
     fuser: Annotated[
-        str,
-        typer.Option(help="How members are fused: gate, product, mean, majority, median, ..."),
-    ] = "gate",
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Instead of the search, grow members by the paper's Algorithm 1 and fuse them "
+            "by a rule: product, mean, majority, median, gate, ...",
+        ),
+    ] = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -54,9 +54,8 @@ def fit(
     task: options.Task = "auto",
     seed: options.Seed = 0,
     engine: Annotated[
-        str,
+        Literal["plain", "dask"],
         typer.Option(
-            metavar="plain|dask",
             help="dask: a table beyond memory, or on a cluster, of numbers; TABLE may then be a "
             "folder, a pattern such as 'rows/*.parquet', or an address such as s3://...",
         ),
@@ -66,205 +65,164 @@ def fit(
         typer.Option(
             metavar="ADDRESS",
             help="With --engine dask: where the cluster's scheduler is, such as "
-            "tcp://10.0.0.1:8786; by default the work is done here, block by block.",
+            "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
         ),
     ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
-    """Learn to predict a column of a table, say how well, and save the model.
+) -> None:
+    """Learn to predict a column of a table, show how well, and save the model.
 
-    Numbers, categories, text, dates and gaps are all right. Columns that only name the rows, or
-    never change, are left out, and said to be. The accuracy is that on rows held out, beside the
-    commonest class and a tuned linear model; the model that is saved has seen all rows.
+    The model is a flock, found by a search over groups of sparse members and gates. Numbers,
+    categories, text, dates and gaps are all right. Columns that only name the rows, or never
+    change, are left out, with a note. The accuracy (or R2) is that on rows held out, beside the
+    commonest class (or the mean) and a tuned linear model; the model that is saved has seen all
+    rows.
     """
-    fit_and_save = _chosen(engine, scheduler)
-    fit_and_save(
-        Console(quiet, as_json),
-        table,
-        target,
-        model=model,
-        report=report,
-        effort=effort,
-        fuser=fuser,
-        checkpoint=checkpoint,
-        group=group,
-        time=time,
-        drop=drop,
-        keep=keep,
-        task=task,
-        seed=seed,
-    )
+    from covey.cli._models import check_saving
+    from covey.cli._writing import check_writable
 
-
-def _chosen(engine, scheduler):
-    """The function that does it, by the name of the engine."""
-    from covey.cli._question import check_choice
-
-    check_choice(engine, "--engine", _ENGINES)
+    console = Console(quiet, as_json)
+    check_writable(model, (".covey",))
+    check_writable(report, (".html", ".htm"))
+    check_writable(checkpoint)
+    check_saving()
+    settings: dict[str, Any] = {
+        "model": model,
+        "report": report,
+        "effort": effort,
+        "fuser": fuser,
+        "checkpoint": checkpoint,
+        "group": group,
+        "time": time,
+        "drop": drop,
+        "keep": keep,
+        "task": task,
+        "seed": seed,
+    }
     if engine == "dask":
-        from functools import partial
-
         from covey.cli._dask import fit_and_save
 
-        return partial(fit_and_save, scheduler=scheduler)
-    if scheduler is not None:
+        fit_and_save(console, table, target, scheduler=scheduler, **settings)
+    elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
-    return _fit_and_save
+    else:
+        _fit_and_save(console, table, target, **settings)
 
 
 def _fit_and_save(
-    console,
-    path,
-    target,
+    console: Console,
+    path: str,
+    target: str,
     *,
-    model,
-    report,
-    effort,
-    fuser,
-    checkpoint,
-    group,
-    time,
-    drop,
-    keep,
-    task,
-    seed,
-):
-    """Read, evaluate, fit on all rows, save, and say it.
-
-    Parameters
-    ----------
-    console : Console
-    path, target, model, report, effort, fuser, checkpoint, group, time, drop, keep, task, seed
-        As the command's.
-    """
-    import time as clock
-    from pathlib import Path
-
+    model: str,
+    report: str | None,
+    effort: str,
+    fuser: str | None,
+    checkpoint: str | None,
+    seed: int,
+    **reading: Any,
+) -> None:
+    """Read, evaluate, fit on all rows, save, and show it; ``reading`` as of `read_problem`."""
     import numpy as np
 
-    from covey.cli import _evaluate as evaluate
-    from covey.cli._fitting import fit_rows, flock, table_model
-    from covey.cli._models import check_saving, remember_rows, save_model
-    from covey.cli._question import ask
-    from covey.cli._writing import check_writable
+    from covey.cli import _evaluate as evaluation
+    from covey.cli._fitting import PreparedRows, flock
+    from covey.cli._models import keep_facts, save_model
+    from covey.cli._problem import read_problem
 
-    check_writable(model, (".covey",))
-    check_writable(report, (".html", ".htm"))
-    check_saving()
     if report:
-        from covey.cli._report import check_reporting
+        from covey.cli._report import check_reporting, write_report
 
         check_reporting()
-    question = ask(path, target, console, group=group, time=time, drop=drop, keep=keep, task=task)
-    if report and question.numbers:
-        console.note("report: it is about classes, and this target is a quantity; none is made.")
-        report = None
-    if checkpoint and question.numbers:
+    problem = read_problem(path, target, console, **reading)
+    learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
+    if checkpoint and "checkpoint" not in learner.get_params():
         raise CommandError("--checkpoint: there is none for quantities; leave it out.")
-    learner = table_model(question, flock(question, effort=effort, fuser=fuser, seed=seed), seed)
-    splits, how = evaluate.make_splits(question, seed)
+    splits, how = evaluation.make_splits(problem, seed)
+    n_rows = len(problem.y)
     files = None
     if checkpoint:
-        check_writable(checkpoint)
         # A file for each fold's flock, and one for that of all rows.
-        files = [f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)] + [checkpoint]
+        files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
     started = clock.perf_counter()
-    n_fits = 3 * len(splits) + 1
-    with console.progress(n_fits, "looking") as step:
-        baselines = [
-            evaluate.score(name, rival, question, splits, step)[0]
-            for name, rival in (evaluate.simplest(question), evaluate.linear(question, seed))
-        ]
-        result, held_out = evaluate.score("flock", learner, question, splits, step, files)
-        step(f"flock, on all {len(question.y):,} rows")
-        fitted = fit_rows(learner, question, np.arange(len(question.y)), files and files[-1])
+    estimators = {"flock": learner, **evaluation.simplest(problem), **evaluation.linear(problem)}
+    with console.progress(len(estimators) * len(splits) + 1, "preparing") as step:
+        scores, held_out = evaluation.evaluate(
+            estimators, problem, splits, seed, step=step, checkpoints=files
+        )
+        step(f"flock, on all {n_rows:,} rows")
+        fitted = PreparedRows(problem, np.arange(n_rows), seed).fit(learner, files and files[-1])
         step("flock", 1)
-    scores = [result, *baselines]
-    fitted.about_ = {
-        "target": target,
-        "held_out": how,
-        "n_rows": len(question.y),
-        "scores": [one.as_baseline(question.numbers) for one in scores],
-        "health": question.health,
-        "decimal_commas": question.decimal_commas,
-    }
-    remember_rows(fitted, question.table)
+    keep_facts(fitted, problem, scores, how, problem.table, n_rows)
     save_model(fitted, model)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
     if report:
-        from covey.cli._report import write_report
-
-        test = splits[0][1]
+        train, test = splits[0]
         write_report(
             held_out,
-            question.table.iloc[test],
-            question.y[test],
+            problem.table.iloc[test],
+            problem.y[test],
             report,
             target=target,
             # On the very rows of the page, to be fair.
             baselines=[
-                one.on_first(len(test), question.groups).as_baseline() for one in baselines
+                one.on_first(problem, len(test)).as_record(problem.regression)
+                for one in scores[1:]
             ],
-            health=question.health,
-            title=f"{target}: a flock fitted on {len(splits[0][0]):,} rows, reported on "
+            health=problem.health,
+            title=f"{target}: a flock fitted on {len(train):,} rows, reported on "
             f"{len(test):,} others",
         )
-    seconds = clock.perf_counter() - started
-    gap = None
-    if not question.numbers:
-        gap = evaluate.difference(scores[0], scores[2], question.groups)
-    say(
+    gap = None if problem.regression else evaluation.difference(scores[0], scores[2], problem)
+    show_fit(
         console,
-        question,
+        problem,
         fitted,
         scores,
-        how,
-        model,
-        report,
-        seconds,
-        n_rows=len(question.y),
         gap=gap,
+        how=how,
+        n_rows=n_rows,
+        model=model,
+        report=report,
+        seconds=clock.perf_counter() - started,
     )
 
 
-def say(console, question, fitted, scores, how, model, report, seconds, *, n_rows, gap):
-    """Say what was learnt, from how many rows, and how far it is from the linear model.
+def show_fit(
+    console: Console,
+    problem: Any,
+    fitted: Any,
+    scores: list,
+    *,
+    gap: tuple[float, float, float] | None,
+    how: str,
+    n_rows: int,
+    model: str,
+    report: str | None,
+    seconds: float,
+) -> None:
+    """Show what was learned: scores of the flock, the simplest and the linear model.
 
-    Parameters
-    ----------
-    console : Console
-    question : Question
-    fitted : TableClassifier or TableRegressor
-    scores : list of Score
-        Of the flock, the simplest model and the linear one.
-    how : str
-        How rows were held out.
-    model, report : str or None
-        The files.
-    seconds : float
-        In all.
-    n_rows : int
-    gap : (float, float, float) or None
-        The difference of two accuracies and its interval.
+    ``gap`` is the difference of the accuracies of flock and linear model, with its interval;
+    ``how`` are words for how rows were held out.
     """
-    from covey.cli import _evaluate as evaluate
-
-    numbers = question.numbers
-    head = ("", "R2" if numbers else "accuracy", "RMSE" if numbers else "log-loss", "fit, s")
-    rows = [
-        (one.name, evaluate.measured(one, numbers), f"{one.loss:.4g}", f"{one.seconds:.1f}")
-        for one in scores
-    ]
-    what = "a quantity" if numbers else f"{len(fitted.classes_)} classes"
+    regression = problem.regression
+    what = "a quantity" if regression else f"{len(fitted.classes_)} classes"
     console.result(
-        f"{question.target}: {what}, {n_rows:,} rows, "
-        f"{len(question.kinds)} of {len(question.columns)} columns. "
+        f"{problem.target}: {what}, {n_rows:,} rows, "
+        f"{len(problem.kinds)} of {len(problem.columns)} columns. "
         f"On rows held out ({how}), with 95 % intervals:",
         "",
     )
-    console.table(head, rows)
+    console.table(
+        ("", *(("R2", "RMSE") if regression else ("accuracy", "log-loss")), "fit, s"),
+        [
+            (one.name, one.text(regression), f"{one.loss:.4g}", f"{one.seconds:.1f}")
+            for one in scores
+        ],
+    )
     if gap is not None:
         console.result(
             "",
@@ -277,7 +235,7 @@ def say(console, question, fitted, scores, how, model, report, seconds, *, n_row
     console.table(
         ("column", "kind", "share"),
         [
-            (name, question.kinds[name], f"{100 * share:.0f} %")
+            (name, problem.kinds[name], f"{100 * share:.0f} %")
             for name, share in importances[:_MOST_COLUMNS_SHOWN]
         ],
     )
@@ -287,14 +245,14 @@ def say(console, question, fitted, scores, how, model, report, seconds, *, n_row
     if report:
         console.result(f"Wrote {report}.")
     console.emit(
-        target=question.target,
-        task="numbers" if numbers else "classes",
-        classes=None if numbers else fitted.classes_,
+        target=problem.target,
+        task="numbers" if regression else "classes",
+        classes=None if regression else fitted.classes_,
         rows=n_rows,
         held_out=how,
-        scores=[one.as_baseline(numbers) for one in scores],
+        scores=[one.as_record(regression) for one in scores],
         difference_from_linear=gap,
-        columns=question.health,
+        columns=problem.health,
         importances=dict(importances),
         members=int(fitted.estimator_.n_estimators_),
         model=model,

@@ -1,152 +1,160 @@
-"""Models of a question, fitted on some of its rows, their folds as its groups and times want."""
+"""Models of a problem, fitted on some of its rows, with folds by its groups or times."""
+
+from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from covey.cli._console import CommandError
-from covey.cli._question import check_choice
+from covey.cli._problem import Problem
+from covey.tables import TableClassifier, TablePreparation, TableRegressor
 
-EFFORTS = ("fast", "balanced", "best")
 # Folds of a search by groups are stratified up to so many groups; beyond, that takes too long.
 _MOST_GROUPS_TO_STRATIFY = 4_000
 
+Folds = list[tuple[np.ndarray, np.ndarray]]
 
-def flock(question, *, effort="balanced", fuser="gate", seed=0):
-    """An unfitted flock for a question."""
-    check_choice(effort, "--effort", EFFORTS)
-    if question.numbers:
-        from covey.fusers import make_value_fuser as check
-        from covey.members import FlockRegressor as Flock
-        from covey.members import SubsetEnsembleRegressor as Ensemble
-    else:
-        from covey.fusers import make_fuser as check
-        from covey.members import FlockClassifier as Flock
-        from covey.members import SubsetEnsembleClassifier as Ensemble
-    if fuser == "gate":
-        return Flock(effort=effort, random_state=seed)
+
+def flock(
+    problem: Problem, *, effort: str = "balanced", fuser: str | None = None, seed: int = 0
+) -> Any:
+    """An unfitted flock: found by the search, or grown by Algorithm 1 with a fuser by name."""
+    from covey import members
+
+    kind = "Regressor" if problem.regression else "Classifier"
+    if fuser is None:
+        return getattr(members, f"Flock{kind}")(effort=effort, random_state=seed)
+    _check_fuser(problem, fuser)
+    if effort != "balanced":
+        problem.note("--effort: it is for the search, which --fuser replaces by Algorithm 1.")
+    return getattr(members, f"SubsetEnsemble{kind}")(fuser=fuser, random_state=seed)
+
+
+def _check_fuser(problem: Problem, fuser: str) -> None:
+    from covey.fusers import make_fuser
+
     try:
-        check(fuser, "--fuser")
+        rule = make_fuser(fuser, "--fuser")
     except ValueError as error:
         raise CommandError(str(error).replace(" or a Fuser", "")) from None
     if fuser == "oracle":
         raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
-    return Ensemble(fuser=fuser, random_state=seed)
+    if problem.regression and "value" not in rule.kinds:
+        raise CommandError(
+            f"--fuser: {fuser} fuses classes, and the target is a quantity; use mean, median, "
+            "trimmed_mean, linear_stacking or gate."
+        )
 
 
-def table_model(question, estimator, seed=0):
-    """An unfitted model of the question's table around an estimator."""
-    from covey.tables import TableClassifier, TableRegressor
+class PreparedRows:
+    """Some rows of a problem, prepared once for all the models that are fitted on them."""
 
-    kind = TableRegressor if question.numbers else TableClassifier
-    return kind(estimator, columns=question.kinds, random_state=seed)
+    def __init__(self, problem: Problem, rows: np.ndarray, seed: int = 0):
+        self.problem, self.rows, self.seed = problem, rows, seed
+        self.preparation = TablePreparation(columns=problem.kinds, random_state=seed)
+        self.numbers = self.preparation.fit_transform(problem.table.iloc[rows])
+
+    def fit(self, estimator: Any, checkpoint: str | None = None) -> Any:
+        """A model of the table; whatever it tunes, it tunes by groups or forward in time too.
+
+        With a checkpoint, a fit that was killed goes on from that file.
+        """
+        from sklearn.base import clone
+
+        problem, estimator = self.problem, clone(estimator)
+        given = {name: estimator.get_params()[name] for name in _fold_parameters(estimator)}
+        if given and (problem.groups is not None or problem.times is not None):
+            folds = tuning_folds(problem, self.rows, self.seed)
+            if folds:
+                estimator.set_params(**dict.fromkeys(given, folds))
+            elif hasattr(estimator, "effort"):
+                # Before anything is written to a checkpoint, which another effort could not read.
+                estimator.set_params(effort="fast")
+                problem.note(f"flock: {_no_folds(problem)}, so it is fitted with --effort fast.")
+            else:
+                problem.note(f"tuned models: {_no_folds(problem)}; they are tuned on any rows.")
+        if checkpoint is not None:
+            given["checkpoint"] = None
+            estimator.set_params(checkpoint=checkpoint)
+        kind = TableRegressor if problem.regression else TableClassifier
+        model = kind(estimator, columns=problem.kinds, random_state=self.seed)
+        model._fit_prepared(self.preparation, self.numbers, problem.y[self.rows])
+        # The folds are of these rows alone; another fit of the model has other rows.
+        for one in (model.estimator, model.estimator_):
+            one.set_params(**given)
+        return model
 
 
-def fit_rows(model, question, rows, checkpoint=None):
-    """Fit a model on some rows; whatever it tunes, it tunes by groups or forward in time too.
-
-    With a checkpoint, a fit that was killed goes on from that file.
-    """
-    from sklearn.base import clone
-
-    model = clone(model)
-    table, y = question.table.iloc[rows], question.y[rows]
-    before = {name: model.estimator.get_params()[name] for name in _folds_of(model.estimator)}
-    if before and (question.groups is not None or question.times is not None):
-        folds = tuning_folds(question, rows, model.random_state)
-        if folds:
-            model.estimator.set_params(**dict.fromkeys(before, folds))
-        elif hasattr(model.estimator, "effort"):
-            # Before anything is written to a checkpoint, which another effort could not read.
-            model.estimator.set_params(effort="fast")
-            question.note(f"flock: {_no_folds(question)}, so it is fitted with --effort fast.")
-        else:
-            question.note(f"tuned models: {_no_folds(question)}; they are tuned on any rows.")
-    if checkpoint is not None:
-        before["checkpoint"] = None
-        model.estimator.set_params(checkpoint=checkpoint)
-    model.fit(table, y)
-    # The folds are of these rows alone; whoever fits the model again has others.
-    for estimator in (model.estimator, model.estimator_):
-        estimator.set_params(**before)
-    return model
-
-
-def _folds_of(estimator):
-    """The parameters by which an estimator is told its folds, if it tunes anything."""
-    if hasattr(estimator, "effort"):
-        return ["cv"] if estimator.effort != "fast" else []
+def _fold_parameters(estimator: Any) -> list[str]:
+    """The parameters that take folds, if the estimator tunes anything."""
+    if getattr(estimator, "effort", None) == "fast":
+        return []
     return [name for name in estimator.get_params() if name.rpartition("__")[2] == "cv"]
 
 
-def _no_folds(question):
-    what = "groups" if question.times is None else "times"
+def _no_folds(problem: Problem) -> str:
+    what = "groups" if problem.times is None else "times"
     return f"the rows have too few {what} to choose by any of them that are held out"
 
 
-def tuning_folds(question, rows, seed=0):
+def tuning_folds(problem: Problem, rows: np.ndarray, seed: int | None = 0) -> Folds:
     """Folds within some rows that keep groups together, or go forward in time.
 
-    Parameters
-    ----------
-    question : Question
-    rows : ndarray
-    seed : int or None
-
-    Returns
-    -------
-    folds : list of (ndarray, ndarray)
-        Places in ``rows``; every class is in each part that is fitted on. Empty if there are
-        no such folds.
+    They are positions in ``rows``; every class is in each part that is fitted on. Empty if there
+    are no such folds.
     """
-    y = question.y[rows]
-    n_classes = 0 if question.numbers else len(np.unique(y))
+    y = problem.y[rows]
+    n_classes = 0 if problem.regression else len(np.unique(y))
 
-    def whole(train):
-        return question.numbers or len(np.unique(y[train])) == n_classes
+    def whole(train: np.ndarray) -> bool:
+        return problem.regression or len(np.unique(y[train])) == n_classes
 
-    if question.times is not None:
-        return [fold for fold in _forward(question.times[rows]) if whole(fold[0])]
-    groups = np.unique(question.groups[rows], return_inverse=True)[1]
+    if problem.times is not None:
+        return [fold for fold in _forward(problem.times[rows]) if whole(fold[0])]
+    groups = np.unique(problem.groups[rows], return_inverse=True)[1]
     n_groups = groups.max() + 1
     # Few groups may hold all rows of a class: fewer folds then.
     for n_folds in (5, 3, 2):
         if n_folds <= n_groups:
-            folds = group_folds(n_folds, y, groups, question.numbers, seed)
+            folds = group_folds(n_folds, y, groups, problem.regression, seed)
             if all(whole(train) and len(test) for train, test in folds):
                 return folds
     return []
 
 
-def group_folds(n_folds, y, groups, numbers, seed):
+def group_folds(
+    n_folds: int, y: np.ndarray, groups: np.ndarray, regression: bool, seed: int | None
+) -> Folds:
     """Folds that keep groups together, stratified where there are classes."""
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-    if numbers or len(np.unique(groups)) > _MOST_GROUPS_TO_STRATIFY:
+    if regression or len(np.unique(groups)) > _MOST_GROUPS_TO_STRATIFY:
         splitter = GroupKFold(n_folds)
     else:
         splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        # Of classes with fewer rows than folds; they are told apart as well as they can be.
+        # Classes with fewer rows than folds are spread as far as they go.
         warnings.simplefilter("ignore")
         return list(splitter.split(y, y, groups))
 
 
-def _forward(ranks, n_folds=5):
+def _forward(ranks: np.ndarray, n_folds: int = 5) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of earlier rows and the rows that come next."""
     cuts = np.quantile(ranks, np.arange(1, n_folds + 2) / (n_folds + 1), method="lower")
-    cuts = np.unique(cuts)
-    for low, high in pairwise(cuts):
+    for low, high in pairwise(np.unique(cuts)):
         yield np.flatnonzero(ranks <= low), np.flatnonzero((ranks > low) & (ranks <= high))
 
 
-def forward_splits(question):
+def forward_splits(problem: Problem) -> Folds:
     """Splits of all rows that hold out later ones, with two classes at least to train on."""
     splits = [
         (train, test)
-        for train, test in _forward(question.times)
-        if question.numbers or len(np.unique(question.y[train])) > 1
+        for train, test in _forward(problem.times)
+        if problem.regression or len(np.unique(problem.y[train])) > 1
     ]
     if not splits:
         raise CommandError(

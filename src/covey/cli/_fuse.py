@@ -1,29 +1,28 @@
 """``covey fuse``."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import CommandError, Console
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 _LABEL_COLUMNS = ("prediction", "label", "class", "predicted")
 _PROBABILITY = "probability_"
 
-_EXAMPLE = options.example(
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
     "covey predict flock.covey wine.csv --proba --out one.csv",
     "covey predict flock.covey wine.csv --out two.csv",
     "covey fuse one.csv two.csv --truth wine.csv --target cultivar --out fused.csv",
 )
-
-
-def add_to(app):
-    """Add the command."""
-    app.command("fuse", short_help="Fuse predictions that were saved in files.", epilog=_EXAMPLE)(
-        guarded(fuse)
-    )
 
 
 def fuse(
@@ -43,20 +42,18 @@ def fuse(
     ] = "mean",
     identifier: Annotated[
         str | None,
-        typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by place."),
+        typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by position."),
     ] = None,
     truth: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A table with the true answers.")
+        str | None, typer.Option(metavar="FILE", help="A table with the true classes.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the true answers.")
+        str | None, typer.Option(metavar="COLUMN", help="The column of the true classes.")
     ] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
-    ] = None,
+    out: options.Out = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
+) -> None:
     """Fuse predictions that were saved in files into one decision a row.
 
     What `covey predict --proba` writes is understood; so is a file with one column a class, and
@@ -65,6 +62,8 @@ def fuse(
     import numpy as np
     import pandas as pd
 
+    from covey._intervals import accuracy_interval
+    from covey.cli._evaluate import percent
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console = Console(quiet, as_json)
@@ -73,47 +72,43 @@ def fuse(
         raise CommandError("give two files of predictions at least.")
     if (truth is None) != (target is None):
         raise CommandError(
-            "give --truth and --target together: a file, and its column of answers."
+            "give --truth and --target together: a file, and its column of true classes."
         )
     frames, ids = _aligned(predictions, identifier)
-    answers = None if truth is None else _truth(truth, target, identifier, ids, len(frames[0]))
-    saved, classes = _as_probabilities(frames, predictions, identifier, answers)
-    fused, scores, learnt = _fused(saved, classes, rule, answers)
+    labels = None if truth is None else _truth(truth, target, identifier, ids, len(frames[0]))
+    saved, classes = _as_probabilities(frames, predictions, identifier, labels)
+    fused, scores, learned = _fused(saved, classes, rule, labels)
     made = {} if ids is None else {identifier: _whole(ids)}
     made["prediction"] = np.array(classes)[fused.argmax(axis=1)]
-    for place, label in enumerate(classes):
-        made[f"{_PROBABILITY}{label}"] = fused[:, place]
+    for code, label in enumerate(classes):
+        made[f"{_PROBABILITY}{label}"] = fused[:, code]
     frame = pd.DataFrame(made)
     if out or not as_json:
         with table_writer(out) as write:
             write(frame)
     if scores is not None:
-        for name, right in zip([*predictions, f"fused ({rule}{learnt})"], scores, strict=True):
-            console.note(f"{name}: {_percent(right)}")
+        for name, correct in zip([*predictions, f"fused ({rule}{learned})"], scores, strict=True):
+            console.note(f"{name}: {percent(*accuracy_interval(correct))}")
     if out:
         console.note(f"Wrote {len(frame):,} rows to {out}.")
     result = {"rows": len(frame), "rule": rule, "out": out}
     if scores is not None:
-        result["accuracy"] = [float(right.mean()) for right in scores[:-1]]
+        result["accuracy"] = [float(correct.mean()) for correct in scores[:-1]]
         result["fused_accuracy"] = float(scores[-1].mean())
     if not out:
         result["predictions"] = frame.to_dict("records")
     console.emit(**result)
 
 
-def _percent(right):
-    from covey.cli._evaluate import accuracy_interval, percent
-
-    return percent(*accuracy_interval(right.astype(float)))
-
-
-def _aligned(paths, identifier):
+def _aligned(
+    paths: list[str], identifier: str | None
+) -> tuple[list[pd.DataFrame], np.ndarray | None]:
     """The files as frames of the same rows in the same order, and their ids."""
-    from covey.cli._question import check_column
+    from covey.cli._problem import check_column
     from covey.cli._reading import read_table
 
     ids = [] if identifier is None else [identifier]
-    frames = [read_table(path, answers=_LABEL_COLUMNS, text=ids) for path in paths]
+    frames = [read_table(path, labels=_LABEL_COLUMNS, text=ids) for path in paths]
     if identifier is None:
         for path, frame in zip(paths, frames, strict=True):
             if len(frame) != len(frames[0]):
@@ -145,13 +140,13 @@ def _aligned(paths, identifier):
     return aligned, ids.to_numpy()
 
 
-def _as_ids(values):
+def _as_ids(values: pd.Series) -> pd.Series:
     """Ids as text, digit by digit; 7 and 7.0 are the same."""
     return values.str.strip().str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True)
 
 
-def _whole(ids):
-    """Ids that are whole numbers as such, for those who read types."""
+def _whole(ids: np.ndarray) -> np.ndarray:
+    """Ids that are whole numbers as such, for readers that keep types."""
     import re
 
     import numpy as np
@@ -161,11 +156,11 @@ def _whole(ids):
     return ids
 
 
-def _truth(path, target, identifier, ids, n_rows):
-    from covey.cli._question import check_column
+def _truth(path: str, target: str, identifier: str | None, ids: Any, n_rows: int) -> list[str]:
+    from covey.cli._problem import check_column
     from covey.cli._reading import read_table
 
-    frame = read_table(path, answers=[target], text=[] if identifier is None else [identifier])
+    frame = read_table(path, labels=[target], text=[] if identifier is None else [identifier])
     check_column(frame, target, "--target")
     if identifier is not None:
         check_column(frame, identifier, f"--id, {path}")
@@ -179,11 +174,11 @@ def _truth(path, target, identifier, ids, n_rows):
         )
     values = frame[target]
     if values.isna().any():
-        raise CommandError(f"{path}: {target!r} has gaps; every row needs its true answer.")
+        raise CommandError(f"{path}: {target!r} has gaps; every row needs its true class.")
     return _labels(values)
 
 
-def _labels(values):
+def _labels(values: pd.Series) -> list[str]:
     """Labels as text, whole numbers without a point."""
     from pandas.api import types
 
@@ -192,7 +187,12 @@ def _labels(values):
     return [str(value) for value in values]
 
 
-def _as_probabilities(frames, paths, identifier, answers):
+def _as_probabilities(
+    frames: list[pd.DataFrame],
+    paths: list[str],
+    identifier: str | None,
+    truth: list[str] | None,
+) -> tuple[list[np.ndarray], list[str]]:
     """An array (n_rows, n_classes) a file, over the classes of all of them."""
     import numpy as np
 
@@ -218,22 +218,22 @@ def _as_probabilities(frames, paths, identifier, answers):
         if not isinstance(columns, dict) and columns.isna().any():
             raise CommandError(f"{path}: column {columns.name!r} has gaps.")
         found.append(columns if isinstance(columns, dict) else _labels(columns))
-    classes = set(answers or [])
+    known = set(truth or [])
     for columns in found:
-        classes |= set(columns)
-    classes = sorted(classes, key=_by_number)
+        known |= set(columns)
+    classes = sorted(known, key=_by_number)
     if len(classes) < 2:
         raise CommandError("all predictions are the same class; there is nothing to fuse.")
     saved = []
     for columns, path in zip(found, paths, strict=True):
         if not isinstance(columns, dict):
-            place = {label: k for k, label in enumerate(classes)}
-            saved.append(np.eye(len(classes))[[place[label] for label in columns]])
+            code = {label: k for k, label in enumerate(classes)}
+            saved.append(np.eye(len(classes))[[code[label] for label in columns]])
             continue
         values = np.zeros((len(frames[0]), len(classes)))
-        for place, label in enumerate(classes):
+        for code, label in enumerate(classes):
             if label in columns:
-                values[:, place] = columns[label]
+                values[:, code] = columns[label]
         if np.isnan(values).any() or (values < 0).any() or (values.sum(axis=1) <= 0).any():
             raise CommandError(
                 f"{path}: probabilities must be numbers of at least 0, some above 0 in each row."
@@ -242,15 +242,20 @@ def _as_probabilities(frames, paths, identifier, answers):
     return saved, classes
 
 
-def _by_number(label):
+def _by_number(label: str) -> tuple[int, float, str]:
     try:
         return (0, float(label), label)
     except ValueError:
         return (1, 0.0, label)
 
 
-def _fused(saved, classes, rule, answers):
-    """Fused probabilities; with the truth, who was right; a rule that learns is cross-fitted."""
+def _fused(
+    saved: list[np.ndarray], classes: list[str], rule: str, truth: list[str] | None
+) -> tuple[np.ndarray, list[np.ndarray] | None, str]:
+    """Fused probabilities, with the truth also which rows are correct, and how it was learned.
+
+    A rule that learns is judged by cross-fitting.
+    """
     import numpy as np
 
     import covey
@@ -265,28 +270,26 @@ def _fused(saved, classes, rule, answers):
             f"--rule: {rule!r} needs more than predictions; use it in Python, or choose mean, "
             "product, median, majority or linear_stacking."
         )
-    P = np.stack(saved, axis=1)
-    labels = np.array(classes)
-    learnt = ""
-    if fuser.learns:
-        if answers is None:
-            raise CommandError(
-                f"--rule: {rule!r} learns from true answers; give --truth and --target."
-            )
-        answers = np.array(answers)
-        fused, judged = _cross_fitted(fuser, P, labels, answers)
-        learnt = ", cross-fitted"
-    else:
+    P, labels = np.stack(saved, axis=1), np.array(classes)
+    if not fuser.learns:
         fused = judged = covey.fuse(P, fuser, classes=labels)
-    if answers is None:
-        return fused, None, learnt
-    answers = np.array(answers)
-    right = [labels[one.argmax(axis=1)] == answers for one in saved]
-    return fused, [*right, labels[judged.argmax(axis=1)] == answers], learnt
+    elif truth is None:
+        raise CommandError(
+            f"--rule: {rule!r} learns from true classes; give --truth and --target."
+        )
+    else:
+        fused, judged = _cross_fitted(fuser, P, labels, np.array(truth))
+    learned = ", cross-fitted" if fuser.learns else ""
+    if truth is None:
+        return fused, None, learned
+    correct = [labels[one.argmax(axis=1)] == np.array(truth) for one in (*saved, judged)]
+    return fused, correct, learned
 
 
-def _cross_fitted(fuser, P, labels, answers):
-    """A fuser fitted on all rows, and what it says of rows that it did not learn from."""
+def _cross_fitted(
+    fuser: Any, P: np.ndarray, labels: np.ndarray, truth: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a fuser of all rows fuses, and what others fuse of rows they did not learn from."""
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import KFold
@@ -295,7 +298,7 @@ def _cross_fitted(fuser, P, labels, answers):
 
     held_out = np.zeros((len(P), len(labels)))
     for train, test in KFold(min(5, len(P)), shuffle=True, random_state=0).split(P):
-        fitted = clone(fuser).fit(Predictions(P[train], labels), answers[train])
+        fitted = clone(fuser).fit(Predictions(P[train], labels), truth[train])
         held_out[test] = fitted.fuse(Predictions(P[test], labels))
-    fitted = clone(fuser).fit(Predictions(P, labels), answers)
+    fitted = clone(fuser).fit(Predictions(P, labels), truth)
     return fitted.fuse(Predictions(P, labels)), held_out

@@ -1,15 +1,26 @@
 """Models in and out of files."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from covey._kinds import listed
 from covey.cli._console import CommandError
+from covey.cli._problem import Problem, row_hashes
+from covey.cli._writing import writing
 
-# Of so many rows it is remembered that the model was fitted on them.
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The most rows of which it is kept that the model was fitted on them.
 _MOST_ROWS_REMEMBERED = 20_000
 
 
-def check_saving():
-    """Say before anything slow happens that models cannot be saved."""
+def check_saving() -> None:
+    """Report before anything slow happens that models cannot be saved."""
     try:
         import skops  # noqa: F401
     except ImportError:
@@ -18,21 +29,41 @@ def check_saving():
         ) from None
 
 
-def save_model(model, path):
-    """Save a model, whole or not at all."""
+def keep_facts(
+    model: Any, problem: Problem, scores: list, how: str, rows: pd.DataFrame, n_rows: int
+) -> None:
+    """Keep with a model how good it is and of what table, and which rows it was fitted on."""
+    model.about_ = {
+        "target": problem.target,
+        "held_out": how,
+        "n_rows": n_rows,
+        "scores": [one.as_record(problem.regression) for one in scores],
+        "health": problem.health,
+        "decimal_commas": problem.decimal_commas,
+    }
+    model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
+
+
+def fingerprints(model: Any, table: pd.DataFrame) -> np.ndarray:
+    """A number for each row, the same for the same values of the columns in use."""
+    return row_hashes(table, model.preparation_.kinds_)
+
+
+def save_model(model: Any, path: str) -> None:
+    """Save a model, completely or not at all."""
     from covey.persistence import ModelFileError, save
 
     try:
-        save(model, path)
+        with writing(path):
+            save(model, path)
     except ModelFileError as error:
         raise CommandError(str(error), 1) from None
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}.", 1) from None
 
 
-def load_model(path):
+def load_model(path: str) -> Any:
     """A model of a table, from a file of ``covey fit``."""
     from covey.persistence import ModelFileError, load
+    from covey.tables import TableClassifier, TableRegressor
 
     try:
         model = load(path)
@@ -44,8 +75,6 @@ def load_model(path):
         raise CommandError(f"{path} may not be read; ask for the right to.") from None
     except ModelFileError as error:
         raise CommandError(str(error)) from None
-    from covey.tables import TableClassifier, TableRegressor
-
     if not isinstance(model, TableClassifier | TableRegressor):
         raise CommandError(
             f"{path} holds a {type(model).__name__} without a table's preparation; give a file "
@@ -54,41 +83,27 @@ def load_model(path):
     return model
 
 
-def numbers_of(model):
+def number_columns(model: Any) -> set[str]:
     """The columns of numbers that a model needs."""
     return {name for name, kind in model.preparation_.kinds_.items() if kind == "number"}
 
 
-def check_needed(model, names, path):
+def check_needed(model: Any, names: Collection[str], path: str) -> None:
     """Name the columns that a table lacks, and how many it has of those that are needed."""
-    absent = [name for name in model.feature_names_in_ if name not in set(names)]
+    needed = list(model.feature_names_in_)
+    absent = [name for name in needed if name not in set(names)]
     if not absent:
         return
-    listed = ", ".join(repr(name) for name in absent[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    needed = len(model.feature_names_in_)
-    if len(absent) == needed:
+    if len(absent) == len(needed):
+        missing = listed(absent).partition(" ")[2]
         raise CommandError(
-            f"{path} has none of the {needed} columns that the model needs ({listed}{more}); "
+            f"{path} has none of the {len(needed)} columns that the model needs ({missing}); "
             "is it another table's model?"
         )
-    word = "columns" if len(absent) > 1 else "column"
-    raise CommandError(f"{path} lacks the {word} {listed}{more}, which the model needs.")
+    raise CommandError(f"{path} lacks the {listed(absent)}, which the model needs.")
 
 
-def remember_rows(model, table):
-    """Keep the fingerprints of the rows a model is fitted on, to notice them again."""
-    model.seen_ = np.unique(fingerprints(model, table.head(_MOST_ROWS_REMEMBERED)))
-
-
-def fingerprints(model, table):
-    """A number for each row, the same for the same values of the columns in use."""
-    from covey.cli._question import row_hashes
-
-    return row_hashes(table, model.preparation_.kinds_)
-
-
-def labels_like(classes, values):
+def labels_like(classes: np.ndarray, values: pd.Series) -> np.ndarray:
     """A target's values as the model's classes are written."""
     import pandas as pd
 

@@ -1,11 +1,11 @@
 """Options that several commands share."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 
-def example(*lines):
+def example(*lines: str) -> str:
     """Lines to type in an empty folder, one after another, for the end of a command's help."""
     return "\b\nTry it:\n" + "\n".join(f"  {line}" for line in lines)
 
@@ -15,6 +15,9 @@ Table = Annotated[
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey fit has saved.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
+Out = Annotated[
+    str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
+]
 Group = Annotated[
     str | None,
     typer.Option(
@@ -35,10 +38,8 @@ Keep = Annotated[
     typer.Option(metavar="COLUMN", help="Use a column even if it looks like an id; repeatable."),
 ]
 Task = Annotated[
-    str,
-    typer.Option(
-        metavar="auto|classes|numbers", help="What the target is; by default it is looked at."
-    ),
+    Literal["auto", "classes", "numbers"],
+    typer.Option(help="The kind of target; by default inferred from its values."),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]

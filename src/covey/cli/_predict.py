@@ -1,36 +1,32 @@
 """``covey predict``."""
 
+from __future__ import annotations
+
 import json
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, as_json, guarded
+from covey.cli._console import CommandError, Console, as_json
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TOP_REASONS = 3
 
-_EXAMPLE = options.example(
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
     "covey predict flock.covey wine.csv --proba --explain --out answers.csv",
 )
 
 
-def add_to(app):
-    """Add the command."""
-    app.command("predict", short_help="Predict every row of a table.", epilog=_EXAMPLE)(
-        guarded(predict)
-    )
-
-
 def predict(
     model: options.Model,
     table: options.Table,
-    out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="CSV or Parquet; by default CSV on stdout.")
-    ] = None,
+    out: options.Out = None,
     proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Who decided, with what weight, and why.")
@@ -41,64 +37,57 @@ def predict(
     ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
+) -> None:
     """Predict every row of a table, in order, however long the table is.
 
     The table needs the columns that the model was fitted on, in any order; others are ignored.
     A value that is missing, or was never seen, is no reason to stop.
     """
-    _predict_table(Console(quiet, as_json), model, table, out, proba, explain, copy or [])
-
-
-def _predict_table(console, model_path, path, out, proba, explain, copy):
-    """Predict a table piece by piece.
-
-    Parameters
-    ----------
-    console : Console
-    model_path, path, out, proba, explain, copy
-        As the command's.
-    """
-    from covey.cli._models import check_needed, load_model, numbers_of
-    from covey.cli._question import check_column
+    from covey._kinds import not_numbers
+    from covey.cli._models import check_needed, load_model, number_columns
+    from covey.cli._problem import check_column
     from covey.cli._reading import read_pieces
-    from covey.cli._writing import TABLE_ENDINGS, check_writable
+    from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
+    console, copy = Console(quiet, as_json), copy or []
     check_writable(out, TABLE_ENDINGS)
-    model = load_model(model_path)
-    if proba and not hasattr(model, "classes_"):
+    fitted = load_model(model)
+    if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
-    if explain and not hasattr(model.estimator_, "basis_"):
-        raise CommandError(f"--explain: a {type(model.estimator_).__name__} does not say why.")
-    needed = {*model.feature_names_in_, *copy}
-    n_rows = 0
-    strange, unseen = {}, {}
-    known = model.preparation_.categories()
-    stream = console.as_json and out is None
-    with console.progress(None, "rows", out is None) as step, _writer(out, stream) as write:
-        commas = getattr(model, "about_", {}).get("decimal_commas", [])
-        pieces = read_pieces(path, numbers_of(model), needed, copy=copy, decimal_commas=commas)
-        for piece, copies in pieces:
+    if explain and not hasattr(fitted.estimator_, "basis_"):
+        raise CommandError(
+            f"--explain: a {type(fitted.estimator_).__name__} has no members whose reasons could "
+            "be shown."
+        )
+    n_rows, notable = 0, _Notable(fitted)
+    stream = as_json and out is None
+    writer = _JsonPieces() if stream else table_writer(out)
+    with console.progress(None, "rows", out is None) as step, writer as write:
+        for piece, copies in read_pieces(
+            table,
+            number_columns(fitted),
+            {*fitted.feature_names_in_, *copy},
+            copy=copy,
+            decimal_commas=getattr(fitted, "about_", {}).get("decimal_commas", []),
+        ):
             if not n_rows:
-                check_needed(model, piece.columns, path)
+                check_needed(fitted, piece.columns, table)
                 for name in copy:
                     check_column(piece, name, "--copy")
-            _count_strange(model, piece, strange)
-            _count_unseen(known, piece, unseen)
-            write(answers(model, piece, proba, explain, copies))
+            notable.count(piece)
+            write(predictions(fitted, piece, proba, explain, copies))
             n_rows += len(piece)
             step("rows", len(piece))
         if not n_rows:
-            raise CommandError(f"{path} has a header but no rows.")
-    for name, (count, example) in strange.items():
-        said = "value is no number" if count == 1 else "values are no numbers"
-        console.note(f"{name}: {count} {said} ({example!r}) and counted as missing.")
-    for name, (count, example) in unseen.items():
+            raise CommandError(f"{table} has a header but no rows.")
+    for name, (count, example) in notable.strange.items():
+        console.note(f"{name}: {not_numbers(count, example)}.")
+    for name, (count, example) in notable.unseen.items():
         console.note(
             f"{name}: {count:,} of {n_rows:,} rows have a category that the model has not seen "
             f"({example!r})."
         )
-    if out and not console.as_json and not console.quiet:
+    if out and not as_json and not quiet:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
         print(f'], "rows": {n_rows}, "notes": {json.dumps(console.notes, ensure_ascii=False)}}}')
@@ -106,25 +95,18 @@ def _predict_table(console, model_path, path, out, proba, explain, copy):
         console.emit(rows=n_rows, out=out)
 
 
-def _writer(out, stream):
-    from covey.cli._writing import table_writer
-
-    return _JsonPieces() if stream else table_writer(out)
-
-
 class _JsonPieces:
-    """Writes frames as the records of one JSON object, which is closed by whoever knows more."""
+    """Writes frames as the records of one JSON object, which the command closes."""
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self._begun = False
         return self.write
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is not None and self._begun:
-            error.half_said = "], "
-        return False
+            error.begun_json = "], "
 
-    def write(self, frame):
+    def write(self, frame: pd.DataFrame) -> None:
         frame = frame.astype(object).where(frame.notna(), None)
         for record in frame.to_dict("records"):
             sys.stdout.write(", " if self._begun else '{"predictions": [')
@@ -132,42 +114,44 @@ class _JsonPieces:
             self._begun = True
 
 
-def _count_strange(model, piece, strange):
-    """Notice what is no number in columns of numbers."""
-    import pandas as pd
+class _Notable:
+    """Values that a user should know of: by column how many there are, and the first one."""
 
-    from covey.cli._models import numbers_of
+    def __init__(self, model: Any):
+        from covey.cli._models import number_columns
 
-    for name in sorted(numbers_of(model).difference(piece.select_dtypes("number").columns)):
-        lost = piece[name].notna() & pd.to_numeric(piece[name], errors="coerce").isna()
-        if lost.any():
-            count, example = strange.get(name, (0, piece[name][lost].iloc[0]))
-            strange[name] = (count + int(lost.sum()), example)
+        self._numbers = number_columns(model)
+        self._categories = model.preparation_.categories()
+        self.strange: dict[str, tuple[int, Any]] = {}
+        self.unseen: dict[str, tuple[int, Any]] = {}
+
+    def count(self, piece: pd.DataFrame) -> None:
+        """Count what is no number in columns of numbers, and categories that are not known."""
+        from covey._kinds import as_kind
+
+        for name in sorted(self._numbers.difference(piece.select_dtypes("number").columns)):
+            values = piece[name]
+            lost = values.notna() & as_kind(values, "number").isna()
+            self._add(self.strange, name, values[lost])
+        for name, categories in self._categories.items():
+            values = as_kind(piece[name], "text")
+            self._add(self.unseen, name, values[values.notna() & ~values.isin(categories)])
+
+    @staticmethod
+    def _add(counts: dict[str, tuple[int, Any]], name: str, found: pd.Series) -> None:
+        if len(found):
+            count, example = counts.get(name, (0, found.iloc[0]))
+            counts[name] = (count + len(found), example)
 
 
-def _count_unseen(known, piece, unseen):
-    """Notice categories that were not there when the model was fitted."""
-    from covey._kinds import as_kind
-
-    for name, categories in known.items():
-        values = as_kind(piece[name], "text")
-        new = values[values.notna() & ~values.isin(categories)]
-        if len(new):
-            count, example = unseen.get(name, (0, new.iloc[0]))
-            unseen[name] = (count + len(new), example)
-
-
-def answers(model, piece, proba=False, explain=False, copies=None):
-    """The predictions of a data frame as a data frame.
-
-    Parameters
-    ----------
-    model : TableClassifier or TableRegressor
-    piece : data frame
-    proba, explain : bool
-    copies : data frame, optional
-        Columns to put before them.
-    """
+def predictions(
+    model: Any,
+    piece: pd.DataFrame,
+    proba: bool = False,
+    explain: bool = False,
+    copies: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """The predictions of a data frame as a data frame, after the columns that are copied."""
     import pandas as pd
 
     made = {} if copies is None else {name: copies[name] for name in copies.columns}
@@ -175,8 +159,8 @@ def answers(model, piece, proba=False, explain=False, copies=None):
         probabilities = model.predict_proba(piece)
         made["prediction"] = model.classes_[probabilities.argmax(axis=1)]
         if proba:
-            for place, label in enumerate(model.classes_.tolist()):
-                made[f"probability_{label}"] = probabilities[:, place]
+            for code, label in enumerate(model.classes_.tolist()):
+                made[f"probability_{label}"] = probabilities[:, code]
     else:
         made["prediction"] = model.predict(piece)
     if explain:
@@ -185,7 +169,7 @@ def answers(model, piece, proba=False, explain=False, copies=None):
         values = {name: piece[name].tolist() for name in model.feature_names_in_}
         made["decided_by"] = [f"member {member['member']}" for member in first]
         made["weight"] = [round(member["weight"], 4) for member in first]
-        made["member_says"] = [member["prediction"] for member in first]
+        made["member_predicts"] = [member["prediction"] for member in first]
         made["because"] = [
             "; ".join(
                 f"{name} = {_shown(values[name][row])} ({push:+.2g})"
@@ -196,7 +180,7 @@ def answers(model, piece, proba=False, explain=False, copies=None):
     return pd.DataFrame(made)
 
 
-def _shown(value):
+def _shown(value: Any) -> str:
     if value is None or value != value:
         return "missing"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,17 @@
-"""Tables in: CSV, TSV and Parquet, with or without gzip, whole or in pieces."""
+"""Tables in: CSV, TSV and Parquet, with or without gzip, whole or in pieces.
+
+Arrow parses the text, a block of whole records at a time. What stands around it is not in a
+library that we tried:
+
+- DuckDB's sniffer takes a file of which one record is too short or too long for another dialect
+  (one column named "a,b"; the rows before the long record lost) where we name the record; it
+  renames a second column of the same name, reads archives and NUL bytes as text, splits "3,147"
+  in a TSV file at its commas, and gives no rows of a pipe. It is 68 MB.
+- ``pyarrow.csv.open_csv`` guesses no separator, keeps a thread in the stream, so that Ctrl-C does
+  not end a command that reads a pipe, and fails at a record that is longer than its block.
+"""
+
+from __future__ import annotations
 
 import csv
 import gzip
@@ -6,10 +19,17 @@ import io
 import re
 import sys
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from covey._kinds import as_numbers, kind_of_text
 from covey.cli._console import CommandError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 _TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
 PARQUET = (".parquet", ".pq")
@@ -20,14 +40,24 @@ SURELY_MISSING = ["", "NaN", "nan"]
 _COMMA = r"^\s*([+-]?\d+),(\d+)\s*$"
 _MAYBE_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
 _SURELY_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+(,\d{3}|\.\d+)\s*$"
-# What of a file is read at a time, and how many rows of Parquet.
+# How much of a file is read at a time, and how many rows of Parquet.
 _BLOCK_BYTES = 1 << 20
 _BLOCK_ROWS = 5_000
 _LONGEST_HEADER = 1 << 22
 _LONGEST_RECORD = 1 << 26
 
+Note = Callable[[str], None]
 
-def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), note=None):
+
+def read_table(
+    path: str,
+    numbers: Collection[str] | None = None,
+    *,
+    labels: Collection[str] = (),
+    text: Collection[str] = (),
+    decimal_commas: Collection[str] = (),
+    note: Note | None = None,
+) -> pd.DataFrame:
     """A table as a data frame, numbers as floats and everything else as text.
 
     Parameters
@@ -36,7 +66,7 @@ def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), no
         "-" is standard input.
     numbers : collection of str, optional
         The columns of numbers, where they are known; by default those that hold nothing else.
-    answers : collection of str, default=()
+    labels : collection of str, default=()
         Columns of classes, which may be called None or NA: unless all else in them are numbers,
         only an empty cell (or NaN) is a gap.
     text : collection of str, default=()
@@ -44,7 +74,7 @@ def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), no
     decimal_commas : collection of str, default=()
         Columns that are known to write 1,5; in others it has to be clear.
     note : callable, optional
-        Where to say what is not clear.
+        Takes a sentence about what is not clear.
 
     Returns
     -------
@@ -60,10 +90,10 @@ def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), no
     separator = read[0][1]
     commas = _Commas(decimal_commas, note)
 
-    def mend(name, column):
+    def mend(name: str, column: Any) -> Any:
         if name in text or separator is None or not _is_text(column.type):
             return column
-        column = _with_gaps(name, column, name in answers, note)
+        column = _with_gaps(name, column, name in labels, note)
         return column if separator == "," else commas.as_points(name, column)
 
     frame = _frame(table, numbers, mend, text)
@@ -71,7 +101,14 @@ def read_table(path, numbers=None, *, answers=(), text=(), decimal_commas=(), no
     return frame
 
 
-def read_pieces(path, numbers, columns=None, *, copy=(), decimal_commas=()):
+def read_pieces(
+    path: str,
+    numbers: Collection[str],
+    columns: Collection[str] | None = None,
+    *,
+    copy: Sequence[str] = (),
+    decimal_commas: Collection[str] = (),
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Data frames that together are the table, each small enough for any memory.
 
     Parameters
@@ -80,7 +117,7 @@ def read_pieces(path, numbers, columns=None, *, copy=(), decimal_commas=()):
     numbers : collection of str
         The columns of numbers.
     columns : collection of str, optional
-        What is needed; others may be left unread.
+        Those that are needed; others may be left unread.
     copy : sequence of str, default=()
         Columns to give as they are written.
     decimal_commas : collection of str, default=()
@@ -90,32 +127,34 @@ def read_pieces(path, numbers, columns=None, *, copy=(), decimal_commas=()):
     ------
     piece : data frame
     copies : data frame
-        The columns to copy, those that there are, with the types of the file.
+        The columns to copy, as far as the table has them, with the types of the file.
     """
     import pandas as pd
 
     commas = _Commas(decimal_commas)
     for batch, separator in _batches(path, columns):
 
-        def mend(name, column, separator=separator):
+        def mend(name: str, column: Any, separator: str | None = separator) -> Any:
             if separator is None or not _is_text(column.type):
                 return column
             column = _with_gaps(name, column)
-            # Where text is wanted, 1,5 is some.
+            # In a column of text, 1,5 is text.
             free = separator != "," and name in numbers
             return commas.as_points(name, column) if free else column
 
         if batch.num_rows:
-            there = [name for name in copy if name in batch.schema.names]
-            copies = batch.select(there).to_pandas(types_mapper=pd.ArrowDtype)
+            found = [name for name in copy if name in batch.schema.names]
+            copies = batch.select(found).to_pandas(types_mapper=pd.ArrowDtype)
             yield _frame(batch, numbers, mend), copies
 
 
-def _called(path):
+def _called(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def _batches(path, columns=None):
+def _batches(
+    path: str, columns: Collection[str] | None = None
+) -> Iterator[tuple[pa.RecordBatch, str | None]]:
     """Record batches of a file, and what separates fields, None in Parquet.
 
     Errors become sentences.
@@ -139,14 +178,14 @@ def _batches(path, columns=None):
 
 
 @contextmanager
-def _opened(path):
+def _opened(path: str) -> Iterator[tuple[Any, bool]]:
     """The bytes of a file, unpacked, and whether they are Parquet."""
     if path == "-":
         if sys.stdin.isatty():
             raise CommandError("standard input is a terminal; pipe a table into it.")
         raw = sys.stdin.buffer
     else:
-        separator_of(path)  # an unknown ending is better said before the file is opened
+        separator_of(path)  # refuses an unknown ending before the file is opened
         try:
             raw = open(path, "rb")  # noqa: SIM115 (closed below, but stdin is not)
         except FileNotFoundError:
@@ -156,54 +195,25 @@ def _opened(path):
         except PermissionError:
             raise CommandError(f"{path} may not be read; ask for the right to.") from None
     try:
-        source = raw
-        head = _head(source, 4)
-        if head[:2] == b"\x1f\x8b":
-            source = gzip.GzipFile(fileobj=_Rewound(head, source))
-            head = _head(source, 4)
+        source: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+        if source.peek(2)[:2] == b"\x1f\x8b":
+            source = gzip.GzipFile(fileobj=source)
+        head = source.peek(4)[:4]
         if head == b"PAR1":
-            # Its index is at the end.
+            # Its index is at the end, so that a stream has to be read whole.
             on_disk = path != "-" and source is raw
-            yield path if on_disk else io.BytesIO(head + source.read()), True
+            yield path if on_disk else io.BytesIO(source.read()), True
         elif head[:2] == b"PK":
             raise CommandError(f"{_called(path)} is a spreadsheet or an archive; save it as CSV.")
         else:
-            yield io.BufferedReader(_Rewound(head, source), 1 << 16), False
+            yield source, False
     finally:
         if path != "-":
             raw.close()
 
 
-class _Rewound(io.RawIOBase):
-    """A stream with its first bytes put back."""
-
-    def __init__(self, head, rest):
-        self._head = head
-        self._rest = rest
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def _head(stream, size):
-    """The first bytes, as many as there are; a pipe gives fewer at a time."""
-    head = b""
-    while len(head) < size:
-        more = stream.read(size - len(head))
-        if not more:
-            break
-        head += more
-    return head
-
-
-def separator_of(path):
-    """What separates fields by the file's name: None if the header has to say."""
+def separator_of(path: str) -> str | None:
+    """What separates fields by the file's name; None if the header decides."""
     if path == "-":
         return None
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
@@ -220,12 +230,10 @@ def separator_of(path):
     return _TEXT[last]
 
 
-def _csv_batches(source, name, separator):
-    """Record batches of text with their separator, a block of whole records at a time.
-
-    Blocks are read here, not by Arrow: its threads do not let go of a stream when the process is
-    interrupted.
-    """
+def _csv_batches(
+    source: BinaryIO, name: str, separator: str | None
+) -> Iterator[tuple[pa.RecordBatch, str]]:
+    """Record batches of text with their separator, a block of whole records at a time."""
     from pyarrow import ArrowInvalid, BufferReader, string
     from pyarrow import csv as arrow_csv
 
@@ -250,7 +258,7 @@ def _csv_batches(source, name, separator):
             yield batch, separator
 
 
-def _blocks(source, separator):
+def _blocks(source: BinaryIO, separator: str) -> Iterator[bytes]:
     """Whole records of a text, about as many bytes at a time as a block has."""
     left = b""
     while True:
@@ -268,8 +276,8 @@ def _blocks(source, separator):
             )
 
 
-def _last_record_end(block, separators):
-    """Behind the last line's end that is not within quotes; 0 if there is none.
+def _last_record_end(block: bytes, separators: str) -> int:
+    """The position after the last end of a line that is not within quotes; 0 if there is none.
 
     Quotes count where a field begins with one; others are inches.
     """
@@ -286,23 +294,8 @@ def _last_record_end(block, separators):
     return newline + 1
 
 
-def read_header(source, name, separator=None):
-    """The names of the columns, and what separates them, from the first line of a text.
-
-    Parameters
-    ----------
-    source : binary file
-        Read on from where it is.
-    name : str
-        What the text is called.
-    separator : str, optional
-        Where it is known.
-
-    Returns
-    -------
-    names : list of str
-    separator : str
-    """
+def read_header(source: Any, name: str, separator: str | None = None) -> tuple[list[str], str]:
+    """The names of the columns, and what separates them, from the first line of a text."""
     text = _header_line(source, name)
     if not text.strip():
         raise CommandError(f"{name} is empty; a table has a header line and rows.")
@@ -311,8 +304,8 @@ def read_header(source, name, separator=None):
     return _column_names(next(csv.reader(io.StringIO(text), delimiter=separator)), name), separator
 
 
-def _header_line(source, name):
-    """The header as text; a name in quotes may go over lines."""
+def _header_line(source: Any, name: str) -> str:
+    """The header as text; a name in quotes may span lines."""
     first = b""
     while not first.endswith(b"\n") or _last_record_end(first, _SEPARATORS) < len(first):
         line = source.readline(_LONGEST_HEADER)
@@ -327,13 +320,13 @@ def _header_line(source, name):
         raise CommandError(_encoding_sentence(name)) from None
 
 
-def _likely_separator(header):
+def _likely_separator(header: str) -> str:
     outside = re.sub(r'"[^"]*"', "", header)
     return max(_SEPARATORS, key=lambda mark: (outside.count(mark), mark == ","))
 
 
-def _column_names(fields, name):
-    names = [field.strip() or f"unnamed {place}" for place, field in enumerate(fields, start=1)]
+def _column_names(fields: list[str], name: str) -> list[str]:
+    names = [field.strip() or f"unnamed {number}" for number, field in enumerate(fields, start=1)]
     for field, count in Counter(names).items():
         if count > 1:
             raise CommandError(f"{name} has two columns named {field!r}; rename one of them.")
@@ -347,12 +340,12 @@ class _Commas:
     be thousands, and none must be.
     """
 
-    def __init__(self, decimal=(), note=None):
+    def __init__(self, decimal: Collection[str] = (), note: Note | None = None):
         self.decimal = set(decimal)
-        self._thousands = set()
+        self._thousands: set[str] = set()
         self._note = note
 
-    def as_points(self, name, column):
+    def as_points(self, name: str, column: Any) -> Any:
         """The column with decimal points, if it has decimals."""
         from pyarrow import compute
 
@@ -362,7 +355,7 @@ class _Commas:
             return column
         return compute.replace_substring_regex(column, _COMMA, r"\1.\2")
 
-    def _decide(self, name, column):
+    def _decide(self, name: str, column: Any) -> None:
         from pyarrow import compute
 
         with_comma = column.filter(compute.match_substring_regex(column, _COMMA))
@@ -374,7 +367,7 @@ class _Commas:
             self.decimal.add(name)
             return
         self._thousands.add(name)
-        # Lists of places and the like are text without a question.
+        # Lists of numbers and the like are text without a doubt.
         plain = compute.match_substring_regex(column, r"^\s*[+-]?[\d.,]+\s*$")
         if self._note and compute.all(plain).as_py():
             example = (with_comma if len(with_comma) else column.drop_null())[0].as_py()
@@ -384,44 +377,34 @@ class _Commas:
             )
 
 
-def _is_text(kind):
+def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
     return types.is_string(kind) or types.is_large_string(kind)
 
 
-def _with_gaps(name, column, answers=False, note=None):
-    """A column with nothing in place of the words for it."""
+def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None = None) -> Any:
+    """A column with null in place of the words for a missing value."""
     import pyarrow as pa
     from pyarrow import compute
 
     gaps = compute.is_in(column, value_set=pa.array(MISSING, column.type))
     if not compute.any(gaps).as_py():
         return column
-    if answers and not _all_numbers(column.filter(compute.invert(gaps))):
+    rest = column.filter(compute.invert(gaps)).drop_null()
+    if labels and len(rest) and compute.any(compute.is_null(as_numbers(rest))).as_py():
         words = set(MISSING) - set(SURELY_MISSING)
         for word in sorted(words.intersection(column.unique().to_pylist())) if note else ():
             note(
-                f"{name}: {word!r} is taken as a class; leave such cells empty if the answer is "
+                f"{name}: {word!r} is taken as a class; leave such cells empty if the class is "
                 "not known."
             )
         gaps = compute.is_in(column, value_set=pa.array(SURELY_MISSING, column.type))
     return compute.if_else(gaps, pa.scalar(None, column.type), column)
 
 
-def _all_numbers(column):
-    import pyarrow as pa
-    from pyarrow import compute
-
-    try:
-        compute.utf8_trim_whitespace(column).cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _csv_sentence(name, said, rows_before=0):
-    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", said)
+def _csv_sentence(name: str, message: str, rows_before: int = 0) -> str:
+    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
     if ragged:
         row, wanted, found = ragged.groups()
         where = f"record {int(row) + rows_before}" if row else "a record"
@@ -429,16 +412,16 @@ def _csv_sentence(name, said, rows_before=0):
             f"{name}: {where} has {found} fields, but the header has {wanted}; quote fields that "
             "hold the separator, or mend the record."
         )
-    if "UTF8" in said:
+    if "UTF8" in message:
         return _encoding_sentence(name)
-    return f"{name} cannot be read: {said.splitlines()[0]}"
+    return f"{name} cannot be read: {message.splitlines()[0]}"
 
 
-def _encoding_sentence(name):
+def _encoding_sentence(name: str) -> str:
     return f"{name} is not UTF-8 text; convert it, as by: iconv -f latin1 -t utf-8 {name}"
 
 
-def _parquet_batches(source, columns):
+def _parquet_batches(source: Any, columns: Collection[str] | None) -> Iterator[pa.RecordBatch]:
     from pyarrow import parquet
 
     # Without a buffer a row group is read whole, and a file may be one group.
@@ -448,7 +431,12 @@ def _parquet_batches(source, columns):
         yield from file.iter_batches(_BLOCK_ROWS, columns=wanted, use_threads=False)
 
 
-def _frame(batch, numbers, mend, text=()):
+def _frame(
+    batch: Any,
+    numbers: Collection[str] | None,
+    mend: Callable[[str, Any], Any],
+    text: Collection[str] = (),
+) -> pd.DataFrame:
     """A data frame of a batch or table, text columns of numbers as floats."""
     import pyarrow as pa
     from pyarrow import compute, types
@@ -459,36 +447,31 @@ def _frame(batch, numbers, mend, text=()):
             column = column.cast(column.type.value_type)
         if types.is_decimal(column.type):
             column = column.cast(pa.float64())
-        column = mend(name, column)
-        wanted = numbers is not None and name in numbers
-        code = types.is_integer(column.type) and not wanted and not _survives(column)
-        if name in text or code:
+        known = numbers is not None and name in numbers
+        if name in text or (types.is_integer(column.type) and not known and _is_long(column)):
             column = column.cast(pa.string())
-        elif _is_text(column.type) and (wanted or (numbers is None and not _is_code(column))):
-            # Where one value is no number, all are looked at again, one by one.
+        column = mend(name, column)
+        if _is_text(column.type) and known:
+            # Where one value is no number, the preparation looks at them one by one.
             with suppress(pa.ArrowInvalid):
                 column = compute.utf8_trim_whitespace(column).cast(pa.float64())
+        elif numbers is None and name not in text and _holds_numbers(column):
+            column = as_numbers(column)
         made.append(column)
     return pa.Table.from_arrays(made, names=batch.schema.names).to_pandas()
 
 
-def _is_code(column):
-    """Whether what looks like numbers names things: 01234 is a place, 19 digits are an account."""
-    from pyarrow import compute
-
-    if compute.any(compute.match_substring_regex(column, r"^\s*[+-]?0\d")).as_py():
-        return True
-    long = column.filter(compute.match_substring_regex(column, r"^\s*[+-]?\d{16,}\s*$"))
-    return any(int(float(value)) != int(value) for value in long.unique().to_pylist())
+def _holds_numbers(column: Any) -> bool:
+    """Whether all of a column of text are numbers."""
+    return _is_text(column.type) and kind_of_text(column.drop_null(), 1.0)[0] == "number"
 
 
-def _survives(column):
-    """Whether whole numbers are the same as floats."""
+def _is_long(column: Any) -> bool:
+    """Whether some whole numbers have more digits than every float holds."""
     import pyarrow as pa
-    from pyarrow import compute
 
-    floats = column.cast(pa.float64(), safe=False)
-    largest = compute.max(compute.abs(floats)).as_py()
-    if largest is None or largest <= 2**53:
+    try:
+        column.cast(pa.float64())
+    except pa.ArrowInvalid:
         return True
-    return all(int(float(value)) == value for value in column.unique().to_pylist() if value)
+    return False

@@ -1,24 +1,25 @@
 """``covey report``."""
 
-from typing import Annotated
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import CommandError, Console
 
-_EXAMPLE = options.example(
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
     "covey report flock.covey wine.csv --out report.html",
 )
-
-
-def add_to(app):
-    """Add the command."""
-    app.command(
-        "report", short_help="Show on a page how good a model is, and why.", epilog=_EXAMPLE
-    )(guarded(report))
 
 
 def report(
@@ -27,17 +28,20 @@ def report(
     out: Annotated[str, typer.Option(metavar="FILE.html", help="Where to write it.")],
     target: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The true answers; by default the model's target."),
+        typer.Option(metavar="COLUMN", help="The true values; by default the model's target."),
     ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
+) -> None:
     """Write a page that shows how good a model is on a table, who decides, and why.
 
-    Give rows that the model has not seen: with others the page flatters, and covey says so.
+    Give rows that the model has not seen: on others it looks better than it is, which covey
+    notes.
     """
+    import numpy as np
+
     from covey.cli import _models as models
-    from covey.cli._question import check_column
+    from covey.cli._problem import check_column
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
 
@@ -45,25 +49,22 @@ def report(
     check_writable(out, (".html", ".htm"))
     check_reporting()
     fitted = models.load_model(model)
-    if not hasattr(fitted, "classes_"):
-        raise CommandError("a report is about classes, and this model predicts numbers.")
     about = getattr(fitted, "about_", {})
     target = target or about.get("target")
     if target is None:
-        raise CommandError("give --target: the column of the true answers.")
+        raise CommandError("give --target: the column of the true values.")
+    classes = getattr(fitted, "classes_", np.empty(0))
+    numeric = [target] if np.issubdtype(classes.dtype, np.number) else []
     frame = read_table(
         table,
-        {*models.numbers_of(fitted), *_number_target(fitted, target)},
-        answers=[target],
+        {*models.number_columns(fitted), *numeric},
+        labels=[target],
         decimal_commas=about.get("decimal_commas", []),
     )
     check_column(frame, target, "--target")
     models.check_needed(fitted, frame.columns, table)
-    frame = _known_rows(frame, target, fitted, console)
-    labels = models.labels_like(fitted.classes_, frame[target])
+    frame, truth = _known_rows(frame, target, fitted, console)
     if hasattr(fitted, "seen_"):
-        import numpy as np
-
         again = int(np.isin(models.fingerprints(fitted, frame), fitted.seen_).sum())
         if again:
             console.note(
@@ -72,7 +73,7 @@ def report(
     write_report(
         fitted,
         frame,
-        labels,
+        truth,
         out,
         target=target,
         baselines=[
@@ -82,59 +83,68 @@ def report(
         health=about.get("health", []),
         title=f"{target}: {model} on {table}",
     )
-    accuracy = float((fitted.predict(frame) == labels).mean())
-    console.result(f"Accuracy {100 * accuracy:.1f} % on {len(frame):,} rows. Wrote {out}.")
-    console.emit(report=out, rows=len(frame), accuracy=accuracy)
+    score = float(fitted.score(frame, truth))
+    if hasattr(fitted, "classes_"):
+        console.result(f"Accuracy {100 * score:.1f} % on {len(frame):,} rows. Wrote {out}.")
+        console.emit(report=out, rows=len(frame), accuracy=score)
+    else:
+        console.result(f"R2 {score:.3f} on {len(frame):,} rows. Wrote {out}.")
+        console.emit(report=out, rows=len(frame), r2=score)
 
 
-def _number_target(fitted, target):
+def _known_rows(
+    frame: pd.DataFrame, target: str, fitted: Any, console: Console
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """The rows whose true value is known to the model, and these values."""
     import numpy as np
-
-    return [target] if np.issubdtype(fitted.classes_.dtype, np.number) else []
-
-
-def _known_rows(frame, target, fitted, console):
-    """The rows whose answer is one of the model's classes."""
-    import numpy as np
+    import pandas as pd
 
     from covey.cli._models import labels_like
 
     gaps = frame[target].isna()
     if gaps.any():
         console.note(
-            f"{target}: {gaps.sum()} of {len(frame)} rows have no answer and are left out."
+            f"{target}: {gaps.sum()} of {len(frame)} rows have no true value and are left out."
         )
         frame = frame[~gaps].reset_index(drop=True)
-    labels = labels_like(fitted.classes_, frame[target])
-    known = np.isin(labels, fitted.classes_)
+    if not hasattr(fitted, "classes_"):
+        truth = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
+        known, unlike = np.isfinite(truth), "a number to compare with"
+    else:
+        truth = labels_like(fitted.classes_, frame[target])
+        known = np.isin(truth, fitted.classes_)
+        unlike = f"a class of the model, such as {fitted.classes_.tolist()[0]!r}"
     if not known.any():
-        raise CommandError(
-            f"--target: no value of {target!r} is a class of the model, such as "
-            f"{fitted.classes_.tolist()[0]!r}."
-        )
+        raise CommandError(f"--target: no value of {target!r} is {unlike}.")
     if not known.all():
-        example = labels[~known][0]
         console.note(
-            f"{target}: {int((~known).sum())} rows have answers that the model does not know "
-            f"({example!r}) and are left out."
+            f"{target}: {int((~known).sum())} rows have values that the model does not know "
+            f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
-    return frame[known].reset_index(drop=True)
+    return frame[known].reset_index(drop=True), truth[known]
 
 
-def check_reporting():
-    """Say before anything slow happens that reports cannot be made."""
+def check_reporting() -> None:
+    """Report before anything slow happens that reports cannot be made."""
     try:
         import covey.reporting  # noqa: F401
     except ImportError as error:
         raise CommandError(f"a report cannot be made: {error}", 1) from None
 
 
-def write_report(model, X, y, path, *, target, baselines, health, title):
-    """Build a report on rows and write it, whole or not at all."""
-    import shlex
-    import sys
-
-    from covey.cli._writing import whole_file
+def write_report(
+    model: Any,
+    X: pd.DataFrame,
+    y: np.ndarray,
+    path: str,
+    *,
+    target: str,
+    baselines: list[dict],
+    health: list[dict],
+    title: str,
+) -> None:
+    """Build a report on rows and write it, completely or not at all."""
+    from covey.cli._writing import writing
     from covey.reporting import build_report
 
     page = build_report(
@@ -143,10 +153,10 @@ def write_report(model, X, y, path, *, target, baselines, health, title):
         y,
         title=title,
         target=target,
-        task="classification",
+        task="classification" if hasattr(model, "classes_") else "regression",
         baselines=baselines,
         data_health=health,
         command=shlex.join(["covey", *sys.argv[1:]]),
     )
-    with whole_file(path) as beside:
-        page.save(beside)
+    with writing(path):
+        page.save(path)

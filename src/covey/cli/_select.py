@@ -1,23 +1,18 @@
 """``covey select``."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import Annotated, Any
 
 import typer
 
 from covey.cli import _options as options
-from covey.cli._console import CommandError, Console, guarded
+from covey.cli._console import Console
 
-_EXAMPLE = options.example(
+EXAMPLE = (
     "covey demo --table wine.csv",
     "covey select wine.csv --target cultivar",
 )
-
-
-def add_to(app):
-    """Add the command."""
-    app.command(
-        "select", short_help="Say which columns matter, and which pairs.", epilog=_EXAMPLE
-    )(guarded(select))
 
 
 def select(
@@ -29,52 +24,38 @@ def select(
     ] = 30,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    task: options.Task = "auto",
     seed: options.Seed = 0,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
-):
-    """Say which columns matter for a target, which pairs go together, and how sure that is.
+) -> None:
+    """Show which columns matter for a target, which pairs go together, and how sure that is.
 
     Members are grown on many halves of the rows. A column is selected when they keep it more
     often than columns are kept whose rows were shuffled.
     """
-    from covey.cli._question import ask
+    from covey.cli._problem import read_problem
 
     console = Console(quiet, as_json)
-    question = ask(table, target, console, drop=drop, keep=keep)
-    if question.numbers:
-        raise CommandError(
-            f"--target: {target!r} is a quantity, and columns are selected for classes only; make "
-            "classes of it, such as low and high.",
-            1,
-        )
+    problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
     with console.progress(None, "growing members"):
-        found = selected_columns(question, n_pairs=pairs, n_resamples=resamples, seed=seed)
-    _say(console, question, found)
+        found = selected_columns(problem, n_pairs=pairs, n_resamples=resamples, seed=seed)
+    _show(console, problem, found)
 
 
-def selected_columns(question, *, n_pairs, n_resamples, seed):
-    """Which of a table's columns members keep, and which pairs.
-
-    Parameters
-    ----------
-    question : Question
-    n_pairs, n_resamples, seed : int
-
-    Returns
-    -------
-    found : dict
-        ``columns``, ``pairs`` and ``stability``.
-    """
+def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int) -> dict[str, Any]:
+    """Which of a table's columns members keep, which pairs, and the stability of that."""
     import numpy as np
 
-    from covey import SubsetEnsembleClassifier, SubsetSelector
+    from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor, SubsetSelector
     from covey.tables import TablePreparation
 
-    preparation = TablePreparation(columns=question.kinds, random_state=seed).fit(question.table)
+    preparation = TablePreparation(columns=problem.kinds, random_state=seed)
+    numbers = preparation.fit_transform(problem.table)
     groups = {name: made for name, made in preparation.groups().items() if len(made) > 1}
-    # The selector's own recipe, with columns that come and go together.
-    recipe = SubsetEnsembleClassifier(
+    kind = SubsetEnsembleRegressor if problem.regression else SubsetEnsembleClassifier
+    # As the selector does by default, with columns that are flipped together.
+    grower = kind(
         1,
         flip_probability=0.05,
         tol=-np.inf,
@@ -82,8 +63,8 @@ def selected_columns(question, *, n_pairs, n_resamples, seed):
         subset_penalty=0.003,
         feature_groups=groups or None,
     )
-    selector = SubsetSelector(recipe, n_resamples=n_resamples, random_state=seed)
-    selector.fit(preparation.transform(question.table), question.y)
+    selector = SubsetSelector(grower, n_resamples=n_resamples, random_state=seed)
+    selector.fit(numbers, problem.y)
     # What is made of one column flips together, but for parts that are constant and in no
     # subset: the part kept most stands for it.
     of = np.array(preparation.column_of_)
@@ -94,12 +75,12 @@ def selected_columns(question, *, n_pairs, n_resamples, seed):
         {
             "column": name,
             "selected": bool(selector.support_[of == name].any()),
-            "frequency": float(frequency[place]),
-            "low": float(selector.frequency_interval_[place, 0]),
-            "high": float(selector.frequency_interval_[place, 1]),
+            "frequency": float(frequency[part]),
+            "low": float(selector.frequency_interval_[part, 0]),
+            "high": float(selector.frequency_interval_[part, 1]),
             "chance": float(selector.null_probability_[of == name].min()),
         }
-        for name, place in zip(names, chief, strict=True)
+        for name, part in zip(names, chief, strict=True)
     ]
     columns.sort(key=lambda one: (-one["frequency"], one["chance"]))
     together = selector.co_selection_[np.ix_(chief, chief)]
@@ -120,10 +101,10 @@ def selected_columns(question, *, n_pairs, n_resamples, seed):
     }
 
 
-def _say(console, question, found):
+def _show(console: Console, problem: Any, found: dict[str, Any]) -> None:
     columns = found["columns"]
     chosen = sum(one["selected"] for one in columns)
-    console.result(f"{chosen} of {len(columns)} columns stand out for {question.target}:", "")
+    console.result(f"{chosen} of {len(columns)} columns stand out for {problem.target}:", "")
     console.table(
         ("column", "selected", "kept by members", "95 % interval", "by chance"),
         [
@@ -150,4 +131,4 @@ def _say(console, question, found):
         console.result(
             "", f"Stability {found['stability']:.2f}: 1 if all halves agree, 0 as chance would."
         )
-    console.emit(target=question.target, rows=len(question.y), **found)
+    console.emit(target=problem.target, rows=len(problem.y), **found)

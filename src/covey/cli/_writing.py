@@ -1,87 +1,81 @@
-"""Files out: whole or not at all; tables as CSV, TSV or Parquet, piece by piece."""
+"""Tables out: CSV, TSV or Parquet, piece by piece, completely or not at all."""
+
+from __future__ import annotations
 
 import gzip
 import os
 import sys
-import uuid
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
+from covey._files import replacing
 from covey.cli._console import CommandError
 from covey.cli._reading import PARQUET
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def check_writable(path, endings=None):
-    """Say before anything slow happens that a file cannot be written."""
+TABLE_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+
+
+def check_writable(path: str | None, endings: Sequence[str] | None = None) -> None:
+    """Refuse a file that cannot be written, before anything slow happens."""
     if path is None:
         return
     if endings and not path.lower().endswith(tuple(endings)):
         raise CommandError(
             f"{path} has an ending that covey does not know; write to {', '.join(endings)}."
         )
-    place = Path(path)
-    folder = place.resolve().parent
-    if place.is_dir():
+    file = Path(path)
+    folder = file.resolve().parent
+    if file.is_dir():
         raise CommandError(f"{path} is a folder; name a file.")
     if not folder.is_dir():
-        raise CommandError(f"there is no folder {folder} to write {place.name} in; make it first.")
-    if not os.access(folder, os.W_OK) or (place.exists() and not os.access(place, os.W_OK)):
+        raise CommandError(f"there is no folder {folder} to write {file.name} in; make it first.")
+    if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
         raise CommandError(f"{path} may not be written; choose another place.")
 
 
 @contextmanager
-def whole_file(path):
-    """A place to write to that becomes the file when all is written, and not before."""
-    place = Path(path)
-    if place.exists() and not place.is_file():
-        # A device or a pipe has no half of a file to protect.
-        yield place
-        return
-    place = place.resolve()
-    # Beside its place: only within one file system is a move one step. The ending stays.
-    beside = place.with_name(f".{uuid.uuid4().hex}.part{''.join(place.suffixes)}")
+def writing(path: str) -> Iterator[None]:
+    """Errors of the system in this block become a sentence about the file."""
     try:
-        yield beside
-        os.replace(beside, place)
+        yield
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror or error}.", 1) from None
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-TABLE_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 
 
 @contextmanager
-def table_writer(path):
+def table_writer(path: str | None) -> Iterator[Callable[[pd.DataFrame], None]]:
     """A function that writes data frames one after another; to stdout as CSV without a path."""
     if path is None:
         yield _CsvPieces(sys.stdout).write
         sys.stdout.flush()
         return
-    with whole_file(path) as beside:
-        separator = "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
-        if path.lower().endswith(PARQUET):
-            pieces = _ParquetPieces(beside)
+    lower = path.lower()
+    with writing(path), replacing(path) as draft:
+        if lower.endswith(PARQUET):
+            pieces = _ParquetPieces(draft)
             try:
                 yield pieces.write
             finally:
                 pieces.close()
-        elif path.lower().endswith(".gz"):
-            with gzip.open(beside, "wt", encoding="utf-8", newline="") as file:
-                yield _CsvPieces(file, separator).write
-        else:
-            with open(beside, "w", encoding="utf-8", newline="") as file:
-                yield _CsvPieces(file, separator).write
+            return
+        separator = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
+        opened: Any = gzip.open if lower.endswith(".gz") else open
+        with opened(draft, "wt", encoding="utf-8", newline="") as file:
+            yield _CsvPieces(file, separator).write
 
 
 class _CsvPieces:
-    def __init__(self, file, separator=","):
+    def __init__(self, file: TextIO, separator: str = ","):
         self._file = file
         self._separator = separator
         self._begun = False
 
-    def write(self, frame):
+    def write(self, frame: pd.DataFrame) -> None:
         frame.to_csv(
             self._file,
             sep=self._separator,
@@ -93,11 +87,11 @@ class _CsvPieces:
 
 
 class _ParquetPieces:
-    def __init__(self, path):
+    def __init__(self, path: Path):
         self._path = path
-        self._writer = None
+        self._writer: Any = None
 
-    def write(self, frame):
+    def write(self, frame: pd.DataFrame) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -109,6 +103,6 @@ class _ParquetPieces:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
         self._writer.write_table(table)
 
-    def close(self):
+    def close(self) -> None:
         if self._writer is not None:
             self._writer.close()

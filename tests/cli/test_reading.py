@@ -1,52 +1,15 @@
-"""Tables of every make in, predictions out."""
+"""Tables of every make in."""
 
 import gzip
-import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from pyarrow import parquet
 
+from covey._kinds import look
 from covey.cli._console import CommandError, Console
-from covey.cli._question import ask
+from covey.cli._problem import read_problem
 from covey.cli._reading import read_pieces, read_table
-from covey.cli._writing import check_writable, table_writer, whole_file
-from covey.tables import look
-
-
-def test_every_format_gives_the_same_predictions(folder, run):
-    table = pd.read_csv(folder / "patients.csv")
-    table.to_parquet(folder / "a.parquet", row_group_size=20)
-    table.to_csv(folder / "b.tsv", sep="\t", index=False)
-    table.to_csv(folder / "c.csv.gz", index=False)
-    table.to_csv(folder / "d.csv", sep=";", decimal=",", index=False, encoding="utf-8-sig")
-    wanted = run("predict", "flock.covey", "patients.csv", cwd=folder).stdout
-    assert len(wanted.splitlines()) == 91
-    for name in ("a.parquet", "b.tsv", "c.csv.gz", "d.csv"):
-        assert run("predict", "flock.covey", name, cwd=folder).stdout == wanted, name
-        stdin = (folder / name).read_bytes()
-        assert run("predict", "flock.covey", "-", cwd=folder, stdin=stdin).stdout == wanted, name
-
-
-def test_predictions_are_written_in_the_format_of_the_name(folder, run):
-    for name, read in (
-        ("a.csv", pd.read_csv),
-        ("b.tsv", lambda path: pd.read_csv(path, sep="\t")),
-        ("c.csv.gz", pd.read_csv),
-        ("d.parquet", pd.read_parquet),
-    ):
-        assert (
-            run("predict", "flock.covey", "patients.csv", "--out", name, cwd=folder).exit_code == 0
-        )
-        assert read(folder / name)["prediction"].isin(["ill", "well"]).sum() == 90
-
-
-def test_columns_are_reordered_and_others_ignored(folder, run):
-    table = pd.read_csv(folder / "patients.csv")
-    table.iloc[:, ::-1].assign(other=1).to_csv(folder / "moved.csv", index=False)
-    moved = run("predict", "flock.covey", "moved.csv", cwd=folder).stdout
-    assert moved == run("predict", "flock.covey", "patients.csv", cwd=folder).stdout
 
 
 def test_pieces_together_are_the_table(tmp_path):
@@ -107,45 +70,6 @@ def test_bad_files_are_one_sentence(tmp_path, content, said):
         read_table(str(path))
     assert caught.value.status == 2
     assert "\n" not in str(caught.value)
-
-
-def test_interrupted_write_leaves_the_old_file(tmp_path):
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-    frame = pd.DataFrame({"a": [1]})
-
-    def interrupted():
-        with table_writer(str(path)) as write:
-            write(frame)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "old"
-    with table_writer(str(path)) as write:
-        write(frame)
-        write(frame)
-    assert path.read_text() == "a\n1\n1\n"
-    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_a_link_is_written_through(tmp_path):
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "link.csv").symlink_to("real.csv")
-    with whole_file(tmp_path / "link.csv") as beside:
-        beside.write_text("new")
-    assert (tmp_path / "link.csv").is_symlink()
-    assert (tmp_path / "real.csv").read_text() == "new"
-
-
-def test_unwritable_places_are_known_before_the_work(tmp_path):
-    for path, said in (
-        (tmp_path / "none" / "a.csv", "no folder"),
-        (tmp_path, "is a folder"),
-        (tmp_path / "a.xlsx", "ending"),
-    ):
-        with pytest.raises(CommandError, match=said):
-            check_writable(str(path), (".csv",) if path.suffix == ".xlsx" else None)
 
 
 def test_a_comma_is_a_point_only_where_it_must_be(tmp_path):
@@ -210,16 +134,16 @@ def test_a_class_may_be_called_none(tmp_path, run):
     table.loc[5, "x"] = "None"
     table.to_csv(tmp_path / "table.csv", index=False)
     console = Console(quiet=True)
-    question = ask(str(tmp_path / "table.csv"), "severity", console)
-    assert np.unique(question.y).tolist() == ["Mild", "NA", "None"]
-    assert len(question.y) == 56
-    assert question.table["x"].isna().sum() == 1
+    problem = read_problem(str(tmp_path / "table.csv"), "severity", console)
+    assert np.unique(problem.y).tolist() == ["Mild", "NA", "None"]
+    assert len(problem.y) == 56
+    assert problem.table["x"].isna().sum() == 1
     for word in ("None", "NA"):
         assert any(f"severity: '{word}' is taken as a class" in note for note in console.notes)
     # Among numbers it is none.
     table["severity"] = [*["1.5", "NA", "2.5", "3"] * 15]
     table.to_csv(tmp_path / "table.csv", index=False)
-    assert len(ask(str(tmp_path / "table.csv"), "severity", console).y) == 45
+    assert len(read_problem(str(tmp_path / "table.csv"), "severity", console).y) == 45
 
 
 def test_inch_marks_do_not_hold_up_the_reading(tmp_path, monkeypatch):
@@ -231,63 +155,3 @@ def test_inch_marks_do_not_hold_up_the_reading(tmp_path, monkeypatch):
     assert max(map(len, pieces)) < 250
     together = pd.concat(pieces)
     assert together['3" wide'].tolist() == ['5" pipe', 'a, "b"\nc', "plain"] * 500
-
-
-def test_a_folder_s_name_is_not_the_file_s(folder, run):
-    (folder / "old.tsv.d").mkdir()
-    run(
-        "predict", "flock.covey", "patients.csv", "--proba", "--out", "old.tsv.d/a.csv", cwd=folder
-    )
-    assert "\t" not in (folder / "old.tsv.d" / "a.csv").read_text()
-
-
-def long_table(folder, n_rows=30_000):
-    """More than a block of patients, with a column that is empty until the end."""
-    table = pd.read_csv(folder / "patients.csv", dtype=str)
-    table = table.iloc[np.arange(n_rows) % len(table)].reset_index(drop=True)
-    table["note"] = ""
-    table.loc[n_rows - 5 :, "note"] = "hello"
-    table.loc[n_rows - 2, "age"] = "oops"
-    return table
-
-
-def test_copied_columns_may_change_far_into_the_table(folder, run):
-    table = long_table(folder)
-    table.to_csv(folder / "long.csv", index=False)
-    arguments = ("predict", "flock.covey", "--copy", "note", "--copy", "age", "--out", "a.parquet")
-    result = run(*arguments, "long.csv", cwd=folder)
-    assert result.exit_code == 0, result.output
-    made = pd.read_parquet(folder / "a.parquet")
-    assert made["note"].tolist()[-6:] == [None] + ["hello"] * 5
-    assert made["age"].tolist()[-2] == "oops"
-    # Whole numbers stay whole, with a gap in a later piece too.
-    clinic = table["clinic"].astype("Int64")
-    clinic.iloc[-1] = pd.NA
-    table.assign(age=pd.to_numeric(table["age"], errors="coerce"), clinic=clinic).to_parquet(
-        folder / "long.parquet"
-    )
-    arguments = ("predict", "flock.covey", "--copy", "clinic", "--out", "a.parquet")
-    assert run(*arguments, "long.parquet", cwd=folder).exit_code == 0
-    assert parquet.read_table(folder / "a.parquet")["clinic"].to_pylist() == [
-        *clinic.tolist()[:-1],
-        None,
-    ]
-
-
-def test_json_is_whole_whatever_happens(folder, run):
-    text = long_table(folder).to_csv(index=False)
-    (folder / "ragged.csv").write_text(text + "1,2\n")
-    result = run("predict", "flock.covey", "ragged.csv", "--json", cwd=folder)
-    assert result.exit_code == 2
-    said = json.loads(result.stdout)
-    assert len(said["predictions"]) > 1_000
-    assert "has 2 fields" in said["error"]
-    table = pd.read_csv(folder / "patients.csv").head(3)
-    table["when"] = [pd.Timestamp("2020-01-01"), None, pd.Timestamp("2020-01-03 12:00")]
-    table["far"] = [np.inf, 1.5, None]
-    table.to_parquet(folder / "odd.parquet")
-    arguments = ("odd.parquet", "--copy", "when", "--copy", "far", "--json")
-    result = run("predict", "flock.covey", *arguments, cwd=folder)
-    said = json.loads(result.stdout, parse_constant=pytest.fail)["predictions"]
-    assert [one["when"] for one in said] == ["2020-01-01 00:00:00", None, "2020-01-03 12:00:00"]
-    assert [one["far"] for one in said] == [None, 1.5, None]

@@ -1,19 +1,26 @@
-"""A table and its question: what to predict, and from which columns."""
+"""What to predict, from which rows and columns of a table."""
+
+from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey.cli._console import CommandError
+from covey._kinds import Column, as_kind, look
+from covey.cli._console import CommandError, Console
 from covey.cli._reading import read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A target of whole numbers with more values than this is taken as a quantity.
 MOST_NUMBERED_CLASSES = 20
 MOST_FRACTION_CLASSES = 10
 MOST_CLASSES = 200
 FEWEST_ROWS = 10
-TASKS = ("auto", "classes", "numbers")
 _DAY_AND_MONTH = (
     r"^(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})"
     r"(?:[ T](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
@@ -21,8 +28,8 @@ _DAY_AND_MONTH = (
 
 
 @dataclass
-class Question:
-    """Rows, what is known of them, and what is asked.
+class Problem:
+    """Rows, their target, and how rows depend on each other.
 
     Attributes
     ----------
@@ -31,7 +38,7 @@ class Question:
     y : ndarray of shape (n_rows,)
         Labels, or floats.
     target : str
-    numbers : bool
+    regression : bool
         Whether the target is a quantity rather than classes.
     columns : list of Column
         As they were found, those left out included.
@@ -43,39 +50,33 @@ class Question:
     decimal_commas : list of str
         The columns whose numbers are written 1,5.
     note : callable
-        Where to say what turns up later.
+        Takes a sentence on what is found later.
     """
 
-    table: object
+    table: Any
     y: np.ndarray
     target: str
-    numbers: bool
-    columns: list = field(default_factory=list)
+    regression: bool
+    columns: list[Column] = field(default_factory=list)
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
     copies: bool = False
-    decimal_commas: list = field(default_factory=list)
-    note: object = field(default=lambda sentence: None, repr=False)
+    decimal_commas: list[str] = field(default_factory=list)
+    note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
-    def kinds(self):
+    def kinds(self) -> dict[str, str]:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
 
     @property
-    def health(self):
+    def health(self) -> list[dict[str, Any]]:
         """A line for each column, for reports."""
         return [column.as_health() for column in self.columns]
 
 
-def check_choice(value, option, choices):
-    """Refuse what is not among the choices of an option."""
-    if value not in choices:
-        raise CommandError(f"{option} must be one of {', '.join(choices)}, got {value!r}.")
-
-
-def check_column(table, name, option):
-    """Refuse a column that the table has not, with the nearest that it has."""
+def check_column(table: Any, name: str, option: str) -> None:
+    """Refuse a column that the table lacks, with the nearest name that it has."""
     if name in table.columns:
         return
     names = [str(column) for column in table.columns]
@@ -89,47 +90,35 @@ def check_column(table, name, option):
     raise CommandError(f"{option}: the table has no column {name!r}; {hint}")
 
 
-def ask(
-    path, target, console, *, group=None, time=None, drop=None, keep=None, task="auto", table=None
-):
-    """Read a table and make its question, noting whatever a user would want to know.
+def check_columns(table: Any, target: str, **options: Collection[str] | str | None) -> None:
+    """Refuse columns that the table lacks, or that are the target, by the name of the option."""
+    check_column(table, target, "--target")
+    for option, given in options.items():
+        for name in [given] if isinstance(given, str) else given or []:
+            check_column(table, name, f"--{option}")
+            if name == target:
+                raise CommandError(f"--{option}: {name!r} is the target.")
 
-    Parameters
-    ----------
-    path : str
-    target : str
-    console : Console
-        Where the notes go.
-    group, time : str, optional
-        Columns.
-    drop, keep : list of str, optional
-        Columns.
-    task : {"auto", "classes", "numbers"}
-    table : data frame, optional
-        The table, where it is read already.
 
-    Returns
-    -------
-    question : Question
-    """
-    check_choice(task, "--task", TASKS)
+def read_problem(
+    path: str,
+    target: str,
+    console: Console,
+    *,
+    group: str | None = None,
+    time: str | None = None,
+    drop: Collection[str] | None = None,
+    keep: Collection[str] | None = None,
+    task: str = "auto",
+    table: pd.DataFrame | None = None,
+) -> Problem:
+    """Read a table (or take one that is read) and find what a user would want to know of it."""
     if group and time:
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     if table is None:
-        table = read_table(path, answers=[target], note=console.note)
+        table = read_table(path, labels=[target], note=console.note)
     decimal_commas = table.attrs.get("decimal_commas", [])
-    check_column(table, target, "--target")
-    for names, option in (
-        (drop, "--drop"),
-        (keep, "--keep"),
-        ([group], "--group"),
-        ([time], "--time"),
-    ):
-        for name in names or []:
-            if name is not None:
-                check_column(table, name, option)
-                if name == target:
-                    raise CommandError(f"{option}: {name!r} is the target.")
+    check_columns(table, target, drop=drop, keep=keep, group=group, time=time)
     table = _rows_with(table, target, "target", console)
     if time:
         table = _rows_with(table, time, "time", console)
@@ -138,66 +127,81 @@ def ask(
             f"{len(table)} rows with a target are too few to learn from; "
             f"give at least {FEWEST_ROWS}."
         )
-    y, numbers = _target_values(table[target], target, task, console)
-    rest = table.drop(columns=[target, *_used(group, time), *(drop or [])])
+    y, regression = _target_values(table[target], target, task, console)
+    rest = table.drop(columns=[target, *filter(None, (group, time)), *(drop or [])])
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    question = Question(
-        rest, y, target, numbers, decimal_commas=decimal_commas, note=_once(console.note)
+    problem = Problem(
+        rest, y, target, regression, decimal_commas=decimal_commas, note=_once(console.note)
     )
     if group:
-        question.groups = _group_numbers(table[group], group)
-        console.note(f"{group}: rows are held out together by it, so it is not learnt from.")
+        problem.groups = _group_numbers(table[group], group)
+        console.note(f"{group}: rows are held out together by it, so it is not learned from.")
     if time:
-        question.times = _ranks(table[time], time)
-        console.note(f"{time}: rows are held out by it, so it is not learnt from.")
-    _look(question, keep or [], console)
+        problem.times = _ranks(table[time], time)
+        console.note(f"{time}: rows are held out by it, so it is not learned from.")
+    problem.columns = look(rest, keep or [])
+    note_columns(problem, console.note)
     if not group and not time:
-        _keep_copies_together(question)
-    return question
+        _keep_copies_together(problem)
+    return problem
 
 
-def _once(say):
-    """The same, but a sentence that was said is not said again."""
-    said = set()
+def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
+    """Remarks on the columns of a problem; refuses one without any column of use."""
+    for column in problem.columns:
+        if column.drop:
+            note(f"{column.name}: left out, since {column.drop}.")
+        elif column.note:
+            note(f"{column.name}: {column.note}.")
+    if not problem.kinds:
+        raise CommandError(
+            "no column is left to learn from: each is constant, empty or names the rows "
+            "(--keep uses one all the same)."
+        )
 
-    def note(sentence):
-        if sentence not in said:
-            said.add(sentence)
-            say(sentence)
 
-    return note
+def _once(note: Callable[[str], None]) -> Callable[[str], None]:
+    """The same, but a sentence is passed on the first time only."""
+    noted: set[str] = set()
+
+    def note_once(sentence: str) -> None:
+        if sentence not in noted:
+            noted.add(sentence)
+            note(sentence)
+
+    return note_once
 
 
-def _keep_copies_together(question):
+def _keep_copies_together(problem: Problem) -> None:
     """Make groups of rows that repeat each other, unless chance alone would repeat as many.
 
-    A copy of a row that was learnt from is no test. Rows of a few categories, though, are alike
+    A copy of a row that was learned from is no test. Rows of a few categories, though, are alike
     because there are few ways to differ: if columns were independent, a pair of rows would be
     the same with the product of the columns' own probabilities.
     """
-    kinds = question.kinds
-    row, sizes = _numbered(row_hashes(question.table, kinds))
+    kinds = problem.kinds
+    row, sizes = _numbered(row_hashes(problem.table, kinds))
     if sizes.max() == 1:
         return
     by_chance = 0.0
     for name in kinds:
-        counts = _numbered(question.table[name])[1]
+        counts = _numbered(problem.table[name])[1]
         by_chance += np.log(np.sum((counts / len(row)) ** 2))
     found = np.sum((sizes / len(row)) ** 2 - sizes / len(row) ** 2)
     if found <= 10 * np.exp(by_chance):
         return
     repeated = len(row) - len(sizes)
-    question.note(
+    problem.note(
         f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
-        "have it: copies that are learnt from are no test of a model."
+        "have it: copies that are learned from are no test of a model."
     )
     if len(sizes) >= FEWEST_ROWS:
-        question.groups, question.copies = row, True
+        problem.groups, problem.copies = row, True
 
 
-def _numbered(values):
+def _numbered(values: Any) -> tuple[np.ndarray, np.ndarray]:
     """A number for each value, the same for the same, and how often each occurs."""
     import pandas as pd
 
@@ -205,21 +209,9 @@ def _numbered(values):
     return number, np.bincount(number)
 
 
-def row_hashes(table, kinds):
-    """A number for each row, the same for the same values of the columns in use.
-
-    Parameters
-    ----------
-    table : data frame
-    kinds : mapping from column to kind
-
-    Returns
-    -------
-    hashes : ndarray of shape (n_rows,)
-    """
+def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
+    """A number for each row, the same for the same values of the columns in use."""
     import pandas as pd
-
-    from covey._kinds import as_kind
 
     columns = {}
     for name, kind in kinds.items():
@@ -228,11 +220,7 @@ def row_hashes(table, kinds):
     return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
 
 
-def _used(*names):
-    return [name for name in names if name]
-
-
-def _rows_with(table, column, what, console):
+def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:
     gaps = table[column].isna()
     if not gaps.any():
         return table
@@ -240,23 +228,9 @@ def _rows_with(table, column, what, console):
     return table[~gaps].reset_index(drop=True)
 
 
-def _look(question, keep, console):
-    from covey.tables import look
-
-    question.columns = look(question.table, keep)
-    for column in question.columns:
-        if column.drop:
-            console.note(f"{column.name}: left out, since {column.drop}.")
-        elif column.note:
-            console.note(f"{column.name}: {column.note}.")
-    if not question.kinds:
-        raise CommandError(
-            "no column is left to learn from: each is constant, empty or names the rows "
-            "(--keep uses one all the same)."
-        )
-
-
-def _target_values(values, target, task, console):
+def _target_values(
+    values: pd.Series, target: str, task: str, console: Console
+) -> tuple[np.ndarray, bool]:
     """The target as labels or floats, and whether it is a quantity."""
     from pandas.api import types
 
@@ -298,11 +272,11 @@ def _target_values(values, target, task, console):
     return np.array(values.astype(str).tolist()), False
 
 
-def _group_numbers(values, group):
+def _group_numbers(values: pd.Series, group: str) -> np.ndarray:
     import pandas as pd
 
     numbers = pd.factorize(values)[0]
-    # Rows without a group belong to nobody else's.
+    # Each row without a group is a group of its own.
     alone = np.flatnonzero(numbers < 0)
     numbers[alone] = numbers.max() + 1 + np.arange(len(alone))
     if len(np.unique(numbers)) < 2:
@@ -310,7 +284,7 @@ def _group_numbers(values, group):
     return numbers
 
 
-def _ranks(values, time):
+def _ranks(values: pd.Series, time: str) -> np.ndarray:
     from pandas.api import types
 
     if not types.is_numeric_dtype(values.dtype) and not types.is_datetime64_any_dtype(
@@ -320,12 +294,12 @@ def _ranks(values, time):
     return values.rank(method="dense").to_numpy(dtype=np.int64)
 
 
-def _dates(text, time):
+def _dates(text: pd.Series, time: str) -> pd.Series:
     """Dates that are all written in one way: read one by one, 01/02 and 13/02 swap the months."""
     import pandas as pd
 
-    def parsed(written, way="ISO8601"):
-        return pd.to_datetime(written, errors="coerce", format=way, utc=True)
+    def parsed(written: pd.Series, form: str = "ISO8601") -> pd.Series:
+        return pd.to_datetime(written, errors="coerce", format=form, utc=True)
 
     iso = parsed(text)
     if not iso.isna().any():
@@ -359,6 +333,6 @@ def _dates(text, time):
     return dates
 
 
-def _full(clock):
+def _full(clock: str) -> str:
     """A time of day with its seconds."""
     return clock if clock.count(":") == 2 else f"{clock}:00"

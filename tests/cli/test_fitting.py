@@ -1,0 +1,63 @@
+"""Whatever is tuned is tuned as it is judged."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covey.cli._compare import contestants
+from covey.cli._console import Console
+from covey.cli._evaluate import linear
+from covey.cli._fitting import PreparedRows, flock
+from covey.cli._problem import read_problem
+from covey.tables import TableClassifier, TableRegressor
+
+from .conftest import problem_of, some_table
+
+
+@pytest.mark.parametrize("way", ["group", "time"])
+@pytest.mark.parametrize("numbers", [False, True])
+def test_whatever_is_tuned_is_tuned_as_it_is_judged(monkeypatch, way, numbers):
+    who = np.random.default_rng(2).permutation(np.repeat(range(12), 5))
+    table = some_table(who=who)
+    if numbers:
+        table["y"] = np.random.default_rng(3).normal(size=60)
+    problem = problem_of(table, **{way: "who"})
+    rows = np.arange(3, 58)
+    seen = []
+
+    def spy(self, *prepared):
+        given = self.estimator.get_params()
+        seen.extend(given[name] for name in given if name.rpartition("__")[2] == "cv")
+        return fit(self, *prepared)
+
+    kind = TableRegressor if numbers else TableClassifier
+    fit = kind._fit_prepared
+    monkeypatch.setattr(kind, "_fit_prepared", spy)
+    names = {"covey", "RBF SVR, tuned", "RBF SVC, tuned", *linear(problem)}
+    prepared = PreparedRows(problem, rows)
+    for name, estimator in contestants(problem, 0).items():
+        if name in names:
+            before = str(estimator)
+            fitted = prepared.fit(estimator)
+            assert str(fitted.estimator) == before
+    assert len(seen) == 3
+    for folds in seen:
+        for train, test in folds:
+            if way == "group":
+                assert not set(who[rows][train]) & set(who[rows][test])
+            else:
+                assert who[rows][train].max() < who[rows][test].min()
+
+
+def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 90)
+    y[:5] = "c"  # a class of one group, which no search can hold out
+    table = pd.DataFrame({"x": rng.normal(size=90), "g": np.repeat(range(6), 15), "y": y})
+    console = Console(quiet=True)
+    problem = read_problem("", "y", console, table=table, group="g")
+    prepared, learner = PreparedRows(problem, np.arange(90)), flock(problem)
+    path = str(tmp_path / "fit.checkpoint")
+    fits = [prepared.fit(learner, path) for _ in range(2)]
+    assert sum("--effort fast" in note for note in console.notes) == 1
+    np.testing.assert_array_equal(*[one.estimator_.coef_ for one in fits])

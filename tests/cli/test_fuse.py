@@ -1,0 +1,94 @@
+"""``covey fuse``."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from .conftest import as_json
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Three files of predictions in three forms, and the truth."""
+    pd.DataFrame({"id": [1, 2, 3], "cat": [0.8, 0.4, 0.5], "dog": [0.2, 0.6, 0.5]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    pd.DataFrame(
+        {"id": [3, 2, 1], "probability_cat": [0.9, 0.1, 0.6], "probability_dog": [0.1, 0.9, 0.4]}
+    ).to_csv(tmp_path / "b.csv", index=False)
+    pd.DataFrame({"id": [1, 2, 3], "prediction": ["dog", "dog", "cat"]}).to_parquet(
+        tmp_path / "c.parquet"
+    )
+    pd.DataFrame({"animal": ["cat", "dog", "dog"], "id": [1, 2, 3]}).to_csv(
+        tmp_path / "truth.csv", index=False
+    )
+    return tmp_path
+
+
+def test_fuse_aligns_by_id_and_is_the_mean(saved, run):
+    result = run("fuse", "a.csv", "b.csv", "--id", "id", "--out", "out.csv", cwd=saved)
+    assert result.exit_code == 0, result.output
+    out = pd.read_csv(saved / "out.csv")
+    assert out["id"].tolist() == [1, 2, 3]
+    assert out["prediction"].tolist() == ["cat", "dog", "cat"]
+    np.testing.assert_allclose(out["probability_cat"], [0.7, 0.25, 0.7])
+
+
+def test_fuse_takes_labels_too_and_says_who_was_right(saved, run):
+    said = as_json(
+        run(
+            *("fuse", "a.csv", "b.csv", "c.parquet", "--rule", "majority", "--id", "id"),
+            *("--truth", "truth.csv", "--target", "animal", "--json"),
+            cwd=saved,
+        )
+    )
+    assert said["accuracy"] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
+    assert said["fused_accuracy"] == pytest.approx(2 / 3)
+    assert [one["prediction"] for one in said["predictions"]] == ["cat", "dog", "cat"]
+
+
+def test_a_rule_that_learns_needs_the_truth_and_is_judged_on_other_rows(tmp_path, run):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 80)
+    good = np.where(truth == 1, 0.8, 0.2)
+    for name, right in (("good", good), ("bad", rng.random(80))):
+        pd.DataFrame({"0": 1 - right, "1": right}).to_csv(tmp_path / f"{name}.csv", index=False)
+    pd.DataFrame({"y": truth}).to_csv(tmp_path / "truth.csv", index=False)
+    files = ("fuse", "bad.csv", "good.csv", "--rule", "linear_stacking")
+    result = run(*files, cwd=tmp_path)
+    assert result.exit_code == 2
+    assert "--truth" in result.stderr
+    said = as_json(run(*files, "--truth", "truth.csv", "--target", "y", "--json", cwd=tmp_path))
+    assert said["fused_accuracy"] > 0.95
+    assert said["accuracy"][1] == 1
+
+
+def test_ids_stay_as_they_are(tmp_path, run):
+    ids = [str(10**17 + 1 + place) for place in range(4)]
+    for name, order in (("a.csv", [0, 1, 2, 3]), ("b.csv", [3, 1, 0, 2])):
+        pd.DataFrame(
+            {"id": [ids[k] for k in order], "prediction": [["x", "None"][k % 2] for k in order]}
+        ).to_csv(tmp_path / name, index=False)
+    pd.DataFrame({"id": [int(one) for one in ids], "y": list("xxxx")}).to_parquet(
+        tmp_path / "truth.parquet"
+    )
+    result = run(
+        *("fuse", "a.csv", "b.csv", "--id", "id", "--out", "out.csv"),
+        *("--truth", "truth.parquet", "--target", "y"),
+        cwd=tmp_path,
+    )
+    assert result.exit_code == 0, result.output
+    out = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
+    assert out["id"].tolist() == ids
+    assert out["prediction"].tolist() == ["x", "None"] * 2
+    assert "50.0 %" in result.stderr
+
+
+def test_files_that_do_not_match_are_told_apart(saved, run):
+    pd.DataFrame({"id": [1, 2], "prediction": ["cat", "dog"]}).to_csv(saved / "d.csv", index=False)
+    result = run("fuse", "a.csv", "d.csv", cwd=saved)
+    assert result.exit_code == 2
+    assert "align them by a column with --id" in result.stderr
+    result = run("fuse", "a.csv", "d.csv", "--id", "id", cwd=saved)
+    assert result.exit_code == 2
+    assert "no row with id 3" in result.stderr

@@ -1,0 +1,81 @@
+"""``covey predict``: rows of every make, in order, however many."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+
+def test_every_format_gives_the_same_predictions(folder, run):
+    table = pd.read_csv(folder / "patients.csv")
+    table.to_parquet(folder / "a.parquet", row_group_size=20)
+    table.to_csv(folder / "b.tsv", sep="\t", index=False)
+    table.to_csv(folder / "c.csv.gz", index=False)
+    table.to_csv(folder / "d.csv", sep=";", decimal=",", index=False, encoding="utf-8-sig")
+    wanted = run("predict", "flock.covey", "patients.csv", cwd=folder).stdout
+    assert len(wanted.splitlines()) == 91
+    for name in ("a.parquet", "b.tsv", "c.csv.gz", "d.csv"):
+        assert run("predict", "flock.covey", name, cwd=folder).stdout == wanted, name
+        stdin = (folder / name).read_bytes()
+        assert run("predict", "flock.covey", "-", cwd=folder, stdin=stdin).stdout == wanted, name
+
+
+def test_columns_are_reordered_and_others_ignored(folder, run):
+    table = pd.read_csv(folder / "patients.csv")
+    table.iloc[:, ::-1].assign(other=1).to_csv(folder / "moved.csv", index=False)
+    moved = run("predict", "flock.covey", "moved.csv", cwd=folder).stdout
+    assert moved == run("predict", "flock.covey", "patients.csv", cwd=folder).stdout
+
+
+def long_table(folder, n_rows=30_000):
+    """More than a block of patients, with a column that is empty until the end."""
+    table = pd.read_csv(folder / "patients.csv", dtype=str)
+    table = table.iloc[np.arange(n_rows) % len(table)].reset_index(drop=True)
+    table["note"] = ""
+    table.loc[n_rows - 5 :, "note"] = "hello"
+    table.loc[n_rows - 2, "age"] = "oops"
+    return table
+
+
+def test_copied_columns_may_change_far_into_the_table(folder, run):
+    table = long_table(folder)
+    table.to_csv(folder / "long.csv", index=False)
+    arguments = ("predict", "flock.covey", "--copy", "note", "--copy", "age", "--out", "a.parquet")
+    result = run(*arguments, "long.csv", cwd=folder)
+    assert result.exit_code == 0, result.output
+    made = pd.read_parquet(folder / "a.parquet")
+    assert made["note"].tolist()[-6:] == [None] + ["hello"] * 5
+    assert made["age"].tolist()[-2] == "oops"
+    # Whole numbers stay whole, with a gap in a later piece too.
+    clinic = table["clinic"].astype("Int64")
+    clinic.iloc[-1] = pd.NA
+    table.assign(age=pd.to_numeric(table["age"], errors="coerce"), clinic=clinic).to_parquet(
+        folder / "long.parquet"
+    )
+    arguments = ("predict", "flock.covey", "--copy", "clinic", "--out", "a.parquet")
+    assert run(*arguments, "long.parquet", cwd=folder).exit_code == 0
+    assert parquet.read_table(folder / "a.parquet")["clinic"].to_pylist() == [
+        *clinic.tolist()[:-1],
+        None,
+    ]
+
+
+def test_json_is_whole_whatever_happens(folder, run):
+    text = long_table(folder).to_csv(index=False)
+    (folder / "ragged.csv").write_text(text + "1,2\n")
+    result = run("predict", "flock.covey", "ragged.csv", "--json", cwd=folder)
+    assert result.exit_code == 2
+    said = json.loads(result.stdout)
+    assert len(said["predictions"]) > 1_000
+    assert "has 2 fields" in said["error"]
+    table = pd.read_csv(folder / "patients.csv").head(3)
+    table["when"] = [pd.Timestamp("2020-01-01"), None, pd.Timestamp("2020-01-03 12:00")]
+    table["far"] = [np.inf, 1.5, None]
+    table.to_parquet(folder / "odd.parquet")
+    arguments = ("odd.parquet", "--copy", "when", "--copy", "far", "--json")
+    result = run("predict", "flock.covey", *arguments, cwd=folder)
+    said = json.loads(result.stdout, parse_constant=pytest.fail)["predictions"]
+    assert [one["when"] for one in said] == ["2020-01-01 00:00:00", None, "2020-01-03 12:00:00"]
+    assert [one["far"] for one in said] == [None, 1.5, None]

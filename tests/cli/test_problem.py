@@ -1,0 +1,64 @@
+"""What to predict is found in the table: classes or numbers, groups, times, copies."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from covey.cli._console import CommandError
+
+from .conftest import as_json, problem_of, some_table
+
+
+def test_a_number_of_many_values_is_regression_unless_said_otherwise(folder, run):
+    said = as_json(
+        run(
+            *("fit", "patients.csv", "--target", "age", "--effort", "fast", "--json", "-q"),
+            *("--model", "age.covey"),
+            cwd=folder,
+        )
+    )
+    assert said["task"] == "numbers"
+    assert any("look like a quantity" in note for note in said["notes"])
+    assert [one["name"] for one in said["scores"]][1:] == ["the mean", "ridge regression, tuned"]
+    assert said["scores"][0]["low"] < said["scores"][0]["r2"] < said["scores"][0]["high"]
+    result = run("predict", "age.covey", "patients.csv", "--explain", cwd=folder)
+    assert result.exit_code == 0
+    assert "member" in result.stdout
+    assert run("predict", "age.covey", "patients.csv", "--proba", cwd=folder).exit_code == 2
+    twenty = some_table(y=np.arange(60) % 15)
+    assert not problem_of(twenty).regression
+    assert problem_of(twenty, task="numbers").regression
+
+
+def test_whole_numbers_are_classes_and_stay_whole():
+    problem = problem_of(some_table(y=np.repeat([3.0, 1.0], 30)))
+    assert problem.y.dtype == np.int64
+    assert not problem.regression
+    with pytest.raises(CommandError, match="one value"):
+        problem_of(some_table(y=1.0))
+
+
+def test_rows_of_few_categories_are_alike_by_chance():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({name: rng.choice(["a", "b", "c"], 200) for name in ("u", "v", "w")})
+    problem = problem_of(table.assign(y=rng.choice(["no", "yes"], 200)))
+    assert problem.groups is None
+
+
+@pytest.mark.parametrize(
+    "written", ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y %H:%M", "%Y/%m/%d", "%d %b %Y"]
+)
+def test_dates_are_read_in_one_way(written):
+    days = pd.date_range("2023-12-20", periods=60).strftime(written)
+    problem = problem_of(some_table(day=days), time="day")
+    assert problem.times.tolist() == list(range(1, 61))
+
+
+def test_dates_that_may_be_read_in_two_ways_are_refused():
+    days = pd.to_datetime([f"2024-{1 + k % 12:02d}-{1 + k // 12:02d}" for k in range(60)])
+    with pytest.raises(CommandError, match="the day or with the month; write dates as"):
+        problem_of(some_table(day=days.strftime("%d/%m/%Y")), time="day")
+    assert problem_of(some_table(day=days.strftime("%d.%m.%Y")), time="day").times.max() == 60
+    mixed = [*days[:59].strftime("%Y-%m-%d"), "13/02/2024"]
+    with pytest.raises(CommandError, match="'13/02/2024' in column 'day'"):
+        problem_of(some_table(day=mixed), time="day")

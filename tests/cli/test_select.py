@@ -1,0 +1,27 @@
+"""``covey select``."""
+
+import numpy as np
+import pandas as pd
+
+from .conftest import as_json
+
+
+def test_select_speaks_of_the_table_s_columns(folder, run):
+    said = as_json(run("select", "patients.csv", "--target", "outcome", "--json", cwd=folder))
+    names = [one["column"] for one in said["columns"]]
+    assert sorted(names) == ["Größe", "age", "clinic", "town", "visited"]
+    assert set(names[:2]) == {"age", "town"}
+    assert {one["column"] for one in said["columns"] if one["selected"]} >= {"age"}
+    assert set(said["pairs"][0]["columns"]) == {"age", "town"}
+
+
+def test_columns_are_selected_for_numbers_too(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 5)), columns=list("abcde")).round(3)
+    table["town"] = rng.choice(["Rome", "Oslo"], 120)
+    noise = rng.normal(0, 0.3, 120)
+    table["price"] = 2 * table["b"] + 3 * (table["town"] == "Rome") + noise
+    table.to_csv(tmp_path / "prices.csv", index=False)
+    said = as_json(run("select", "prices.csv", "--target", "price", "--json", cwd=tmp_path))
+    assert {one["column"] for one in said["columns"] if one["selected"]} == {"b", "town"}
+    assert set(said["pairs"][0]["columns"]) == {"b", "town"}
