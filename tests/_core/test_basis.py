@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from covey._core.basis import Basis, quantile_knots
+from covey._core.basis import Basis
+from tests._core.bases import products_of, quantile_knots, ramps_of
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_knots_of_weights_are_those_of_repeated_rows():
 
 
 def test_a_ramp_rises_from_0_to_1_between_its_knots(columns):
-    basis = Basis.ramps(columns, np.ones(90), 3)
+    basis = ramps_of(columns, np.ones(90), 3)
     expanded = basis.expand(columns)
     assert_array_equal(expanded[:4], columns)
     assert basis.n_columns == 4 + 3 + 0 + 3 + 3, "a column of two values needs no ramp"
@@ -55,7 +56,7 @@ def test_a_ramp_rises_from_0_to_1_between_its_knots(columns):
 
 def test_products_are_of_centred_features(columns):
     center = columns.mean(axis=1)
-    basis = Basis.products(columns, center)
+    basis = products_of(columns, center)
     expanded = basis.expand(columns)
     pairs = [
         (i, j) for i in range(4) for j in range(i, 4) if (i, j) != (1, 1)
@@ -68,8 +69,8 @@ def test_products_are_of_centred_features(columns):
 
 
 def test_union_and_parts_keep_each_column(columns):
-    ramps = Basis.ramps(columns, np.ones(90), 3)
-    products = Basis.products(columns, columns.mean(axis=1))
+    ramps = ramps_of(columns, np.ones(90), 3)
+    products = products_of(columns, columns.mean(axis=1))
     union = ramps.union(products)
     both = union.expand(columns)
     assert_array_equal(both[: ramps.n_columns], ramps.expand(columns))
@@ -85,19 +86,19 @@ def test_union_and_parts_keep_each_column(columns):
 def test_rows_of_a_plain_basis_stay_as_they_are(columns):
     X = sparse.csr_array(columns.T)
     assert Basis.plain(4).rows(X) is X
-    ramps = Basis.ramps(columns, np.ones(90), 3)
+    ramps = ramps_of(columns, np.ones(90), 3)
     assert_array_equal(ramps.rows(X), ramps.expand(columns).T)
 
 
 def test_names_say_what_a_column_is():
     columns = np.array([[0.0, 1, 2, 3], [5.0, 5, 6, 8]])
-    ramps = Basis.ramps(columns, np.ones(4), 2).names(["age", "bmi"])
+    ramps = ramps_of(columns, np.ones(4), 2).names(["age", "bmi"])
     assert ramps[:4] == ["age", "bmi", "ramp(age, 0, 1)", "ramp(age, 1, 3)"]
-    products = Basis.products(columns, np.array([1.5, 0.0])).names(["age", "bmi"])
+    products = products_of(columns, np.array([1.5, 0.0])).names(["age", "bmi"])
     assert products[2:] == ["(age - 1.5)**2", "(age - 1.5)*bmi", "bmi**2"]
 
 
 def test_values_on_features_are_shared_between_partners():
     columns = np.array([[0.0, 1, 2, 3], [5.0, 5, 6, 8]])
-    basis = Basis.products(columns, np.zeros(2))
+    basis = products_of(columns, np.zeros(2))
     assert_array_equal(basis.on_features(np.array([1.0, 2.0, 4.0, 8.0, 16.0])), [9.0, 22.0])

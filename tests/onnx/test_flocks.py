@@ -16,6 +16,7 @@ from covey.fusers import Majority, Mean, Product
 from covey.fusers._gate import GatedGroups
 from covey.members import LinearMember
 from covey.onnx import to_onnx
+from tests._core.bases import products_of, ramps_of
 from tests.onnx._helpers import (
     CLOSE,
     X_IRIS,
@@ -60,18 +61,18 @@ def test_other_searches_predict_the_same(effort):
 def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():
     columns = np.ascontiguousarray(X_IRIS.T)
     bounds = np.array([X_IRIS.min(axis=0), X_IRIS.max(axis=0)])
-    products = Basis.products(columns, columns.mean(axis=1), bounds)
-    basis = Basis.ramps(columns, np.ones(len(X_IRIS)), 3).union(products)
+    products = products_of(columns, columns.mean(axis=1), bounds)
+    basis = ramps_of(columns, np.ones(len(X_IRIS)), 3).union(products)
     rng = np.random.default_rng(0)
     model = flock(fuser="mean").fit(X_IRIS, Y_IRIS)
-    # Whatever a search may find.
-    model.basis_ = basis
-    model.coef_ = rng.normal(size=(3, 3, basis.n_columns))
-    model._column_scale = np.ones(basis.n_columns)
-    for gated in (basis, Basis.plain(4)):
-        gates = rng.normal(size=(3, gated.n_columns))
+    # Whatever a search may find: members and gates see the columns of one basis.
+    for both in (basis, Basis.plain(4)):
+        model.basis_ = both
+        model.coef_ = rng.normal(size=(3, 3, both.n_columns))
+        model._column_scale = np.ones(both.n_columns)
+        gates = rng.normal(size=(3, both.n_columns))
         model.fuser_ = GatedGroups(
-            gated, gates, rng.normal(size=3), [2, 1], ["linear", "log"], [0.7, 0.3], model.classes_
+            both, gates, rng.normal(size=3), [2, 1], ["linear", "log"], [0.7, 0.3], model.classes_
         )
         for dtype in CLOSE:
             assert_equal_graph(to_onnx(model, dtype=dtype), model, X_IRIS, dtype)
@@ -82,10 +83,8 @@ def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():
 def test_every_kind_of_column_is_computed(seen, dtype):
     columns = np.ascontiguousarray(X_IRIS.T)
     weight = np.ones(len(X_IRIS))
-    ramps = Basis.ramps(columns, weight, 3)
-    products = Basis.products(
-        columns, columns.mean(axis=1), None if seen is None else np.array(seen)
-    )
+    ramps = ramps_of(columns, weight, 3)
+    products = products_of(columns, columns.mean(axis=1), None if seen is None else np.array(seen))
     rng = np.random.default_rng(0)
     far = np.concatenate([X_IRIS, 3 * X_IRIS, -X_IRIS])
     for basis in (ramps.union(products), products.union(ramps), products):
@@ -97,7 +96,7 @@ def test_every_kind_of_column_is_computed(seen, dtype):
 def test_products_are_centered_by_all_digits_of_the_mean():
     X = (X_IRIS + 20_000.0).astype(np.float32)
     columns = np.ascontiguousarray(X.T.astype(float))
-    basis = Basis.products(columns, columns.mean(axis=1) + 1e-4)
+    basis = products_of(columns, columns.mean(axis=1) + 1e-4)
     coef = np.random.default_rng(0).normal(size=(2, basis.n_columns))
     coef[:, :4] = 0.0
     member = LinearMember(coef, [0.0, 1.0], [0, 1], basis=basis)
@@ -106,7 +105,7 @@ def test_products_are_centered_by_all_digits_of_the_mean():
 
 def test_products_of_anything_stay_numbers():
     columns = np.ascontiguousarray(X_IRIS.T)
-    basis = Basis.products(columns, columns.mean(axis=1))
+    basis = products_of(columns, columns.mean(axis=1))
     member = LinearMember(np.ones((2, basis.n_columns)), [0.0, 1.0], [0, 1], basis=basis)
     session = session_of(to_onnx(member))
     _, probabilities = session.run(None, {"X": np.full((1, 4), 1e25, dtype=np.float32)})

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from covey import FlockRegressor, FusionRegressor, Gate, SubsetEnsembleRegressor
-from covey._core.basis import Basis
 from covey.fusers import Mean
 from covey.members import LinearRegressionMember
 from covey.onnx import to_onnx
+from tests._core.bases import products_of, ramps_of
 from tests.onnx._helpers import CLOSE, session_of
 
 X, Y = load_diabetes(return_X_y=True)
@@ -65,8 +65,8 @@ def test_a_search_predicts_the_same_values_far_from_zero_too(shift):
 
 def test_a_single_member_on_ramps_and_products():
     columns = np.ascontiguousarray(X.T)
-    products = Basis.products(columns, columns.mean(axis=1))
-    basis = Basis.ramps(columns, np.ones(len(X)), 3).union(products)
+    products = products_of(columns, columns.mean(axis=1))
+    basis = ramps_of(columns, np.ones(len(X)), 3).union(products)
     coef = np.random.default_rng(0).normal(size=basis.n_columns)
     member = LinearRegressionMember(coef, 5.0, basis=basis)
     for dtype in CLOSE:

@@ -2,7 +2,7 @@
 
 A linear member on features is a plane. On ramps, which rise from 0 to 1 between two quantiles
 of a feature and are constant elsewhere, it bends along each feature and does not run away
-beyond the data; on products of centred features it knows of interactions. It stays linear in
+beyond the data; on products of centered features it knows of interactions. It stays linear in
 its coefficients, and so readable.
 """
 
@@ -22,60 +22,22 @@ BoolArray = npt.NDArray[np.bool_]
 _LARGEST = 1e200
 
 
-def quantile_knots(column: FloatArray, weight: FloatArray, n_ramps: int) -> FloatArray:
-    """Values of a column at evenly spaced quantiles, its least and its greatest included.
-
-    Parameters
-    ----------
-    column, weight : ndarrays of shape (n,)
-    n_ramps : int
-        The most intervals between them. A column of fewer values gives all of them.
-
-    Returns
-    -------
-    knots : ndarray of shape (at most n_ramps + 1,)
-        Rising.
-    """
-    used = weight > 0
-    values: FloatArray
-    values, place = np.unique(column[used], return_inverse=True)
-    if len(values) <= n_ramps + 1:
-        return values
-    share = np.cumsum(np.bincount(place, weight[used]))
-    wanted = np.arange(n_ramps + 1) / n_ramps * share[-1]
-    # A hair below, so that rounding in the sums does not move a quantile to the next value.
-    found = np.searchsorted(share, wanted * (1.0 - 1e-12))
-    knots: FloatArray = values[np.unique(found)]
-    return knots
-
-
 @dataclass(frozen=True)
 class Basis:
     """The columns that members see: every feature, then ramps, then products.
 
-    Attributes
-    ----------
-    n_features : int
-    feature : ndarray of shape (n_columns,)
-        The feature that each column is made of.
-    partner : ndarray of shape (n_columns,)
-        The one that it is multiplied with; -1 for none.
-    low, high : ndarrays of shape (n_columns,)
-        Where its ramp begins and ends; NaN for none.
-    center : ndarray of shape (n_features,)
-        What features are centred by before they are multiplied.
-    seen : ndarray of shape (2, n_features) or None
-        The least and the greatest value of each feature: what lies beyond is multiplied as if
-        it lay there. None: products have no bounds.
+    With ``seen``, values beyond the range of the training rows are multiplied as if they lay at
+    its end: a product of two values that are both far out is much farther, and without bounds
+    one such row of new data is predicted beyond all sense.
     """
 
     n_features: int
-    feature: IntArray
-    partner: IntArray
-    low: FloatArray
-    high: FloatArray
-    center: FloatArray
-    seen: FloatArray | None = None
+    feature: IntArray  # (n_columns,), the feature that each column is made of
+    partner: IntArray  # (n_columns,), the one that it is multiplied with; -1 for none
+    low: FloatArray  # (n_columns,), where its ramp begins; NaN for none
+    high: FloatArray  # (n_columns,), where its ramp ends
+    center: FloatArray  # (n_features,), what features are centered by before multiplying
+    seen: FloatArray | None = None  # (2, n_features), their least and greatest values
 
     @classmethod
     def plain(cls, n_features: int) -> Basis:
@@ -91,13 +53,8 @@ class Basis:
         )
 
     @classmethod
-    def ramps(cls, columns: FloatArray, weight: FloatArray, n_ramps: int) -> Basis:
-        """Features, and ramps between the quantiles of columns (D, n) of three values or more."""
-        return cls.between([quantile_knots(column, weight, n_ramps) for column in columns])
-
-    @classmethod
-    def between(cls, knots: list[FloatArray]) -> Basis:
-        """The same, given the knots of each column."""
+    def ramps(cls, knots: list[FloatArray]) -> Basis:
+        """Features, and ramps between the knots of each column that has three or more."""
         n_features = len(knots)
         with np.errstate(over="ignore", divide="ignore"):
             # A ramp steeper than floats can be is none.
@@ -120,23 +77,9 @@ class Basis:
 
     @classmethod
     def products(
-        cls, columns: FloatArray, center: FloatArray, seen: FloatArray | None = None
-    ) -> Basis:
-        """Features, their products, and the squares of those with more than two values.
-
-        ``seen`` is as in the attributes: a product of two values that are both far out is much
-        farther, and without bounds one such row of new data is predicted beyond all sense.
-        """
-        two_valued = np.array(
-            [bool(np.all((c == c.min()) | (c == c.max()))) for c in columns], dtype=bool
-        )
-        return cls.multiplied(two_valued, center, seen)
-
-    @classmethod
-    def multiplied(
         cls, two_valued: BoolArray, center: FloatArray, seen: FloatArray | None = None
     ) -> Basis:
-        """The same, given which features have two values at most."""
+        """Features, their products, and the squares of those with more than two values."""
         n_features = len(two_valued)
         first, second = np.triu_indices(n_features)
         kept = (first != second) | ~two_valued[first]
@@ -223,10 +166,10 @@ class Basis:
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Which features (..., D) are in use, given which columns (..., n_columns) are."""
         used = np.zeros((*columns.shape[:-1], self.n_features), dtype=bool)
-        for place, (feature, partner) in enumerate(zip(self.feature, self.partner, strict=True)):
-            used[..., feature] |= columns[..., place]
+        for column, (feature, partner) in enumerate(zip(self.feature, self.partner, strict=True)):
+            used[..., feature] |= columns[..., column]
             if partner >= 0:
-                used[..., partner] |= columns[..., place]
+                used[..., partner] |= columns[..., column]
         return used
 
     def on_features(self, values: FloatArray) -> FloatArray:
@@ -241,23 +184,23 @@ class Basis:
     def names(self, features: Sequence[str]) -> list[str]:
         """The columns' names, in terms of the features'."""
 
-        def centred(which: int) -> str:
+        def centered(which: int) -> str:
             by = self.center[which]
             if not by:
                 return str(features[which])
             return f"({features[which]} {'-' if by > 0 else '+'} {abs(by):.4g})"
 
         names = []
-        for place, feature in enumerate(self.feature):
-            partner = self.partner[place]
+        for column, feature in enumerate(self.feature):
+            partner = self.partner[column]
             if partner == feature:
-                names.append(f"{centred(feature)}**2")
+                names.append(f"{centered(feature)}**2")
             elif partner >= 0:
-                names.append(f"{centred(feature)}*{centred(partner)}")
-            elif np.isnan(self.low[place]):
+                names.append(f"{centered(feature)}*{centered(partner)}")
+            elif np.isnan(self.low[column]):
                 names.append(str(features[feature]))
             else:
-                low, high = self.low[place], self.high[place]
+                low, high = self.low[column], self.high[column]
                 names.append(f"ramp({features[feature]}, {low:.4g}, {high:.4g})")
         return names
 

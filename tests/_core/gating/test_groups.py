@@ -7,6 +7,7 @@ from scipy.special import softmax
 import covey._core.gating.groups as groups
 from covey._core.basis import Basis
 from covey._core.gating.groups import Groups
+from tests._core.bases import products_of, ramps_of
 
 N, D, K, C = 50, 3, 5, 4
 SIZES, WEIGHTS = [2, 1, 2], np.array([0.5, 0.2, 0.3])
@@ -17,7 +18,7 @@ def flock():
     """Rows, three groups of five members, and the members' coefficients."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, D))
-    basis = Basis.ramps(X.T, np.ones(N), 3).union(Basis.products(X.T, X.mean(axis=0)))
+    basis = ramps_of(X.T, np.ones(N), 3).union(products_of(X.T, X.mean(axis=0)))
     gates = rng.normal(size=(K, basis.n_columns)), rng.normal(size=K)
     coef, intercept = rng.normal(size=(K, C, basis.n_columns)), rng.normal(size=(K, C))
     return X, Groups(basis, *gates, SIZES, ["linear", "linear", "log"], WEIGHTS), coef, intercept

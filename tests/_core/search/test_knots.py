@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from covey._core.basis import quantile_knots
 from covey._core.search.knots import in_floats, in_order, knots_by_sums
 from covey._core.search.rows import SearchBlock
+from tests._core.bases import quantile_knots
 from tests._core.several import Several
 
 

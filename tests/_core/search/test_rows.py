@@ -19,6 +19,7 @@ from covey._core.search.rows import GrowingRows, Kind, SearchBlock
 from covey._core.search.selection import greedy_selection
 from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
+from tests._core.bases import products_of
 from tests._core.several import Several
 
 N = 90
@@ -65,7 +66,7 @@ def ready(table, sizes, lost=None, n_restarts=2):
 
 def bases(X):
     plain = Basis.plain(4)
-    return {"features": plain, "products": Basis.products(X.T.copy(), X.mean(axis=0))}
+    return {"features": plain, "products": products_of(X.T.copy(), X.mean(axis=0))}
 
 
 def in_one(table, name):

@@ -32,27 +32,16 @@ Parts = tuple[Array | None, Array | None, Array, Array]
 class GatedRows:
     """Some rows, and what the likelihood of gated members sums up over them.
 
-    Parameters
-    ----------
-    members : Design or None
-        What the members see. None: they are frozen, and ``frozen`` holds their logits.
-    gate : list of Design
-        What the gate sees: one block of columns after another.
-    likelihood : Likelihood
-        Of the rows' targets.
-    share : array of shape (R, n)
-        Row weights, of each run divided by their sum over all rows; a row outside a run's fold
-        weighs 0.
-    pool : {"linear", "log"}
-    frozen : array of shape (K, C, R or 1, n) or None
+    Row weights are divided, in each run, by their sum over all rows; a row outside a run's fold
+    has the weight 0. Members that are frozen have no design, but logits.
     """
 
     members: Design | None
-    gate: list[Design]
+    gate: list[Design]  # what the gate sees: one block of columns after another
     likelihood: Likelihood
-    share: Array
+    share: Array  # (R, n)
     pool: Pool
-    frozen: Array | None = None
+    frozen: Array | None = None  # (K, C, R or 1, n)
 
     def __post_init__(self) -> None:
         self._xp = self.gate[0].xp
@@ -96,22 +85,11 @@ class GatedRows:
         return self.likelihood.predictions(logits, gates, self.pool)
 
     def value_and_gradient(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
-        """The mean log-likelihood (R,), and its gradients.
+        """The mean log-likelihood (R,) of these runs, and its gradients.
 
-        Parameters
-        ----------
-        parts : (theta, intercept, gate, gate_intercept)
-            As `GatedObjective.unpack` has them, theta zero outside the subsets.
-        runs : ndarray of shape (R,)
-            The runs that these are of.
-
-        Returns
-        -------
-        value : array of shape (R,)
-        by_gate : array of shape (R, K, P)
-        by_gate_intercept : array of shape (R, K)
-        by_theta, by_intercept : arrays of shape (R, K, C, D) and (R, K, C)
-            Unless the members are frozen.
+        These are by the gate, (R, K, P), by its intercepts, (R, K), and unless the members are
+        frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the members'
+        intercepts, (R, K, C).
         """
         xp = self._xp
         theta, intercept, gate, gate_intercept = parts
@@ -147,20 +125,9 @@ class GatedRows:
 class GatedObjective:
     """The penalized negative log-likelihood of gated members, as a function of all parameters.
 
-    Parameters
-    ----------
-    reduce : callable
-        ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows.
-    alpha : array of shape (R,)
-    n_members, n_outputs : int
-    n_columns : int or None
-        How many columns the members see. None: they are frozen.
-    n_gate_columns : int
-        How many columns the gate sees.
-    support : array of shape (R, K, D) or None
-        The members' subsets, as ones and zeros; None: all features.
-    fit_intercept : bool
-        Whether the members' intercepts are fitted too.
+    ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows. The
+    penalties are ``alpha`` (R,), the members' subsets ``support`` (R, K, D), ones and zeros (None:
+    all columns). Members without columns are frozen.
     """
 
     def __init__(
@@ -246,17 +213,7 @@ class GatedObjective:
 
 
 class GatedLikelihood(GatedObjective):
-    """The same for rows that are all in memory.
-
-    Parameters
-    ----------
-    members, gate, likelihood, pool, frozen
-        As for `GatedRows`.
-    weight : array of shape (R, n)
-        Row weights; a row outside a run's fold weighs 0.
-    alpha, n_members, support, fit_intercept
-        As for `GatedObjective`.
-    """
+    """The same for rows that are all in memory: see `GatedRows`, but weights (R, n) as given."""
 
     def __init__(
         self,

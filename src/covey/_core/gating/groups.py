@@ -21,27 +21,14 @@ _NUMBERS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class Groups:
-    """The gates of K members in G groups, one group after the other.
+    """The gates of K members in G groups, one group after the other."""
 
-    Attributes
-    ----------
-    basis : Basis
-        The columns, P of them, that all gates see.
-    coef, intercept : ndarrays of shape (K, P) and (K,)
-    sizes : sequence of int
-        How many members each group has.
-    pools : sequence of {"linear", "log"}
-        How the probabilities of each group are fused; numbers are averaged.
-    weights : ndarray of shape (G,)
-        Sum to one.
-    """
-
-    basis: Basis
-    coef: FloatArray
-    intercept: FloatArray
-    sizes: Sequence[int]
-    pools: Sequence[Pool]
-    weights: FloatArray
+    basis: Basis  # the columns, P of them, that all gates see
+    coef: FloatArray  # (K, P)
+    intercept: FloatArray  # (K,)
+    sizes: Sequence[int]  # how many members each group has
+    pools: Sequence[Pool]  # how probabilities of each group are fused; numbers are averaged
+    weights: FloatArray  # (G,), sum to one
 
     def importance(self, X: Any) -> FloatArray:
         """The importance of each member for rows (n, D), as (K, n); columns sum to one."""

@@ -24,45 +24,23 @@ _LEAST_IMPORTANCE = 0.005
 
 @dataclass
 class Flock:
-    """What a search found, in the units of X; members one group after the other.
+    """What a search found, in the units of X; members one group after the other."""
 
-    Attributes
-    ----------
-    basis : Basis
-        The columns, P of them, that members and gates see.
-    coef, intercept : ndarrays of shape (K, C, P) and (K, C)
-    support : ndarray of shape (K, D), bool
-    column_mean, column_scale : ndarrays of shape (P,)
-    shares : ndarray of shape (K,)
-        The mean importance of each member; sums to one.
-    gate_coef, gate_intercept : ndarrays of shape (K, P) and (K,)
-    sizes : list of int
-        How many members each of the G groups has.
-    pools : list of {"linear", "log"}
-    weights : ndarray of shape (G,)
-        The weight of each group; they sum to one.
-    n_iter : ndarray of shape (K,)
-    history : list
-        How each member was grown; None for a member alone.
-    candidates : dict of ndarray
-        What was compared, its losses and weights.
-    """
-
-    basis: Basis
-    coef: FloatArray
-    intercept: FloatArray
-    support: BoolArray
-    column_mean: FloatArray
-    column_scale: FloatArray
-    shares: FloatArray
-    gate_coef: FloatArray
-    gate_intercept: FloatArray
-    sizes: list[int]
+    basis: Basis  # the columns, P of them, that members and gates see
+    coef: FloatArray  # (K, C, P)
+    intercept: FloatArray  # (K, C)
+    support: BoolArray  # (K, D)
+    column_mean: FloatArray  # (P,)
+    column_scale: FloatArray  # (P,)
+    shares: FloatArray  # (K,), the mean importance of each member; sums to one
+    gate_coef: FloatArray  # (K, P)
+    gate_intercept: FloatArray  # (K,)
+    sizes: list[int]  # how many members each of the G groups has
     pools: list[Pool]
-    weights: FloatArray
-    n_iter: IntArray
-    history: list[Any]
-    candidates: dict[str, npt.NDArray[Any]]
+    weights: FloatArray  # (G,), the weight of each group; they sum to one
+    n_iter: IntArray  # (K,)
+    history: list[Any]  # how each member was grown; None for a member alone
+    candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
 
 
 #: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.

@@ -28,27 +28,14 @@ _LARGEST = 1e150
 
 @dataclass(frozen=True)
 class Features:
-    """What a search knows of the features of a table.
+    """What a search knows of the features of a table."""
 
-    Attributes
-    ----------
-    mean, scale : ndarrays of shape (D,)
-        What features are standardized by.
-    usable : ndarray of shape (D,), bool
-    unit : ndarray of shape (D,)
-        Which features flip together; -1: never.
-    grouped : bool
-        Whether some do: then there are no products.
-    centered, scaled : bool
-        Whether columns are centered, and whether they are scaled.
-    """
-
-    mean: FloatArray
-    scale: FloatArray
-    usable: BoolArray
-    unit: IntArray
-    grouped: bool = False
-    centered: bool = True
+    mean: FloatArray  # (D,)
+    scale: FloatArray  # (D,)
+    usable: BoolArray  # (D,)
+    unit: IntArray  # (D,), which features flip together; -1: never
+    grouped: bool = False  # whether some do: then there are no products
+    centered: bool = True  # whether columns are centered
     scaled: bool = True
 
 
@@ -108,7 +95,7 @@ def standardized_bases(
         _standardize(rows, "features", bases["features"])
         return bases
     add("features", plain)
-    ramps = Basis.between(knots_by_sums(rows, n_features, _N_RAMPS))
+    ramps = Basis.ramps(knots_by_sums(rows, n_features, _N_RAMPS))
     if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
         add("ramps", ramps)
     # A product belongs to two features, which may be of two groups: it could not flip with
@@ -122,9 +109,9 @@ def _products(rows: SearchRows, mean: FloatArray, bounded: bool) -> Basis:
     highest, lowest = rows.max(SearchBlock.extremes, False)
     two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
     if not bounded:
-        return Basis.multiplied(two_valued, mean)
+        return Basis.products(two_valued, mean)
     highest, lowest = rows.max(SearchBlock.extremes, True)
-    return Basis.multiplied(two_valued, mean, np.stack([-lowest, highest]))
+    return Basis.products(two_valued, mean, np.stack([-lowest, highest]))
 
 
 def _standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:

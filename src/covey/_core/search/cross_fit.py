@@ -36,33 +36,17 @@ _STACK_SIZE = 1 << 19
 
 @dataclass
 class Group:
-    """A candidate fitted on all rows.
-
-    Attributes
-    ----------
-    family : Family
-    alpha : float
-    theta : ndarray of shape (K, C, P), zero outside a member's subset
-    intercept : ndarray of shape (K, C)
-    support : ndarray of shape (K, P), bool
-    gate : ndarray of shape (K, G)
-        Coefficients of what the gate sees.
-    gate_intercept : ndarray of shape (K,)
-    n_iter : int
-        Iterations of the optimizer.
-    grown : list of (int, object)
-        How each member was grown: its steps and its history. Empty for a member alone.
-    """
+    """A candidate fitted on all rows."""
 
     family: Family
     alpha: float
-    theta: FloatArray
-    intercept: FloatArray
-    support: BoolArray
-    gate: FloatArray
-    gate_intercept: FloatArray
-    n_iter: int
-    grown: list[tuple[int, Any]]
+    theta: FloatArray  # (K, C, P), zero outside a member's subset
+    intercept: FloatArray  # (K, C)
+    support: BoolArray  # (K, P)
+    gate: FloatArray  # (K, G), coefficients of what the gate sees
+    gate_intercept: FloatArray  # (K,)
+    n_iter: int  # of the optimizer
+    grown: list[tuple[int, Any]]  # steps and history of each member; empty for a member alone
 
 
 class Grown(Protocol):
@@ -134,25 +118,10 @@ class _Fit:
 class CrossFit:
     """Fits families of candidates, on folds and on all rows.
 
-    Parameters
-    ----------
-    rows : SearchRows
-        The table, split into folds, its bases standardized.
-    n_columns : dict of int
-        How many columns the bases have, by name.
-    n_parts : int
-        How many folds there are.
-    n_restarts : int
-        How often a candidate is fitted on all rows, each time from a start of its own.
-    trainer : callable
-        ``trainer(basis)`` gives a `Trainer` for runs on the folds, and then on all rows.
-    max_iter : int
-        The most iterations of the optimizer.
-    fit_intercept : bool
-    journal : Journal, optional
-        Where iterations are kept, to go on from after an interruption.
-    single : bool
-        Whether folds are fitted in single precision, where the data allows it.
+    The rows are split into ``n_parts`` folds, their bases, of ``n_columns`` by name, standardized.
+    A candidate is fitted ``n_restarts`` times on all rows, each time from a start of its own;
+    ``trainer(basis)`` gives what grows members for runs on the folds, and then on all rows. With
+    ``single``, folds are fitted in single precision where the data allows it.
     """
 
     def __init__(

@@ -21,23 +21,14 @@ _TIMES = 3
 class Family:
     """Candidates that differ in their penalty only.
 
-    Attributes
-    ----------
-    basis : str
-        What the members see: the name of a basis.
-    n_members : int
-        With one there is no gate, and no subset: a regularized linear model.
-    alphas : tuple of float
-    pool : {"linear", "log"}
-    gate : str
-        What the gate sees, also a basis.
+    One member has no gate and no subset: it is a regularized linear model.
     """
 
-    basis: str
+    basis: str  # what the members see
     n_members: int
     alphas: tuple[float, ...]
     pool: Pool = "linear"
-    gate: str = "features"
+    gate: str = "features"  # what the gate sees, also a basis
 
 
 @dataclass(frozen=True)
@@ -59,31 +50,19 @@ class Gated:
 class Task:
     """What is searched for, for one kind of target.
 
-    Attributes
-    ----------
-    loss_name : str
-        What the losses of candidates are called.
-    numbers : bool
-        Whether the target are numbers. Then there is one pool, the mean; and features are
-        clipped to the range of the training rows before they are multiplied: a probability ends
-        at 1, a number would follow a product wherever it goes.
-    pool : {"linear", "log"}
-        Of families that do not name one.
-    alone, gated : tuples of float
-        Penalties of a member alone and of gated ones, rising; against the mean log-likelihood,
-        or loss, of a row.
-    fast, balanced, best : tuples of Gated
-        The gated families of each effort; "best" adds to "balanced".
+    Numbers have one pool, the mean, and features are clipped to the range of the training rows
+    before they are multiplied: a probability ends at 1, a number would follow a product wherever
+    it goes. Penalties are against the mean log-likelihood, or loss, of a row.
     """
 
-    loss_name: str
+    loss_name: str  # what the losses of candidates are called
     numbers: bool
-    pool: Pool
-    alone: tuple[float, ...]
-    gated: tuple[float, ...]
+    pool: Pool  # of families that do not name one
+    alone: tuple[float, ...]  # penalties of a member alone, rising
+    gated: tuple[float, ...]  # penalties of gated ones
     fast: Gated
     balanced: tuple[Gated, ...]
-    best: tuple[Gated, ...]
+    best: tuple[Gated, ...]  # besides those of "balanced"
 
 
 CLASSIFICATION = Task(
@@ -138,23 +117,12 @@ def families(
     n_rows: float,
     share_left: float = 1.0,
 ) -> list[Family]:
-    """The candidates of an effort, as far as the data allows them.
+    """The candidates of an effort, as far as the bases of the data allow them.
 
-    Parameters
-    ----------
-    task : Task
-    effort : {"fast", "balanced", "best"}
-    n_members : int
-        Members of a gated group.
-    alpha : float or None
-        The only penalty; None: those of the task.
-    bases : collection of str
-        What members can see.
-    n_rows : float
-        How many rows there are, or their weights' sum.
-    share_left : float
-        The share of a constant's loss that a linear model leaves. The best penalty of numbers
-        is proportional to it; folds find that out, but "fast" has none.
+    ``n_members`` is the size of a gated group, ``alpha`` the only penalty (None: those of the
+    task), ``n_rows`` the number of rows or the sum of their weights. ``share_left`` is the share
+    of a constant's loss that a linear model leaves: the best penalty of numbers is proportional
+    to it, which folds find out, but "fast" has none.
     """
     shrunk = min(1.0, (_FEW_ROWS / n_rows) ** 0.8)
 

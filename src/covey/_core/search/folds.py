@@ -28,25 +28,13 @@ Drawn = tuple[IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True)
 class FoldAssignment:
-    """All that a block of rows must know to find the folds of its own rows.
-
-    Attributes
-    ----------
-    seed : int
-    n_folds : int
-    large : tuple of int
-        The classes that are split by their draws.
-    number : ndarray of shape (m,)
-        The numbers of the rows of all other classes that are in a fold, rising.
-    fold : ndarray of shape (n_repeats, m)
-        Their folds.
-    """
+    """All that a block of rows must know to find the folds of its own rows."""
 
     seed: int
     n_folds: int
-    large: tuple[int, ...]
-    number: IntArray
-    fold: npt.NDArray[np.int32]
+    large: tuple[int, ...]  # the classes that are split by their draws
+    number: IntArray  # (m,), rows of all other classes that are in a fold, rising
+    fold: npt.NDArray[np.int32]  # (n_repeats, m), their folds
 
     @property
     def n_parts(self) -> int:
@@ -104,13 +92,8 @@ def assigned_folds(
 ) -> FoldAssignment:
     """Assign the rows of a table to folds.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (C,)
-        How many rows with a weight each class has.
-    seed, n_folds : int
-    known : sequence
-        What `drawn` gives, from every block.
+    ``counts`` (C,) are the rows with a weight of each class; ``known`` is what `drawn` gives for
+    every block.
     """
     number, code = (np.concatenate([part[which] for part in known]) for which in (0, 1))
     draws = np.concatenate([part[2] for part in known], axis=1)

@@ -45,7 +45,7 @@ def in_floats(numbers: UintArray) -> FloatArray:
 
 
 def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:
-    """`covey._core.basis.quantile_knots` of each column of a table.
+    """The values of each column of a table at evenly spaced quantiles, its ends included.
 
     Parameters
     ----------

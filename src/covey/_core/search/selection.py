@@ -32,16 +32,7 @@ def possible(true: FloatArray) -> FloatArray:
 
 
 class Library:
-    """What candidates predict of some rows.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (M, n)
-    row_losses : callable
-        The losses (..., n) of means (..., n).
-    weight : ndarray of shape (n,)
-        How much each row counts.
-    """
+    """What candidates predict of some rows, (M, n), and the losses and weights of these rows."""
 
     def __init__(self, predictions: FloatArray, row_losses: RowLoss, weight: FloatArray) -> None:
         self._predictions = predictions
@@ -53,20 +44,9 @@ class Library:
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
-        """The loss, after each pick that is allowed, of the mean of all that are picked.
+        """The losses, after each pick that is allowed, of the mean of all that are picked.
 
-        Parameters
-        ----------
-        picked : sequence of int
-            The picks so far.
-        allowed : ndarray of shape (M,), bool
-        total : float
-            The sum of the weights of all rows, of other blocks too.
-
-        Returns
-        -------
-        losses : ndarray of shape (number allowed,)
-            To be added up over all rows.
+        They are to be added up over blocks: ``total`` is the sum of the weights of all rows.
         """
         if self._picked != list(picked[: len(self._picked)]):
             self._picked, self._sum = [], np.zeros_like(self._sum)
@@ -87,23 +67,9 @@ def greedy_weights(
     """Weights of the candidates whose mean has the least loss, found pick by pick.
 
     Starts from nothing; each pick adds the candidate that lowers the loss of the mean of all
-    picked so far the most, the first of equals. Of all sizes on the way the best is kept.
-
-    Parameters
-    ----------
-    pick_losses : callable
-        ``pick_losses(picked, allowed)`` gives the losses after each pick that is allowed:
-        `Library.pick_losses` over all rows.
-    n_candidates : int
-    n_picks : int
-        The most picks.
-    replace : bool
-        Whether a candidate can be picked again: its weight grows.
-
-    Returns
-    -------
-    weights : ndarray of shape (M,)
-        Shares of the picks; sum to one.
+    picked so far the most, the first of equals. Of all sizes on the way, up to ``n_picks``, the
+    best is kept. With ``replace`` a candidate can be picked again: its weight grows. The weights
+    (M,) are shares of the picks; ``pick_losses`` is that of `Library` over all rows.
     """
     picked: list[int] = []
     best, n_best = np.inf, 0
