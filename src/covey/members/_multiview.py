@@ -1,16 +1,13 @@
-"""Members that look at different views of a sample: its face, its voice, its fingerprint."""
+"""Members that use different views of a sample: its face, its voice, its fingerprint."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Number
+from typing import Any, Self
 
 import numpy as np
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import check_cv
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -19,24 +16,41 @@ from sklearn.utils.validation import (
 )
 
 from covey._blocks import as_table, take_rows
-from covey._core.fusion.views import class_quotas, co_em, co_train, present_views
 from covey._core.random import Purpose, UniformRows
-from covey._models import classifies
 from covey._validation import check_choice, check_number, check_sample_weight
-from covey.fusers import Mean, Predictions, common_kind, concatenated, make_fuser, member_output
+from covey.fusers import (
+    Fuser,
+    Mean,
+    Predictions,
+    common_kind,
+    concatenated,
+    make_fuser,
+)
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier
-from covey.members._ranges import check_range
 from covey.members._view_columns import (
     PARTITIONS,
+    column_means,
+    fill_missing,
     find_views,
-    missing_values,
+    rows_with_views,
     take_columns,
 )
-from covey.members._view_lessons import Lesson, explained, seeded, takes_nan, takes_weight
-
-# The square of this, and of its inverse, is a float with some room for sums.
-_LARGEST = 1e150
+from covey.members._view_labels import encode_known, labelled_rows, missing_labels
+from covey.members._view_members import (
+    check_default_range,
+    check_members,
+    listed_members,
+    member_names,
+    members_by_view,
+    takes_nan,
+)
+from covey.members._view_training import (
+    Teaching,
+    ViewTrainingSet,
+    predict_views,
+    split_labelled,
+)
 
 METHODS = ("co_training", "co_em", "supervised")
 
@@ -44,13 +58,13 @@ METHODS = ("co_training", "co_em", "supervised")
 class MultiviewClassifier(FusedClassifier):
     """Members on different views of a sample, fused into one decision.
 
-    A view is a set of columns of one nature: what a camera, a keyboard and a log file know of
-    a user. Each view has members of its own, who see nothing else. Where a row lacks a view
+    A view is a set of columns of one nature: what a camera, a keyboard and a log file record of
+    a user. Each view has members of its own, which see nothing else. Where a row lacks a view
     (all its columns are NaN), its members do not count: the others decide, and
-    ``explain_fusion`` gives the absent ones 0.
+    ``explain_fusion`` gives the absent ones 0 (in a row without any view all are alike).
 
     Views can teach each other. Rows whose label is ``unlabeled_label`` are labelled by views
-    that are sure of them (co-training [1]_) or that have an opinion on them (co-EM [2]_).
+    that are sure of them (co-training [1]_), or softly by all views (co-EM [2]_).
     Both stand on views that are each good enough to decide alone, and that err on different
     rows; if a view is poor, it teaches the others its errors, and ``method="supervised"`` is
     better. Compare them on labelled rows that are held out.
@@ -69,12 +83,12 @@ class MultiviewClassifier(FusedClassifier):
         be fused and to teach by.
     fuser : str or Fuser, default="mean"
         How to fuse: a name or an object of `covey.fusers`. With "k_of_n", k votes are needed
-        however many members have spoken. For fusers that look at X (gates and dynamic
+        however many members are available. For fusers that use X (gates and dynamic
         selection) a missing value is the mean of its column.
     partition : {"random", "correlation"}, default="random"
         How a number of views is found. "random" deals the columns out: every view gets some of
         everything and can decide alone, as teaching each other asks for. "correlation" puts
-        columns together that say similar things, by complete linkage of ``1 - |r|``: what
+        columns together that are correlated, by complete linkage of ``1 - |r|``: what
         belongs together is easier to understand, but views may be of very different size.
     disjoint : bool, default=False
         Whether to refuse views that share a column.
@@ -93,7 +107,7 @@ class MultiviewClassifier(FusedClassifier):
         all unlabelled rows. They are shared among classes by their frequency in the labelled
         rows, at least one each.
     pool_size : int or None, default=None
-        Co-training: how many unlabelled rows are looked at in a round. None is all.
+        Co-training: how many unlabelled rows are considered in a round. None is all.
     unlabeled_weight : float, default=0.3
         What a row without a label weighs against a labelled one, once it is learnt from.
     max_iter : int, default=30
@@ -120,14 +134,14 @@ class MultiviewClassifier(FusedClassifier):
     member_views_ : list of str
         The view of each member.
     support_ : ndarray of shape (n_members, n_features), bool
-        The columns that each member looks at.
+        The columns that each member uses.
     fuser_ : Fuser
     kind_ : {"probability", "score", "label"}
-        What the members are asked for.
+        What the members predict for the fuser.
     n_iter_ : int
         Rounds in which views were fitted and taught each other; 1 if all rows are labelled.
     transduction_ : ndarray of shape (n_samples,)
-        ``y``, with what the fused members say of unlabelled rows (the mean rule in place of
+        ``y``, with what the fused members predict of unlabelled rows (the mean rule in place of
         the oracle).
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -136,16 +150,16 @@ class MultiviewClassifier(FusedClassifier):
     Notes
     -----
     Members are fitted on the rows that have their view. A fuser that learns does so from
-    out-of-fold predictions, in which they are silent on the others. Where a row has no view
-    at all, all classes are equally probable and all members equally important.
+    out-of-fold predictions, in which they are not available for the others. Where a row has no
+    view at all, all classes are equally probable and all members equally important.
 
     Even with ``agree=False`` neither method is the papers' own to the letter:
 
     - *Co-training* in [1]_ adds the rows that any view is sure of to one set of labelled rows,
       from which all views learn, the one that guessed too. Here each view has a set of its own,
       and hands rows to the others: to all that have the row and no label for it; where several
-      views hand one over in a round, the surest is believed. Who has learnt a row hands it to
-      nobody, so that a view never learns its own guesses; a label once given stays.
+      views hand one over in a round, the surest is believed. A view that has learnt a row hands
+      it to no other, so that a view never learns its own guesses; a label once given stays.
     - How many rows of each class a view labels follows ``n_per_round`` and the frequencies of
       the classes; in [1]_ they are numbers that are given. Only rows count that seem to be of
       the class more than of any other.
@@ -155,7 +169,7 @@ class MultiviewClassifier(FusedClassifier):
       probable by the mean of the other views; shares below 0.001 are left out. The views take
       turns from the second to the last and the first; for two views this is the paper's order.
     - Any classifier teaches, and where a view has several members, their mean; in the papers it
-      is naive Bayes. What views say in the end is fused by ``fusion``.
+      is naive Bayes. In the end the views are fused by ``fuser``.
     - A pipeline's steps all get the weights, if they take any: a scaler that counts a soft
       label like a row of its own would see another table.
     - Labelled rows keep their labels.
@@ -197,24 +211,24 @@ class MultiviewClassifier(FusedClassifier):
 
     def __init__(
         self,
-        views=2,
-        estimator=None,
-        fuser="mean",
+        views: Mapping[str, Any] | list | int = 2,
+        estimator: Any = None,
+        fuser: str | Fuser = "mean",
         *,
-        partition="random",
-        disjoint=False,
-        unlabeled_label=None,
-        method="co_training",
-        agree=True,
-        n_per_round=0.1,
-        pool_size=None,
-        unlabeled_weight=0.3,
-        max_iter=30,
-        tol=1e-3,
-        cv=5,
-        n_jobs=None,
-        random_state=None,
-    ):
+        partition: str = "random",
+        disjoint: bool = False,
+        unlabeled_label: Any = None,
+        method: str | None = "co_training",
+        agree: bool = True,
+        n_per_round: float = 0.1,
+        pool_size: int | None = None,
+        unlabeled_weight: float = 0.3,
+        max_iter: int = 30,
+        tol: float = 1e-3,
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.views = views
         self.estimator = estimator
         self.fuser = fuser
@@ -234,7 +248,13 @@ class MultiviewClassifier(FusedClassifier):
 
     # -- fit ---------------------------------------------------------------------------------
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the members of each view, and learn to fuse them.
 
         Parameters
@@ -256,57 +276,53 @@ class MultiviewClassifier(FusedClassifier):
         X = self._check_table(X, reset=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        labelled = self._labelled(y)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        codes = self._encode(y, labelled, weight)
+        labelled = labelled_rows(y, self.unlabeled_label)
+        weight = check_sample_weight(sample_weight, len(y))
+        self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         views = find_views(
             self.views,
             X,
             getattr(self, "feature_names_in_", None),
-            np.ones(len(y)) if weight is None else weight,
+            weight,
             partition=self.partition,
             disjoint=self.disjoint,
             seed=seed,
         )
-        self._check_columns(X, views)
-        recipes = self._recipes(views, hasattr(X, "tocsr"), seed)
-        names, self.member_views_ = _member_names(recipes)
-        method = "supervised" if labelled.all() or self.method is None else self.method
-        members = [member for view in recipes.values() for member in view]
-        kind = common_kind(members, names, fuser)
-        self._check_recipes(method, names, members, weight)
+        if self.estimator is None and not hasattr(X, "tocsr"):
+            check_default_range(X, getattr(self, "feature_names_in_", None), views)
+        unfitted = members_by_view(self.estimator, views, sparse=hasattr(X, "tocsr"), seed=seed)
+        names, self.member_views_ = member_names(unfitted)
+        self.kind_ = common_kind([one for view in unfitted.values() for one in view], names, fuser)
+        teaching = self._teaching(labelled, codes, seed)
+        check_members(unfitted, teaching.method, sample_weight is not None, self.unlabeled_weight)
 
         self.views_ = views
-        missing = missing_values(X)
-        present = self._present(X.shape[0], missing)
-        lesson = Lesson(
+        training = ViewTrainingSet(
             X=[take_columns(X, columns) for columns in views.values()],
             codes=codes,
-            present=present,
+            present=rows_with_views(X, views),
             weight=weight,
             classes=self.classes_,
             views=list(views),
-            recipes=list(recipes.values()),
+            members=list(unfitted.values()),
             n_jobs=self.n_jobs,
         )
-        known = labelled if weight is None else labelled & (weight > 0)
-        lesson.check_classes(known)
-        counted = known if method == "supervised" else known | ~labelled
-        used = np.flatnonzero(counted if weight is None else counted & (weight > 0))
-        order = self._pool_order(codes, seed)
-        fitted, self.n_iter_ = self._teach(lesson, used, method, order)
-        self.kind_ = kind
+        known = labelled & (weight > 0)
+        training.check_classes(known)
+        used = known if teaching.method == "supervised" else weight > 0
+        used = np.flatnonzero(used)
+        fitted, self.n_iter_ = training.fit(used, teaching)
         self.estimators_ = [member for view in fitted for member in view]
         self.named_estimators_ = dict(zip(names, self.estimators_, strict=True))
         self.support_ = np.zeros((len(names), X.shape[1]), dtype=bool)
         for row, view in zip(self.support_, self.member_views_, strict=True):
             row[views[view]] = True
-        self._column_means = _column_means(X, lesson.weight_of) if fuser.needs_X else None
+        self._column_means = column_means(X, weight) if fuser.needs_X else None
         if fuser.learns:
-            rows = np.flatnonzero(known & present.any(axis=1))
-            folds = self._folds(lesson, X, y, rows, groups, seed)
-            rows, P = self._out_of_fold(lesson, folds, used, method, order)
+            rows = np.flatnonzero(known & training.present.any(axis=1))
+            folds = self._folds(training, X, y, rows, groups, seed)
+            rows, P = self._out_of_fold(training, folds, used, teaching)
         else:
             rows = np.flatnonzero(known)[:1]
             P = self._predictions(take_rows(X, rows))
@@ -314,13 +330,13 @@ class MultiviewClassifier(FusedClassifier):
             P,
             self.classes_[codes[rows]],
             self._features(take_rows(X, rows), fuser),
-            None if weight is None else weight[rows],
+            weight[rows],
         )
         self.fuser_ = fuser
         self.transduction_ = self._transduced(X, y, labelled)
         return self
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         check_choice(self.partition, "partition", PARTITIONS)
         if self.method is not None:
             check_choice(self.method, "method", METHODS)
@@ -335,7 +351,7 @@ class MultiviewClassifier(FusedClassifier):
         check_number(self.tol, "tol", low=0)
         check_cv_parameter(self.cv)
 
-    def _check_table(self, X, reset):
+    def _check_table(self, X: Any, reset: bool) -> Any:
         """Frames as they are, for members that read them; all else as numbers."""
         if hasattr(X, "columns"):
             X = as_table(X)
@@ -347,230 +363,74 @@ class MultiviewClassifier(FusedClassifier):
             self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
         )
 
-    def _check_columns(self, X, views):
-        """Refuse columns that the default member cannot standardise."""
-        if self.estimator is not None or hasattr(X, "tocsr"):
-            return
-        try:
-            numbers = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            return  # the members will refuse these columns by themselves
-        check_range(
-            numbers,
-            getattr(self, "feature_names_in_", None),
-            smallest=1 / _LARGEST,
-            largest=_LARGEST,
-            reader="the default member, which squares them,",
-            columns=np.concatenate(list(views.values())),
-        )
-
-    def _labelled(self, y):
-        unknown = self.unlabeled_label
-        unlabelled = missing = _missing_labels(y)
-        if unknown is None or not _is_missing(unknown):
-            if y.dtype.kind == "O" and missing.any():
-                raise ValueError(
-                    f"y holds no label (None or NaN) in row {int(np.argmax(missing))}; give it "
-                    "one, or say unlabeled_label=float('nan') to learn from such rows without."
-                )
-            unlabelled = False if unknown is None else y == unknown
-        # NumPy makes strings of numbers that stand among strings.
-        other_kind = unknown is not None and not isinstance(unknown, str)
-        if other_kind and str(unknown) in y[_strings(y)].tolist():
-            raise ValueError(
-                f"unlabeled_label={unknown!r} is no string, but y holds strings, "
-                f"{str(unknown)!r} among them; use unlabeled_label={str(unknown)!r}."
-            )
-        labelled = ~np.broadcast_to(unlabelled, y.shape)
-        if not labelled.any():
-            raise ValueError(
-                f"y holds no label at all: every entry is unlabeled_label={unknown!r}."
-            )
-        return labelled
-
-    def _encode(self, y, labelled, weight):
-        """Classes as positions, -1 where there is no label; sets ``classes_``."""
-        labels = y[labelled]
-        if all(isinstance(label, Number | np.generic) for label in labels):
-            # Numbers that stood among None or NA are objects.
-            labels = np.array(labels.tolist())
-        check_classification_targets(labels)
-        self.classes_, known = np.unique(labels, return_inverse=True)
-        codes = np.full(len(y), -1)
-        codes[labelled] = known
-        counted = known if weight is None else known[weight[labelled] > 0]
-        heard = np.unique(counted)
-        if len(heard) < 2:
-            weighted = "" if len(self.classes_) < 2 else " whose sample_weight is above 0"
-            raise ValueError(
-                f"{type(self).__name__} needs labelled samples of at least 2 classes in y"
-                f"{weighted}, got {len(heard)} class: {self.classes_[heard].tolist()}."
-            )
-        return codes
-
-    def _recipes(self, views, sparse, seed):
-        """The unfitted members of each view; those without a seed get one."""
-        given = self.estimator
-        if given is None:
-            given = make_pipeline(
-                SimpleImputer(keep_empty_features=True),
-                MaxAbsScaler() if sparse else StandardScaler(),
-                LogisticRegression(max_iter=1000),
-            )
-        if isinstance(given, Mapping):
-            strange = [name for name in given if name not in views]
-            lacking = [name for name in views if name not in given]
-            if strange or lacking:
-                what = f"names {strange[0]!r}" if strange else f"lacks {lacking[0]!r}"
-                raise ValueError(
-                    f"estimator {what}; it must have members for each of the views "
-                    f"{', '.join(map(repr, views))}."
-                )
-        recipes, number = {}, 0
-        for view in views:
-            members = given[view] if isinstance(given, Mapping) else given
-            members = list(members) if isinstance(members, list | tuple) else [members]
-            if not members:
-                raise ValueError(f"estimator has no member for the view {view!r}.")
-            recipes[view] = []
-            for member in members:
-                if not classifies(member):
-                    raise ValueError(
-                        f"estimator must be classifiers, but for the view {view!r} it has "
-                        f"{member!r}."
-                    )
-                recipes[view].append(seeded(member, seed, number))
-                number += 1
-        return recipes
-
-    def _check_recipes(self, method, names, members, weight):
-        if method == "supervised":
-            weighed = weight is not None
-        else:
-            if len(set(self.member_views_)) < 2:
-                raise ValueError(
-                    f"method={method!r} lets views teach each other and needs two or more, got "
-                    "one view; use method='supervised', or more views."
-                )
-            for name, member in zip(names, members, strict=True):
-                if not hasattr(member, "predict_proba"):
-                    raise ValueError(
-                        f"method={method!r} asks how sure views are, but the member {name!r} has "
-                        "no predict_proba; calibrate it, or use method='supervised'."
-                    )
-            weighed = weight is not None or method == "co_em" or self.unlabeled_weight != 1
-        for name, member in zip(names, members, strict=True):
-            if weighed and not takes_weight(member):
-                why = ""
-                if weight is None and method == "co_em":
-                    why = ", which co-EM needs"
-                elif weight is None:
-                    why = f", which unlabeled_weight={self.unlabeled_weight} needs; use 1"
-                raise TypeError(f"The member {name!r} cannot be fitted with sample_weight{why}.")
-
-    def _present(self, n_rows, missing):
-        if missing is None:
-            return np.ones((n_rows, len(self.views_)), dtype=bool)
-        return present_views(missing, list(self.views_.values()))
-
-    def _pool_order(self, codes, seed):
-        """The unlabelled rows in the order in which co-training looks at them."""
+    def _teaching(self, labelled: np.ndarray, codes: np.ndarray, seed: int) -> Teaching:
+        """How unlabelled rows are used."""
         draws = UniformRows(seed, Purpose.START, 1, 0, 1).read(0, len(codes))[:, 0]
         rows = np.flatnonzero(codes < 0)
-        return rows[np.argsort(draws[rows], kind="stable")]
+        return Teaching(
+            method="supervised" if labelled.all() or self.method is None else self.method,
+            agree=self.agree,
+            n_per_round=self.n_per_round,
+            pool_size=self.pool_size,
+            unlabeled_weight=self.unlabeled_weight,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            order=rows[np.argsort(draws[rows], kind="stable")],
+        )
 
-    def _teach(self, lesson, rows, method, order):
-        """Members of each view, fitted on some rows, and how many rounds it took."""
-        part = lesson.of_rows(rows, self.unlabeled_weight)
-        if method == "supervised":
-            part.fit_labelled()
-            return part.fitted, 1
-        if method == "co_training":
-            unlabelled = part.codes < 0
-            frequency = np.bincount(
-                part.codes[~unlabelled], part.weight_of[~unlabelled], len(self.classes_)
-            )
-            count = self.n_per_round
-            if isinstance(count, float | np.floating):
-                count = count * unlabelled.sum()
-            # Positions among the rows of this part.
-            order = np.searchsorted(rows, order[np.isin(order, rows)])
-            _, n_iter = co_train(
-                part.teach,
-                part.codes,
-                part.present,
-                part.weight_of,
-                class_quotas(frequency, count),
-                order,
-                self.pool_size,
-                self.max_iter,
-                bool(self.agree),
-            )
-        else:
-            _, n_iter = co_em(
-                part.teach,
-                part.codes,
-                part.present,
-                part.weight_of,
-                len(self.classes_),
-                self.max_iter,
-                self.tol,
-                bool(self.agree),
-            )
-        return part.fitted, n_iter
-
-    def _out_of_fold(self, lesson, folds, used, method, order):
-        """What members taught without a labelled row say of it, and for which rows."""
-        unlabelled = used[lesson.codes[used] < 0]
-        blocks, tests = [], []
+    def _out_of_fold(
+        self, training: ViewTrainingSet, folds: list, used: np.ndarray, teaching: Teaching
+    ) -> tuple[np.ndarray, Predictions]:
+        """Which labelled rows are held out, and what members taught without them predict."""
+        unlabelled = used[training.codes[used] < 0]
+        blocks = []
         for train, test in folds:
-            learnt = np.sort(np.concatenate([train, unlabelled]))
-            fitted, _ = self._teach(lesson.without_poor_views(train), learnt, method, order)
+            rows = np.sort(np.concatenate([train, unlabelled]))
+            fitted, _ = training.without_poor_views(train).fit(rows, teaching)
+            views = [take_rows(view, test) for view in training.X]
+            present = training.present[test]
             blocks.append(
-                self._gather(
-                    [take_rows(view, test) for view in lesson.X], lesson.present[test], fitted
-                )
+                predict_views(training.views, fitted, views, present, self.classes_, self.kind_)
             )
-            tests.append(test)
-        rows, first = np.unique(np.concatenate(tests), return_index=True)
+        tests = np.concatenate([test for _, test in folds])
+        rows, first = np.unique(tests, return_index=True)
         return rows, concatenated(blocks).rows(first)
 
-    def _folds(self, lesson, X, y, rows, groups, seed):
+    def _folds(
+        self,
+        training: ViewTrainingSet,
+        X: Any,
+        y: np.ndarray,
+        rows: np.ndarray,
+        groups: ArrayLike | None,
+        seed: int,
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Pairs of labelled rows to learn from and labelled rows held out."""
-        codes = lesson.codes[rows]
-        if groups is not None:
-            groups = check_groups(groups, len(lesson.codes))
-        if isinstance(self.cv, int | np.integer):
-            if np.bincount(codes).max() < 2:
-                raise ValueError(
-                    f"fuser={self.fuser!r} learns from rows that are held out, but no class has "
-                    "two labelled rows; use a fixed rule such as 'mean'."
-                )
-            folds = make_folds(
-                self.cv,
-                rows[:, None],
-                codes,
-                lesson.weight_of[rows],
-                self.classes_,
-                groups=None if groups is None else groups[rows],
-                seed=seed,
-                n_repeats=1,
+        codes = training.codes
+        groups = None if groups is None else check_groups(groups, len(codes))
+        if not isinstance(self.cv, int | np.integer):
+            # Where y holds nothing for a row, no splitter would accept y: it gets the positions
+            # of the classes instead, and -1 for such a row.
+            shown = codes if missing_labels(y).any() else y
+            return split_labelled(self.cv, X, shown, rows, groups)
+        if np.bincount(codes[rows]).max() < 2:
+            raise ValueError(
+                f"fuser={self.fuser!r} learns from rows that are held out, but no class has "
+                "two labelled rows; use a fixed rule such as 'mean'."
             )
-            return [(rows[train], rows[test]) for train, test in folds]
-        # A splitter speaks of all rows of X; those without a label are neither here nor there.
-        # Where such a row has nothing at all in y, no splitter would take it: the classes then
-        # go by their positions, and it by -1.
-        shown = lesson.codes if _missing_labels(y).any() else y
-        splits = check_cv(self.cv, shown, classifier=True).split(X, shown, groups)
-        folds = [
-            (np.intersect1d(train, rows), np.intersect1d(test, rows)) for train, test in splits
-        ]
-        folds = [(train, test) for train, test in folds if len(train) and len(test)]
-        if not folds:
-            raise ValueError("cv holds out no labelled row from which to learn the fusion.")
-        return folds
+        folds = make_folds(
+            self.cv,
+            rows[:, None],
+            codes[rows],
+            training.weight[rows],
+            self.classes_,
+            groups=None if groups is None else groups[rows],
+            seed=seed,
+            n_repeats=1,
+        )
+        return [(rows[train], rows[test]) for train, test in folds]
 
-    def _transduced(self, X, y, labelled):
+    def _transduced(self, X: Any, y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
         given = np.array(y)
         if labelled.all():
             return given
@@ -585,192 +445,58 @@ class MultiviewClassifier(FusedClassifier):
 
     # -- predict -----------------------------------------------------------------------------
 
-    def _names(self):
+    def _names(self) -> list[str]:
         return list(self.named_estimators_)
 
-    def _check_rows(self, X):
+    def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self, "fuser_")
         return self._check_table(X, reset=False)
 
-    def _predictions(self, X, kind=None):
+    def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
         members = iter(self.estimators_)
         fitted = [
             [next(members) for owner in self.member_views_ if owner == view]
             for view in self.views_
         ]
-        present = self._present(X.shape[0], missing_values(X))
+        present = rows_with_views(X, self.views_)
         views = [take_columns(X, columns) for columns in self.views_.values()]
-        return self._gather(views, present, fitted, kind)
-
-    def _gather(self, views, present, fitted, kind=None):
-        """What members say of the rows that have their view, as `Predictions`."""
-        kind = self.kind_ if kind is None else kind
-        n_rows, n_classes = len(present), len(self.classes_)
-        values, available, seen = [], [], []
-        for position, members in enumerate(fitted):
-            rows = np.flatnonzero(present[:, position])
-            for member in members:
-                spoken = np.zeros(n_rows, dtype=bool)
-                said = (
-                    np.zeros(n_rows, dtype=int)
-                    if kind == "label"
-                    else np.full((n_rows, n_classes), 1.0 / n_classes)
-                )
-                known = np.ones(n_classes, dtype=bool)
-                if member is not None:
-                    spoken[rows] = True
-                    if len(rows):
-                        said[rows], known = self._output(member, views, position, rows, kind)
-                values.append(said)
-                available.append(spoken)
-                seen.append(known)
-        values, seen = np.stack(values, axis=1), np.stack(seen)
-        P = Predictions(
-            self.classes_[values] if kind == "label" else values,
-            self.classes_,
-            _member_names(dict(zip(self.views_, fitted, strict=True)))[0],
-            kind,
-            available=None if np.all(available) else np.stack(available, axis=1),
-            seen=None if kind == "label" or seen.all() else seen,
+        return predict_views(
+            list(self.views_), fitted, views, present, self.classes_, kind or self.kind_
         )
-        P.check_probabilities()
-        return P
 
-    def _output(self, member, views, position, rows, kind):
-        name = list(self.views_)[position]
-        view = take_rows(views[position], rows)
-        try:
-            return member_output(member, view, self.classes_, kind, name)
-        except ValueError as error:
-            raise explained(error, view, name) from error
-
-    def _member_values(self, X):
-        """Probabilities if all members have them; NaN where a member has not spoken."""
+    def _member_values(self, X: Any) -> np.ndarray:
+        """Probabilities if all members have them; NaN where a member's view is absent."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        P = self._predictions(X, "probability" if every else self.kind_)
+        P = self._predictions(X, "probability" if every else None)
         if P.available is None:
             return P.values
         return np.where(P.available[:, :, None], P.values, np.nan)
 
-    def _features(self, X, fuser):
+    def _features(self, X: Any, fuser: Fuser) -> Any:
         """What a fuser sees of the rows: missing values are the means of their columns."""
-        if not fuser.needs_X:
-            return None
-        missing = missing_values(X)
-        if missing is None:
-            return X
-        if hasattr(X, "tocsr"):
-            X = X.copy()
-            X.data = np.where(np.isnan(X.data), self._column_means[X.indices], X.data)
-            return X
-        return np.where(missing, self._column_means, np.asarray(X, dtype=np.float64))
+        return fill_missing(X, self._column_means) if fuser.needs_X else None
 
-    def _fused(self, X):
+    def _fused(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse(self._predictions(X), self._features(X, self.fuser_))
 
-    def _fused_log(self, X):
+    def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(self._predictions(X), self._features(X, self.fuser_))
 
-    def _stages(self, P, codes, X, weight, fuser):
-        return super()._stages(P, codes, self._features(X, fuser), weight, fuser)
+    def _importance(self, X: Any) -> np.ndarray:
+        return self.fuser_.importance(self._predictions(X), self._features(X, self.fuser_))
 
-    def explain_fusion(self, X, *, as_frame=False):
-        """Who decided: the importance of each member for each row, 0 where its view is absent.
+    def _stages(
+        self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
+    ) -> np.ndarray:
+        return super()._stages(P, truth, self._features(X, fuser), weight, fuser)
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        as_frame : bool, default=False
-            Whether to return a pandas data frame with the members' names.
-
-        Returns
-        -------
-        importance : ndarray or DataFrame of shape (n_samples, n_members)
-            Non-negative, rows sum to one. In a row without any view all are alike.
-        """
-        rows = self._check_rows(X)
-        importance = self.fuser_.importance(
-            self._predictions(rows), self._features(rows, self.fuser_)
-        )
-        if not as_frame:
-            return importance
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("as_frame=True makes a data frame and needs pandas.") from None
-        index = X.index if hasattr(X, "iloc") else None
-        return pd.DataFrame(importance, index=index, columns=self._names())
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        given = self.estimator
-        given = list(given.values()) if isinstance(given, Mapping) else [given]
-        members = []
-        for entry in given:
-            members += entry if isinstance(entry, list | tuple) else [entry]
         members = [
             member
-            for member in members
+            for member in listed_members(self.estimator)
             if hasattr(member, "__sklearn_tags__") and not isinstance(member, type)
         ]
         tags.input_tags.sparse = all(get_tags(member).input_tags.sparse for member in members)
         tags.input_tags.allow_nan = all(takes_nan(member) for member in members)
         return tags
-
-
-def _is_missing(label):
-    """Whether it is None, NaN or pandas' NA."""
-    try:
-        return label is None or bool(label != label)
-    except TypeError:
-        return True  # nobody knows whether NA differs from itself
-
-
-def _missing_labels(y):
-    """Where y has no label."""
-    if y.dtype.kind == "O":
-        return np.array([_is_missing(label) for label in y], dtype=bool)
-    return y != y
-
-
-def _strings(y):
-    """Where y is a string."""
-    if y.dtype.kind == "O":
-        return np.array([isinstance(label, str) for label in y], dtype=bool)
-    return np.full(y.shape, y.dtype.kind == "U")
-
-
-def _member_names(recipes):
-    """Names of the members, and of their views."""
-    names, owners = [], []
-    for view, members in recipes.items():
-        alone = len(members) == 1
-        names += [view] if alone else [f"{view} {k}" for k in range(1, len(members) + 1)]
-        owners += [view] * len(members)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"Two members would be called {twice!r}; give the views names that differ by more "
-            "than a number."
-        )
-    return names, owners
-
-
-def _column_means(X, weight):
-    """The weighted means of columns that are numbers, for fusers that look at X."""
-    if hasattr(X, "tocsr"):
-        X = X.tocsc()
-        known = ~np.isnan(X.data)
-        column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        heavy = weight[X.indices]
-        total = np.bincount(column[known], (heavy * X.data)[known], X.shape[1])
-        lost = np.bincount(column[~known], heavy[~known], X.shape[1])
-        carried = weight.sum() - lost
-        return np.divide(total, carried, out=np.zeros_like(total), where=carried > 0)
-    try:
-        X = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.zeros(X.shape[1])  # the fuser will refuse these columns by itself
-    known = ~np.isnan(X)
-    total, carried = weight @ np.where(known, X, 0.0), weight @ known
-    return np.divide(total, carried, out=np.zeros_like(total), where=carried > 0)

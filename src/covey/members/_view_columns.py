@@ -1,19 +1,36 @@
 """Which columns make a view: by name, number, slice, mask or selector, or found by themselves."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from difflib import get_close_matches
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from covey._core.fusion.views import correlation_partition, correlations, random_partition
+from covey._core.fusion.views import (
+    correlation_partition,
+    correlations,
+    present_views,
+    random_partition,
+)
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_choice
 
 PARTITIONS = ("random", "correlation")
 
 
-def find_views(views, X, feature_names, weight, *, partition, disjoint, seed):
+def find_views(
+    views: Any,
+    X: Any,
+    feature_names: np.ndarray | None,
+    weight: np.ndarray,
+    *,
+    partition: str,
+    disjoint: bool,
+    seed: int,
+) -> dict[str, np.ndarray]:
     """The views of a table, as a dict from names to column positions.
 
     Parameters
@@ -53,7 +70,7 @@ def find_views(views, X, feature_names, weight, *, partition, disjoint, seed):
     return found
 
 
-def missing_values(X):
+def missing_values(X: Any) -> np.ndarray | None:
     """Where a table has no value, (n, D) bool; None if it has all of them."""
     if hasattr(X, "tocsr"):
         entries = X.tocoo()
@@ -217,3 +234,43 @@ def _numbers(X, feature_names):
                 "the views."
             ) from None
     return numbers
+
+
+def rows_with_views(X: Any, views: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Which rows have which view, (n, V) bool."""
+    missing = missing_values(X)
+    if missing is None:
+        return np.ones((X.shape[0], len(views)), dtype=bool)
+    return present_views(missing, list(views.values()))
+
+
+def column_means(X: Any, weight: np.ndarray) -> np.ndarray:
+    """The weighted means of columns that are numbers, for fusers that use X."""
+    if hasattr(X, "tocsr"):
+        X = X.tocsc()
+        known = ~np.isnan(X.data)
+        column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        weights = weight[X.indices]
+        total = np.bincount(column[known], (weights * X.data)[known], X.shape[1])
+        lost = np.bincount(column[~known], weights[~known], X.shape[1])
+        remaining = weight.sum() - lost
+        return np.divide(total, remaining, out=np.zeros_like(total), where=remaining > 0)
+    try:
+        X = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros(X.shape[1])  # the fuser will refuse these columns by itself
+    known = ~np.isnan(X)
+    total, remaining = weight @ np.where(known, X, 0.0), weight @ known
+    return np.divide(total, remaining, out=np.zeros_like(total), where=remaining > 0)
+
+
+def fill_missing(X: Any, means: np.ndarray) -> Any:
+    """A table of numbers with the means of the columns where it has no value."""
+    missing = missing_values(X)
+    if missing is None:
+        return X
+    if hasattr(X, "tocsr"):
+        X = X.copy()
+        X.data = np.where(np.isnan(X.data), means[X.indices], X.data)
+        return X
+    return np.where(missing, means, np.asarray(X, dtype=np.float64))
