@@ -7,7 +7,7 @@ Every chart has a ``key`` unlike that of any other on the page, and a ``title`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +75,49 @@ def dot_plot(
     return svg(key, width, bottom + 24, *parts, title=title, description=description)
 
 
+# -- two axes --------------------------------------------------------------------------------
+
+
+class Plane:
+    """A rectangle of a drawing with an axis of numbers below and one to the left."""
+
+    def __init__(
+        self,
+        box: tuple[float, float, float, float],
+        x: tuple[float, float],
+        y: tuple[float, float],
+    ):
+        self.left, self.top, self.width, self.height = box
+        self.right, self.bottom = self.left + self.width, self.top + self.height
+        self.x, self.y = x, y
+
+    def across(self, value: float) -> float:
+        return self.left + self.width * (value - self.x[0]) / (self.x[1] - self.x[0])
+
+    def up(self, value: float) -> float:
+        return self.bottom - self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
+
+    def rows(self, show: Callable) -> list[Markup]:
+        """Lines across, with their values to the left."""
+        parts = []
+        for tick in ticks(*self.y, 5):
+            parts.append(line(self.left, self.up(tick), self.right, self.up(tick), "grid"))
+            parts.append(text(self.left - 8, self.up(tick) + 4, show(tick), "axis", "end"))
+        return parts
+
+    def columns(self, values: Iterable[float], show: Callable, below: float) -> list[Markup]:
+        """Values along the bottom."""
+        return [text(self.across(v), below, show(v), "axis", "middle") for v in values]
+
+    def name_left(self, words: str) -> Markup:
+        middle = (self.top + self.bottom) / 2
+        turn = f"rotate(-90 12 {at(middle)})"
+        return text(12, middle, words, "axis", "middle", transform=turn)
+
+    def name_below(self, words: str, below: float) -> Markup:
+        return text(self.left + self.width / 2, below, words, "axis", "middle")
+
+
 # -- lines -----------------------------------------------------------------------------------
 
 
@@ -102,34 +145,23 @@ def line_chart(
 
     ``level`` is a score to compare with, ``mark`` a single point at the end.
     """
-    width, height, left, bottom, top = 464, 260, 50, 40, 10
-    right = 112
+    width, height, right = 464, 260, 112
     n = len(curves[0].values)
     values = [v for curve in curves for v in curve.values]
     values += [extra[1] for extra in (level, mark) if extra is not None]
     low, high = min(values), max(values)
     spread = max(high - low, 0.02 * (highest or abs(high) or 1.0))
     low, high = max(0.0, low - 0.08 * spread), min(highest or math.inf, high + 0.08 * spread)
-
-    def across(k: int) -> float:
-        return left + (width - left - right) * ((k - 1) / max(n - 1, 1))
-
-    def up(value: float) -> float:
-        return height - bottom - (height - bottom - top) * (value - low) / (high - low)
-
-    parts = []
-    for tick in ticks(low, high, 5):
-        parts.append(line(left, up(tick), width - right, up(tick), "grid"))
-        parts.append(text(left - 8, up(tick) + 4, show(tick), "axis", "end"))
+    plane = Plane((50, 10, width - right - 50, height - 50), (1, max(n, 2)), (low, high))
+    across, up = plane.across, plane.up
     shown = {1, n} | {k for k in map(round, ticks(1, n, 5)) if 1 <= k <= n} if n > 1 else {1}
     # The last number needs room of its own.
     shown -= {k for k in shown if k not in (1, n) and n - k < n / 12}
-    for k in sorted(shown):
-        parts.append(text(across(k), height - bottom + 18, str(k), "axis", "middle"))
-    parts.append(text((left + width - right) / 2, height - 2, x_name, "axis", "middle"))
+    parts = plane.rows(show) + plane.columns(sorted(shown), str, plane.bottom + 18)
+    parts.append(plane.name_below(x_name, height - 2))
     named = []
     if level is not None:
-        parts.append(line(left, up(level[1]), width - right, up(level[1]), "level"))
+        parts.append(line(plane.left, up(level[1]), plane.right, up(level[1]), "level"))
         named.append((up(level[1]), level[0], "label"))
     for curve in curves:
         points = " ".join(
@@ -200,23 +232,13 @@ def reliability(
 
     ``start`` is the least possible confidence, where the axis begins.
     """
-    side, left, top, gap, tall = 270, 52, 8, 14, 66
-    width = left + side + 16
-    below = top + side + gap
-
-    def across(value: float) -> float:
-        return left + side * (value - start) / (1.0 - start)
-
+    side, left, top, tall = 270, 52, 8, 66
     least = min([start, *(b.low for b in bins)])
     floor = 0.0 if least < 0.25 else math.floor(least * 10) / 10
-
-    def up(value: float) -> float:
-        return top + side * (1.0 - (value - floor) / (1.0 - floor))
-
-    parts = [box(left, top, side, side, "frame")]
-    for tick in ticks(floor, 1.0, 5):
-        parts.append(line(left, up(tick), left + side, up(tick), "grid"))
-        parts.append(text(left - 8, up(tick) + 4, percent(tick), "axis", "end"))
+    plane = Plane((left, top, side, side), (start, 1.0), (floor, 1.0))
+    across, up = plane.across, plane.up
+    counts = Plane((left, plane.bottom + 26, side, tall), (start, 1.0), (0.0, 1.0))
+    parts = [box(left, top, side, side, "frame"), *plane.rows(percent)]
     parts.append(line(across(max(start, floor)), up(max(start, floor)), across(1), up(1), "level"))
     most = max((b.count for b in bins), default=1)
     for b in bins:
@@ -229,21 +251,15 @@ def reliability(
         parts.append(dot(x, up(b.accuracy), 2.5 + 3.5 * math.sqrt(b.count / most), "own", tip))
         height = tall * b.count / most
         x0, x1 = across(b.start), across(b.end)
-        parts.append(
-            box(x0 + 1, below + 12 + tall - height, x1 - x0 - 2, height, "bar faint", tip)
-        )
-        parts.append(
-            text((x0 + x1) / 2, below + 8 + tall - height, _brief(b.count), "axis tiny", "middle")
-        )
-    base = below + 12 + tall
+        y = counts.bottom - height
+        parts.append(box(x0 + 1, y, x1 - x0 - 2, height, "bar faint", tip))
+        parts.append(text((x0 + x1) / 2, y - 4, _brief(b.count), "axis tiny", "middle"))
+    base = counts.bottom
     parts.append(line(left, base, left + side, base, "rule"))
-    for tick in ticks(start, 1.0, 5):
-        parts.append(text(across(tick), base + 16, percent(tick), "axis", "middle"))
-    parts.append(text(left + side / 2, base + 34, "confidence", "axis", "middle"))
-    y = top + side / 2
-    parts.append(text(12, y, "right", "axis", "middle", transform=f"rotate(-90 12 {at(y)})"))
-    y = below + 12 + tall / 2
-    parts.append(text(12, y, "rows", "axis", "middle", transform=f"rotate(-90 12 {at(y)})"))
+    parts += plane.columns(ticks(start, 1.0, 5), percent, base + 16)
+    parts.append(plane.name_below("confidence", base + 34))
+    parts += [plane.name_left("right"), counts.name_left("rows")]
+    width = left + side + 16
     return svg(key, width, base + 40, *parts, title=title, description=description)
 
 
@@ -289,36 +305,23 @@ def scatter(
     description: str,
 ) -> Markup:
     """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
-    side, left, top = 300, 64, 8
-    both = np.concatenate([x, y]) if diagonal else None
-    x_low, x_high = _ends(x if both is None else both)
-    y_low, y_high = _ends(np.append(y, 0.0) if both is None else both)
-
-    def across(value: float) -> float:
-        return left + side * (value - x_low) / (x_high - x_low)
-
-    def up(value: float) -> float:
-        return top + side * (1.0 - (value - y_low) / (y_high - y_low))
-
-    parts = []
-    for tick in ticks(y_low, y_high, 5):
-        parts.append(line(left, up(tick), left + side, up(tick), "grid"))
-        parts.append(text(left - 8, up(tick) + 4, number(tick), "axis", "end"))
-    for tick in ticks(x_low, x_high, 4):
-        parts.append(text(across(tick), top + side + 16, number(tick), "axis", "middle"))
-    start, end = (x_low, x_high) if diagonal else (0.0, 0.0)
-    parts.append(line(left, up(start), left + side, up(end), "level"))
-    parts += [
-        dot(across(one), up(other), 2.5, "point", tip)
+    both = np.concatenate([x, y])
+    plane = Plane(
+        (64, 8, 300, 300),
+        _ends(both if diagonal else x),
+        _ends(both if diagonal else np.append(y, 0.0)),
+    )
+    start, end = plane.x if diagonal else (0.0, 0.0)
+    level = line(plane.left, plane.up(start), plane.right, plane.up(end), "level")
+    dots = [
+        dot(plane.across(one), plane.up(other), 2.5, "point", tip)
         for one, other, tip in zip(x.tolist(), y.tolist(), tips, strict=True)
     ]
-    parts.append(text(left + side / 2, top + side + 34, x_name, "axis", "middle"))
-    middle = top + side / 2
-    turn = f"rotate(-90 12 {at(middle)})"
-    parts.append(text(12, middle, y_name, "axis", "middle", transform=turn))
-    return svg(
-        key, left + side + 16, top + side + 40, *parts, title=title, description=description
-    )
+    columns = plane.columns(ticks(*plane.x, 4), number, plane.bottom + 16)
+    names = [plane.name_below(x_name, plane.bottom + 34), plane.name_left(y_name)]
+    parts = [*plane.rows(number), *columns, level, *dots, *names]
+    size = plane.right + 16, plane.bottom + 40
+    return svg(key, *size, *parts, title=title, description=description)
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
