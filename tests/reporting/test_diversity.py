@@ -10,7 +10,7 @@ from covey.reporting._value_facts import ValueFacts
 
 def test_ambiguity_is_what_the_mean_errs_less_than_members(diabetes, mean_values):
     _, X, _, y = diabetes
-    found = ambiguity(ValueFacts(check_inputs(mean_values, X, y)), None)
+    found = ambiguity(ValueFacts(check_inputs(mean_values, X, y)))
     alone, spread, together = (cell.by for _, cell in found["rows"])
     members = mean_values.member_predictions(X)
     assert alone == pytest.approx(np.mean((members - y[:, None]) ** 2))

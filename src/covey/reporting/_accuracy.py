@@ -7,7 +7,6 @@ from typing import NamedTuple
 from covey._intervals import proportion_interval
 from covey.reporting._charts import Dot, dot_plot
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._details import Details
 from covey.reporting._words import (
     Cell,
     described,
@@ -51,7 +50,7 @@ def compared_rows(compared: list[Compared], score_cell, show_interval) -> list[l
     ]
 
 
-def accuracy(facts: ClassFacts, details: Details) -> dict:
+def accuracy(facts: ClassFacts) -> dict:
     """How well it does against others."""
     common, share = facts.most_common
     always = f"always “{one_line(facts.classes[common])}”"
@@ -66,7 +65,7 @@ def accuracy(facts: ClassFacts, details: Details) -> dict:
                 (record.get("log_loss"),),
                 record.get("seconds"),
             )
-            for record in details.baselines or ()
+            for record in facts.details.baselines or ()
         ),
         Compared(always, "limit", share.value, share[1:]),
     ]
@@ -85,7 +84,7 @@ def accuracy(facts: ClassFacts, details: Details) -> dict:
         title="Accuracy of this model and of what it is compared with",
         description=described((one.name, percent(one.score)) for one in compared),
     )
-    rivals = details.baselines or ()
+    rivals = facts.details.baselines or ()
     return {
         "drawing": drawing,
         "rows": compared_rows(compared, percent_cell, interval),

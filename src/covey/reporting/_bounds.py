@@ -8,11 +8,10 @@ from covey._intervals import CONFIDENCE
 from covey.inspection import held_out_bound, oracle_bounds, oracle_interval, vote_bound
 from covey.reporting._charts import Dot, dot_plot
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._details import Details
 from covey.reporting._words import described, percent, percent_cell
 
 
-def bounds(facts: ClassFacts, details: Details) -> dict:
+def bounds(facts: ClassFacts) -> dict:
     """What the error stays below."""
     held = held_out_bound(n_errors=facts.n_rows - facts.n_right, n_samples=facts.n_rows)
     dots = [Dot("this model", held.value, held.value, held.guarantee, "own")]

@@ -7,14 +7,13 @@ import numpy as np
 from covey._intervals import proportion_interval
 from covey.reporting._charts import Bin, reliability
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._details import Details
 from covey.reporting._words import count, described, percent
 
 # The least confidence in the predicted class, by the number of classes; with more, about none.
 _LEAST_CONFIDENCE = {2: 0.5, 3: 0.3, 4: 0.2, 5: 0.2}
 
 
-def calibration(facts: ClassFacts, details: Details) -> dict:
+def calibration(facts: ClassFacts) -> dict:
     """Whether its probabilities can be believed."""
     bins = binned(facts)
     drawing = reliability(

@@ -11,7 +11,7 @@ from sklearn import metrics
 from covey._intervals import Interval, proportion_interval
 from covey.fusers import Predictions
 from covey.reporting._facts import Facts, shares
-from covey.reporting._inputs import ReportInputs
+from covey.reporting._inputs import Details, ReportInputs
 from covey.reporting._words import percent
 
 
@@ -27,8 +27,8 @@ class ClassFacts(Facts):
     parts_title = "What {} gets right of each class"
     predicted_as, predicted_what = "on rows called", "the class that is predicted"
 
-    def __init__(self, inputs: ReportInputs):
-        super().__init__(inputs)
+    def __init__(self, inputs: ReportInputs, details: Details | None = None):
+        super().__init__(inputs, details)
         self.classes = self.outcomes = [str(label) for label in inputs.classes]
         self.n_classes = len(self.classes)
         self.probabilities = self.flock.predict_proba(inputs.seen)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._details import Details
 from covey.reporting._facts import shares
 from covey.reporting._maps import heat_map
 from covey.reporting._words import (
@@ -23,7 +22,7 @@ from covey.reporting._words import (
 _MOST_CLASSES, _MOST_LISTED = 20, 40
 
 
-def confusion(facts: ClassFacts, details: Details) -> dict:
+def confusion(facts: ClassFacts) -> dict:
     """Which classes are taken for which."""
     matrix = facts.confusion
     wrong = matrix - np.diag(np.diag(matrix))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts, quarters
 from covey.reporting._maps import heat_map
 from covey.reporting._words import described, percent, width_of
@@ -16,7 +15,7 @@ _MOST_COLUMNS = 12
 _MOST_SEARCHED = 64
 
 
-def decides(facts: Facts, details: Details) -> dict | None:
+def decides(facts: Facts) -> dict | None:
     """Which member decides which rows; None for a single member."""
     if facts.n_members < 2:
         return None

@@ -10,7 +10,6 @@ from covey import inspection
 from covey._templates import Markup
 from covey.inspection._diversity import MEASURES
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._maps import heat_map
 from covey.reporting._value_facts import ValueFacts
@@ -37,7 +36,7 @@ _MEANINGS = {
 }
 
 
-def diversity(facts: ClassFacts, details: Details) -> dict | None:
+def diversity(facts: ClassFacts) -> dict | None:
     """How much members differ; None for a single one, or where some predict not all rows."""
     if facts.n_members < 2 or not facts.all_available:
         return None
@@ -70,7 +69,7 @@ def diversity(facts: ClassFacts, details: Details) -> dict | None:
     }
 
 
-def ambiguity(facts: ValueFacts, details: Details) -> dict | None:
+def ambiguity(facts: ValueFacts) -> dict | None:
     """How much members' values differ; None for a single one, or where some do not predict."""
     if facts.n_members < 2 or not facts.all_available:
         return None

@@ -7,7 +7,6 @@ import numpy as np
 from covey._templates import Markup
 from covey.reporting._accuracy import Compared, compared_rows, ordered
 from covey.reporting._charts import Dot, dot_plot, scatter
-from covey.reporting._details import Details
 from covey.reporting._value_facts import Errors, ValueFacts
 from covey.reporting._words import (
     described,
@@ -21,9 +20,9 @@ from covey.reporting._words import (
 _MOST_DOTS = 400
 
 
-def error(facts: ValueFacts, details: Details) -> dict:
+def error(facts: ValueFacts) -> dict:
     """How well it does against others."""
-    baselines = details.baselines or ()
+    baselines = facts.details.baselines or ()
     compared = [
         _compared("this model", "own", facts.errors),
         *(
@@ -84,7 +83,7 @@ def _tip(one: Compared) -> str:
     return f"{one.name}: {number(one.score)}{between}"
 
 
-def fit(facts: ValueFacts, details: Details) -> dict:
+def fit(facts: ValueFacts) -> dict:
     """Predicted against true values, and residuals against predicted ones."""
     rows = np.arange(facts.n_rows)
     if facts.n_rows > _MOST_DOTS:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey._blocks import take_rows
-from covey.reporting._inputs import ReportInputs
+from covey.reporting._inputs import Details, ReportInputs
 from covey.reporting._strength import Strength, strength_of
 from covey.reporting._words import DASH, number
 
@@ -49,8 +49,8 @@ class Facts:
     # What more of a feature may favor: a class, or a lower or higher value.
     outcomes: Sequence[str]
 
-    def __init__(self, inputs: ReportInputs):
-        self.inputs, self.flock = inputs, inputs.flock
+    def __init__(self, inputs: ReportInputs, details: Details | None = None):
+        self.inputs, self.details, self.flock = inputs, details or Details(), inputs.flock
         self.features, self.y = inputs.features, inputs.y
         self.n_rows, self.n_features = len(self.y), len(self.features)
         # The rows that members are measured on; all, unless there are too many.

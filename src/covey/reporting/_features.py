@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._maps import heat_map
 from covey.reporting._words import described, percent
@@ -14,7 +13,7 @@ _MOST_FEATURES = 24
 _MOST_MEMBERS = 24
 
 
-def features(facts: Facts, details: Details) -> dict | None:
+def features(facts: Facts) -> dict | None:
     """Which features are kept, and which together; None for members without subsets."""
     if facts.support is None and facts.strength is None:
         return None

@@ -10,7 +10,6 @@ import numpy as np
 from covey._kinds import as_frame, as_kind, kind_of, look
 from covey._templates import Markup
 from covey.reporting._charts import histogram
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._inputs import ReportInputs
 from covey.reporting._words import (
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 _MOST_COLUMNS = 40
 
 
-def health(facts: Facts, details: Details) -> dict:
+def health(facts: Facts) -> dict:
     """What the columns are like."""
-    inputs, found = facts.inputs, details.data_health
+    inputs, found = facts.inputs, facts.details.data_health
     frame = None
     if not hasattr(inputs.rows, "tocsr"):
         frame = as_frame(inputs.rows)

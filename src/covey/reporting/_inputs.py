@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -13,6 +13,17 @@ from sklearn.utils.validation import column_or_1d
 
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
+
+
+class Details(NamedTuple):
+    """The optional arguments of `build_report`."""
+
+    title: str | None = None
+    target: str | None = None
+    task: str | None = None
+    command: str | None = None
+    baselines: list[dict] | None = None
+    data_health: list[dict] | None = None
 
 
 @dataclass(frozen=True, eq=False)

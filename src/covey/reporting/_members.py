@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._maps import Bar, bars, strip
 from covey.reporting._words import described, number, one_line, shortened
@@ -16,7 +15,7 @@ _MOST_PARTS = 12
 _MOST_ARROWS = 3
 
 
-def members(facts: Facts, details: Details) -> dict:
+def members(facts: Facts) -> dict:
     """Each member as a small card."""
     strength = facts.strength
     return {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._words import count, name, one_line
 
@@ -13,7 +12,7 @@ from covey.reporting._words import count, name, one_line
 _MOST_CLASSES = 20
 
 
-def asked(facts: Facts, details: Details) -> dict:
+def asked(facts: Facts) -> dict:
     """What the model is for, and what it is."""
     named = []
     if facts.task == "classification":
@@ -27,7 +26,7 @@ def asked(facts: Facts, details: Details) -> dict:
     return {"classes": named, "fuser": facts.flock.fuser_}
 
 
-def use(facts: Facts, details: Details) -> dict:
+def use(facts: Facts) -> dict:
     """Lines of code that do what this page does."""
     flock, rows = facts.flock, facts.inputs.rows
     columns = getattr(rows, "columns", None)

@@ -15,8 +15,8 @@ from covey._templates import Markup, environment, escaped
 from covey.reporting import _words as words
 from covey.reporting._class_facts import ClassFacts
 from covey.reporting._facts import Facts
-from covey.reporting._inputs import check_inputs
-from covey.reporting._sections import SECTIONS, Details
+from covey.reporting._inputs import Details, check_inputs
+from covey.reporting._sections import SECTIONS
 from covey.reporting._value_facts import ValueFacts
 
 # How tall a report is in a notebook, in pixels.
@@ -164,24 +164,24 @@ def build_report(
     inputs = check_inputs(model, X, y)
     regression = inputs.classes is None
     _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
-    facts = ValueFacts(inputs) if regression else ClassFacts(inputs)
-    return Report(_page(facts, Details(**texts, baselines=baselines, data_health=data_health)))
+    details = Details(**texts, baselines=baselines, data_health=data_health)
+    return Report(_page((ValueFacts if regression else ClassFacts)(inputs, details)))
 
 
-def _page(facts: Facts, details: Details) -> str:
+def _page(facts: Facts) -> str:
     templates = environment("covey.reporting")
     templates.filters.update({function.__name__: function for function in _FILTERS})
     sections = []
     for section in SECTIONS:
-        context = section.context(facts, details) if facts.task in section.tasks else None
+        context = section.context(facts) if facts.task in section.tasks else None
         if context is not None:
             template = templates.get_template(f"sections/{section.key}.html")
-            body = Markup(template.render(facts=facts, details=details, **context))
+            body = Markup(template.render(facts=facts, details=facts.details, **context))
             title = context.get("title", section.title)
             sections.append(
                 {"key": section.key, "short": section.short, "title": title, "body": body}
             )
-    title, target = details.title, details.target
+    title, target = facts.details.title, facts.details.target
     if title is None:
         title = f"A flock for “{words.one_line(target)}”" if target else "A flock, looked into"
     script = templates.get_template("script.js").render()

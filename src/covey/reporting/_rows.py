@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._maps import Bar, bars
 from covey.reporting._svg import room_for
@@ -19,7 +18,7 @@ _MOST_BECAUSE = 4
 _LEAST_IMPORTANCE = 0.01
 
 
-def rows(facts: Facts, details: Details) -> dict:
+def rows(facts: Facts) -> dict:
     """A few rows: which members decided them, what these predict, and why."""
     chosen = facts.telling_rows()
     seen = take_rows(facts.inputs.seen, np.array([row for row, _ in chosen]))

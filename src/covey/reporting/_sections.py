@@ -24,7 +24,6 @@ from covey.reporting import (
     _rows,
     _size,
 )
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 
 CLASSES, VALUES = ("classification",), ("regression",)
@@ -36,7 +35,7 @@ class Section(NamedTuple):
     key: str  # its address on the page, and its template
     short: str  # its name in the contents
     title: str  # its heading, unless the context has another
-    context: Callable[[Facts, Details], dict | None]
+    context: Callable[[Facts], dict | None]
     tasks: tuple[str, ...] = CLASSES + VALUES  # what it serves
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from covey.fusers import make_fuser
 from covey.reporting._charts import Curve, line_chart
-from covey.reporting._details import Details
 from covey.reporting._facts import Facts
 from covey.reporting._words import described, number_cell
 
@@ -12,7 +11,7 @@ from covey.reporting._words import described, number_cell
 _MOST_CURVE = 60
 
 
-def size(facts: Facts, details: Details) -> dict | None:
+def size(facts: Facts) -> dict | None:
     """What more members bring; None for a single one."""
     if facts.n_members < 2 or not facts.all_available:
         return None

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from covey._intervals import Interval, mean_interval, r2_interval
 from covey.fusers import Predictions
 from covey.reporting._facts import Facts, Quarters, quarters, shares
-from covey.reporting._inputs import ReportInputs
+from covey.reporting._inputs import Details, ReportInputs
 from covey.reporting._words import number
 
 # A ridge is cross-fitted on these rows if there are at least so many.
@@ -73,8 +73,8 @@ class ValueFacts(Facts):
     parts_title = "The RMSE of {} in each quarter of the true values"
     predicted_as, predicted_what = "on rows predicted as", "the value that is predicted"
 
-    def __init__(self, inputs: ReportInputs):
-        super().__init__(inputs)
+    def __init__(self, inputs: ReportInputs, details: Details | None = None):
+        super().__init__(inputs, details)
         self.predicted = np.asarray(self.flock.predict(inputs.seen), dtype=np.float64)
         self.truth = self.y[self.sample]
         self.errors = Errors(self.truth, self.predicted[self.sample])
