@@ -225,7 +225,7 @@ class DaskRows:
         rows = self.search_rows()
         sees = GateFeatures(gate.features == "quadratic", moments)
         if sees.quadratic and rows.is_sparse:
-            sees.standardise_squares(*self._square_moments(sees))
+            sees.standardize_squares(*self._square_moments(sees))
         rows.broadcast(TableBlock.prepare_gate, sees)
         theta, intercept = gate.refine_by_sums(
             sees,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csc_array
 
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
-from covey._core.gating.gate import GatedLikelihood, GatedObjective
+from covey._core.gating.gate import GatedObjective, GatedRows
 from covey._core.gating.groups import Groups
 from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
 from covey._core.lbfgs import minimise
@@ -20,13 +20,16 @@ from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, values_by, with_means_of_available
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from covey._core.journal import Journal
     from covey._core.search.assembly import Flock
 
 
 class GateFeatures:
-    """What a gate sees of a sample: its standardised features, and their squares if wanted.
+    """What a gate sees of a sample: its standardized features, and their squares if wanted.
 
-    Dense features are standardised and then squared. Sparse ones are squared as they are, to
+    Dense features are standardized and then squared. Sparse ones are squared as they are, to
     stay sparse; with the linear part beside them both span the same functions.
 
     Parameters
@@ -36,42 +39,42 @@ class GateFeatures:
         Mean and deviation of the features, (D,) each.
     """
 
-    def __init__(self, quadratic, moments):
+    def __init__(self, quadratic: bool, moments: tuple[np.ndarray, np.ndarray]) -> None:
         self.quadratic = quadratic
         self.mean, self.scale = self._usable(*moments)
 
     @classmethod
-    def of(cls, quadratic, X, weight):
+    def of(cls, quadratic: bool, X: Any, weight: np.ndarray) -> Self:
         """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
         if not hasattr(X, "tocsr"):
             return cls(quadratic, moments(X.T, weight))
         X = X.tocsc()
         sees = cls(quadratic, moments(X, weight))
         if quadratic:
-            sees.standardise_squares(*moments(sees.squares(X), weight))
+            sees.standardize_squares(*moments(sees.squares(X), weight))
         return sees
 
-    def standardise_squares(self, mean, deviation):
-        """Take note of the moments of `squares`, which sparse features need."""
+    def standardize_squares(self, mean: np.ndarray, deviation: np.ndarray) -> None:
+        """Keep the moments of `squares`, which sparse features need."""
         self.square_mean, self.square_scale = self._usable(mean, deviation)
 
     @property
-    def n_columns(self):
+    def n_columns(self) -> int:
         """How many columns the gate sees."""
         return len(self.mean) * (2 if self.quadratic else 1)
 
     @staticmethod
     def _usable(mean, deviation):
-        # A constant column says nothing: infinitely wide, it is zero everywhere.
+        # A constant column tells nothing: infinitely wide, it is zero everywhere.
         return mean, np.where(deviation > 0, deviation, np.inf)
 
-    def squares(self, X):
+    def squares(self, X: Any) -> Any:
         """The squares of sparse features in units of their deviation."""
         scaled = X.multiply(1.0 / self.scale).tocsc()
         scaled.data **= 2
         return scaled
 
-    def designs(self, X):
+    def designs(self, X: Any) -> list[Design]:
         """The blocks of columns that the gate is fitted on."""
         if self.quadratic:
             # Squares are made as they were of the rows that the gate was fitted on.
@@ -93,7 +96,7 @@ class GateFeatures:
             blocks.append(Design(columns**2 - 1.0))
         return blocks
 
-    def logits(self, X, coef, intercept):
+    def logits(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Gate logits (K, n) of new rows, for coefficients (K, P) and intercepts (K,)."""
         one = np.zeros(1, dtype=int)
         total = np.zeros((len(coef), X.shape[0])) + intercept[:, None]
@@ -156,7 +159,13 @@ class Gate(Fuser, name="gate"):
     needs_X = True
     kinds = ("probability", "value")
 
-    def __init__(self, pool="linear", features="linear", alpha=3e-3, max_iter=200):
+    def __init__(
+        self,
+        pool: str = "linear",
+        features: str = "linear",
+        alpha: float = 3e-3,
+        max_iter: int = 200,
+    ) -> None:
         self.pool = pool
         self.features = features
         self.alpha = alpha
@@ -173,180 +182,143 @@ class Gate(Fuser, name="gate"):
                 "value."
             )
 
-    @property
-    def _is_quadratic(self):
-        return self.features == "quadratic"
-
     def _fit(self, P, codes, X, sample_weight):
-        learn = self._squared_error if P.kind == "value" else self._log_likelihood
-        climbed = learn(P, codes, X, sample_weight)
-        self._climb(climbed, np.zeros((1, climbed.n_parameters)))
+        of = self._of_numbers if P.kind == "value" else self._of_probabilities
+        likelihood, order, frozen = of(P, codes, sample_weight)
+        frozen = np.ascontiguousarray(frozen[order].transpose(1, 2, 0))[:, :, None, :]
+        rows = self._rows(None, likelihood, X, order, sample_weight, frozen)
+        objective = self._objective(rows.value_and_gradient, *frozen.shape[:2], None)
+        self._optimize(objective, np.zeros((1, objective.n_parameters)))
 
-    # Who has not spoken of a row says what the others say on average: silence speaks neither
-    # for nor against a member.
+    # Where a member has no prediction of a row, the mean of the others stands for it: that speaks
+    # neither for nor against the member.
 
-    def _log_likelihood(self, P, codes, X, sample_weight):
-        """Of frozen members' probabilities."""
-        order = np.argsort(codes, kind="stable")
+    def _of_probabilities(self, P, codes, sample_weight):
+        """The likelihood of classes, the order of its rows, and logarithms (n, K, C)."""
         logs = P.log()
         if P.available is not None:
             floor = np.finfo(np.float64).tiny
             others = np.log(np.maximum(with_means_of_available(P), floor))
             logs = np.where(P.available[:, :, None], logs, others)
-        logs = np.ascontiguousarray(logs[order].transpose(1, 2, 0))[:, :, None, :]
-        return self._likelihood(
-            None, X, codes, sample_weight, P.n_members, P.n_classes, frozen=logs
-        )
+        return *_by_class(codes, P.n_classes), logs
 
-    def _squared_error(self, P, y, X, sample_weight):
-        """Of frozen members' numbers."""
+    def _of_numbers(self, P, y, sample_weight):
+        """The squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
         center = np.average(y, weights=sample_weight)
         spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
-        values = (with_means_of_available(P)[:, :, 0] - center) / unit
-        self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
-        return GatedLikelihood(
-            None,
-            self._sees.designs(X),
-            ValueLikelihood((y - center) / unit, ValueLoss("squared")),
-            sample_weight[None, :],
-            np.array([float(self.alpha)]),
-            "log",
-            P.n_members,
-            frozen=np.ascontiguousarray(values.T)[:, None, None, :],
-        )
+        likelihood = ValueLikelihood((y - center) / unit, ValueLoss("squared"))
+        return likelihood, slice(None), (with_means_of_available(P) - center) / unit
 
     def refine(
         self,
-        members,
-        theta,
-        intercept,
-        support,
-        X,
-        codes,
-        sample_weight,
-        classes,
-        *,
-        journal=None,
-        **how,
-    ):
+        members: Design,
+        theta: np.ndarray,
+        intercept: np.ndarray,
+        support: np.ndarray,
+        X: Any,
+        codes: np.ndarray,
+        sample_weight: np.ndarray,
+        classes: np.ndarray,
+        **how: Any,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Fit the gate together with linear members, instead of ``fit``.
 
         Parameters
         ----------
         members : Design
             What the members see, its rows sorted by class.
-        theta : ndarray of shape (K, C, D)
-            Where they start.
-        intercept : ndarray of shape (K, C)
-        support : ndarray of shape (K, D), bool
-            Their subsets, which they keep.
+        theta, intercept, support, classes, **how
+            As for `refine_by_sums`.
         X : ndarray or sparse matrix of shape (n, D)
             What the gate sees, in the order of ``codes``.
         codes, sample_weight : ndarrays of shape (n,)
-        classes : ndarray of shape (C,)
-        journal : Journal, optional
-            Where iterations are kept, to go on from after an interruption.
-        **how
-            ``fit_intercept``: whether the intercepts move.
 
         Returns
         -------
         theta, intercept : ndarrays
-            Where the members ended.
+            Of the refined members.
         """
         self._check_parameters()
-        likelihood = self._likelihood(
-            members,
-            X,
-            codes,
-            sample_weight,
-            len(theta),
-            len(classes),
-            support=support[None].astype(float),
-            **how,
-        )
-        return self._refined(likelihood, theta, intercept, support, classes, journal)
+        likelihood, order = _by_class(codes, len(classes))
+        rows = self._rows(members, likelihood, X, order, sample_weight)
+        reduce = rows.value_and_gradient
+        return self.refine_by_sums(self._sees, reduce, theta, intercept, support, classes, **how)
 
     def refine_by_sums(
         self,
-        sees,
-        ask,
-        theta,
-        intercept,
-        support,
-        classes,
+        sees: GateFeatures,
+        reduce: Callable[..., tuple[np.ndarray, ...]],
+        theta: np.ndarray,
+        intercept: np.ndarray,
+        support: np.ndarray,
+        classes: np.ndarray,
         *,
-        fit_intercept,
-        journal=None,
-    ):
-        """The same where rows lie elsewhere, and are asked for sums only.
+        fit_intercept: bool,
+        journal: Journal | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same for rows in blocks, which are reduced to sums.
 
         Parameters
         ----------
         sees : GateFeatures
-        ask : callable
-            ``ask(parts, runs)`` gives `covey._core.gating.gate.GatedRows.sums` over all rows.
-        theta, intercept, support, classes, journal
-            As for `refine`.
+        reduce : callable
+            ``reduce(parts, runs)`` gives the sums over all rows of
+            `covey._core.gating.gate.GatedRows.value_and_gradient`.
+        theta : ndarray of shape (K, C, D)
+            Of the members, where the refinement starts.
+        intercept : ndarray of shape (K, C)
+        support : ndarray of shape (K, D), bool
+            Their subsets, which they keep.
+        classes : ndarray of shape (C,)
         fit_intercept : bool
-            Whether the intercepts move.
+            Whether the members' intercepts are refined too.
+        journal : Journal, optional
+            Where iterations are kept, to continue from after an interruption.
 
         Returns
         -------
         theta, intercept : ndarrays
-            Where the members ended.
+            Of the refined members.
         """
         self._check_parameters()
         self._sees = sees
-        objective = GatedObjective(
-            ask,
-            np.array([float(self.alpha)]),
-            *theta.shape,
-            sees.n_columns,
-            support=support[None].astype(float),
-            fit_intercept=fit_intercept,
+        objective = self._objective(
+            reduce, *theta.shape, support=support[None].astype(float), fit_intercept=fit_intercept
         )
-        return self._refined(objective, theta, intercept, support, classes, journal)
-
-    def _refined(self, objective, theta, intercept, support, classes, journal):
-        """Where members end that start here, the gate knowing nothing."""
         nothing = np.zeros((1, len(theta), objective.n_gate_columns))
         start = objective.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
-        theta, intercept = self._climb(objective, start, journal)
+        theta, intercept = self._optimize(objective, start, journal)
         self.n_members_ = len(theta[0])
         self.classes_ = classes
         return theta[0] * support[:, None, :], intercept[0]
 
-    def _likelihood(self, members, X, codes, sample_weight, n_members, n_classes, **parts):
-        """What is climbed; its rows are sorted by class, those of X need not be."""
-        order = np.argsort(codes, kind="stable")
-        self._sees = GateFeatures.of(self._is_quadratic, X, sample_weight)
-        return GatedLikelihood(
-            members,
-            self._sees.designs(X[order]),
-            ClassLikelihood(class_blocks(np.bincount(codes, minlength=n_classes))),
-            sample_weight[order][None, :],
-            np.array([float(self.alpha)]),
-            self.pool,
-            n_members,
-            **parts,
-        )
+    def _rows(self, members, likelihood, X, order, sample_weight, frozen=None):
+        """Rows in memory, in the order of a likelihood; sets what the gate sees."""
+        self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
+        share = sample_weight[order] / sample_weight[order].sum()
+        gate = self._sees.designs(X[order])
+        return GatedRows(members, gate, likelihood, share[None], self.pool, frozen)
 
-    def _climb(self, likelihood, start, journal=None):
-        """Keep the gate that is found; give back the members, if they moved too."""
-        found = minimise(likelihood, start, max_iter=self.max_iter, journal=journal)
-        theta, intercept, coef, gate_intercept = likelihood.unpack(found.x)
+    def _objective(self, reduce, n_members, n_outputs, n_columns, **how):
+        alpha = np.array([float(self.alpha)])
+        shape = n_members, n_outputs, n_columns, self._sees.n_columns
+        return GatedObjective(reduce, alpha, *shape, **how)
+
+    def _optimize(self, objective, start, journal=None):
+        """Keep the gate that is found; return the members, if they are fitted too."""
+        found = minimise(objective, start, max_iter=self.max_iter, journal=journal)
+        theta, intercept, coef, gate_intercept = objective.unpack(found.x)
         self.coef_, self.intercept_ = coef[0], gate_intercept[0]
         self.n_iter_ = int(found.n_iter[0])
         return theta, intercept
 
     def _gates(self, P, X):
-        """G of shape (K, n); members that have not spoken get none."""
+        """G of shape (K, n); zero for members that have no prediction of a row."""
         logits = self._sees.logits(X, self.coef_, self.intercept_)
         if P.available is not None:
             silent = ~P.available.T
-            # Where nobody has spoken, the gate stands as it is.
+            # Where no member has one, the gate stands as it is.
             silent &= ~silent.all(axis=0)
             logits = np.where(silent, -np.inf, logits)
         return np.exp(log_softmax(logits))
@@ -359,6 +331,12 @@ class Gate(Fuser, name="gate"):
             return values_by(P, self._gates(P, X).T)
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
         return pooled(logs, self._gates(P, X)[:, None, :], self.pool)[:, 0].T
+
+
+def _by_class(codes, n_classes):
+    """The likelihood of classes, and the order of its rows."""
+    blocks = class_blocks(np.bincount(codes, minlength=n_classes))
+    return ClassLikelihood(blocks), np.argsort(codes, kind="stable")
 
 
 class GatedGroups(Fuser):
