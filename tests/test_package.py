@@ -90,5 +90,5 @@ def test_demo_prints_its_tables(monkeypatch, capsys):
     monkeypatch.setattr(demo, "N_MEMBERS", 2)
     demo.main()
     out = capsys.readouterr().out
-    for name in (*demo.ROWS, "Quarter circle", "Wine", "looks at"):
+    for name in (*demo.ROWS, "Quarter circle", "Wine", "features"):
         assert name in out

@@ -122,12 +122,10 @@ def read_problem(
     table = _rows_with(table, target, "target", console)
     if time:
         table = _rows_with(table, time, "time", console)
-    if len(table) < FEWEST_ROWS:
-        raise CommandError(
-            f"{len(table)} rows with a target are too few to learn from; "
-            f"give at least {FEWEST_ROWS}."
-        )
-    y, regression = _target_values(table[target], target, task, console)
+    check_enough(len(table))
+    distinct = table[target].drop_duplicates()
+    regression = is_regression(distinct, len(table), target, task, console.note)
+    y = as_target(table[target], regression)
     rest = table.drop(columns=[target, *filter(None, (group, time)), *(drop or [])])
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
@@ -146,6 +144,14 @@ def read_problem(
     if not group and not time:
         _keep_copies_together(problem)
     return problem
+
+
+def check_enough(n_rows: int) -> None:
+    """Refuse a table with few rows."""
+    if n_rows < FEWEST_ROWS:
+        raise CommandError(
+            f"{n_rows} rows with a target are too few to learn from; give at least {FEWEST_ROWS}."
+        )
 
 
 def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
@@ -228,48 +234,60 @@ def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) ->
     return table[~gaps].reset_index(drop=True)
 
 
-def _target_values(
-    values: pd.Series, target: str, task: str, console: Console
-) -> tuple[np.ndarray, bool]:
-    """The target as labels or floats, and whether it is a quantity."""
-    from pandas.api import types
-
-    n_values = values.nunique()
+def is_regression(
+    values: pd.Series, n_rows: int, target: str, task: str, note: Callable[[str], None]
+) -> bool:
+    """Whether a target is a quantity, by its different values; refuses one of no use."""
+    n_values = len(values)
     if n_values < 2:
-        raise CommandError(
-            f"the target {target!r} has the one value {values.iloc[0]!r}; "
-            "there is nothing to tell apart."
-        )
-    numeric = types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
+        one = f"the one value {values.iloc[0]!r}" if n_values else "no value at all"
+        raise CommandError(f"the target {target!r} has {one}; there is nothing to tell apart.")
+    numeric = _is_numeric(values)
     if numeric and not np.isfinite(values).all():
         strange = values[~np.isfinite(values)].iloc[0]
         raise CommandError(
             f"the target {target!r} holds {strange}, which is no number to learn; leave such "
             "cells empty."
         )
-    whole = numeric and bool((values == np.floor(values)).all())
-    many = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
     if task == "numbers" and not numeric:
         raise CommandError(
             f"the target {target!r} is not made of numbers ({values.iloc[0]!r}); "
             "use --task classes."
         )
+    many = MOST_NUMBERED_CLASSES if _is_whole(values) else MOST_FRACTION_CLASSES
     if numeric and (task == "numbers" or (task == "auto" and n_values > many)):
         if task == "auto":
-            console.note(
+            note(
                 f"{target}: {n_values} different numbers look like a quantity, so the model "
                 "predicts numbers (--task classes says otherwise)."
             )
-        return values.to_numpy(dtype=np.float64), True
-    if n_values == len(values) or n_values > max(MOST_CLASSES, len(values) // 2):
+        return True
+    if n_values == n_rows or n_values > max(MOST_CLASSES, n_rows // 2):
         raise CommandError(
-            f"the target {target!r} has {n_values} different values in {len(values)} rows: that "
+            f"the target {target!r} has {n_values} different values in {n_rows} rows: that "
             f"names rows rather than classes; give another target"
             f"{', or --task numbers for regression' if numeric else ''}."
         )
-    if whole:
-        return values.to_numpy(dtype=np.int64), False
-    return np.array(values.astype(str).tolist()), False
+    return False
+
+
+def as_target(values: pd.Series, regression: bool) -> np.ndarray:
+    """A target as floats, or as labels: whole numbers or text."""
+    if regression:
+        return values.to_numpy(dtype=np.float64)
+    if _is_whole(values):
+        return values.to_numpy(dtype=np.int64)
+    return np.array(values.astype(str).tolist())
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    from pandas.api import types
+
+    return types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
+
+
+def _is_whole(values: pd.Series) -> bool:
+    return _is_numeric(values) and bool((values == np.floor(values)).all())
 
 
 def _group_numbers(values: pd.Series, group: str) -> np.ndarray:
