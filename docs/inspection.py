@@ -93,8 +93,8 @@ def main():
     drawn = BytesIO()
     figure.savefig(drawn, dpi=100)
     # A palette is enough, and makes the file a third of the size.
-    colours = Image.open(drawn).convert("RGB")
-    colours.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    colors = Image.open(drawn).convert("RGB")
+    colors.quantize(256, method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
     print(f"wrote {path}, {path.stat().st_size / 1000:.0f} kB")
 
 

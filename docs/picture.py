@@ -16,8 +16,8 @@ def draw_boundaries(ax):
     X, y = make_quarter_circle(20, random_state=2)
     flock = SubsetEnsembleClassifier.paper(n_estimators=6, select_size=None, random_state=2)
     flock.fit(X, y)
-    for label, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
-        ax.scatter(*X[y == label].T, s=26, c=colour, marker=marker, alpha=0.75, linewidths=0)
+    for label, color, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
+        ax.scatter(*X[y == label].T, s=26, c=color, marker=marker, alpha=0.75, linewidths=0)
     angle = np.linspace(0, np.pi / 2, 200)
     ax.plot(np.cos(angle), np.sin(angle), color=INK, ls=":", lw=1.5, label="true boundary")
     x1 = np.array([0.0, 1.0])
@@ -41,12 +41,13 @@ def draw_subsets(ax):
     X, y = load_wine(return_X_y=True, as_frame=True)
     flock = SubsetEnsembleClassifier.paper(n_estimators=12, select_size=None, random_state=0)
     flock.fit(X, y)
-    weight = np.ptp(flock.coef_, axis=1) * flock.scale_
+    coef = np.stack([member.coef_ for member in flock.estimators_])
+    weight = np.ptp(coef, axis=1) * flock.scale_
     order = np.argsort(-flock.feature_importances_)
     shown = np.where(flock.support_, weight / weight.max(), np.nan)[:, order]
-    colours = plt.get_cmap("Blues").copy()
-    colours.set_bad("white")
-    ax.imshow(shown.T, cmap=colours, vmin=-0.25, vmax=1, aspect="auto")
+    colors = plt.get_cmap("Blues").copy()
+    colors.set_bad("white")
+    ax.imshow(shown.T, cmap=colors, vmin=-0.25, vmax=1, aspect="auto")
     ax.set_yticks(range(13), [name.split("_of_")[0] for name in X.columns[order]], fontsize=8)
     ax.set_xticks(range(12), range(1, 13), fontsize=8)
     ax.set_xticks(np.arange(13) - 0.5, minor=True)

@@ -1,4 +1,4 @@
-"""What the gallery's scripts have in common: colours, intervals over seeds, saving a picture."""
+"""What the gallery's scripts have in common: colors, intervals over seeds, saving a picture."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from scipy.stats import t as student
 
 HERE = Path(__file__).parent
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# Okabe and Ito's colors, which color-blind readers can tell apart.
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#AA4499", "#56B4E9"
-INK, GREY, PALE = "#22272e", "#7a8490", "#e9edf2"
+INK, GRAY, PALE = "#22272e", "#7a8490", "#e9edf2"
 
 
 class Interval(NamedTuple):
@@ -57,7 +57,7 @@ def panels(rows=1, columns=1, size=(8, 4), **keywords):
     axes = figure.subplots(rows, columns, **keywords)
     for ax in np.ravel(axes):
         ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set_color(GREY)
+        ax.spines[["left", "bottom"]].set_color(GRAY)
         ax.tick_params(colors=INK, labelsize=8.5)
     return figure, axes
 
@@ -66,18 +66,18 @@ def title(ax, text):
     ax.set_title(text, loc="left", fontsize=10.5, color=INK)
 
 
-def band(ax, x, values, colour, **line):
+def band(ax, x, values, color, **line):
     """A line through the means, with its intervals as a band."""
-    ax.fill_between(x, values.low, values.high, color=colour, alpha=0.2, linewidth=0)
-    return ax.plot(x, values.mean, color=colour, lw=line.pop("lw", 2), **line)
+    ax.fill_between(x, values.low, values.high, color=color, alpha=0.2, linewidth=0)
+    return ax.plot(x, values.mean, color=color, lw=line.pop("lw", 2), **line)
 
 
-def label(ax, x, y, text, colour, **place):
-    """Text in the colour of what it names, a few points away from (x, y)."""
-    offset = place.pop("offset", (5, 0))
-    place = {"va": "center", "ha": "left", "fontsize": 9, **place}
+def label(ax, x, y, text, color, **placement):
+    """Text in the color of what it names, a few points away from (x, y)."""
+    offset = placement.pop("offset", (5, 0))
+    placement = {"va": "center", "ha": "left", "fontsize": 9, **placement}
     return ax.annotate(
-        text, (x, y), xytext=offset, textcoords="offset points", color=colour, **place
+        text, (x, y), xytext=offset, textcoords="offset points", color=color, **placement
     )
 
 

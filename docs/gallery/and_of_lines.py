@@ -4,7 +4,7 @@ Yes, where the class fills a corner: what lies on the right side of both lines i
 single line can cut one out, not even the best of all lines on the test rows themselves. AND draws
 convex regions only (their complements need OR), and someone has to find the two lines.
 
-Here nobody tells which line is to do what. The rows outside of the corner are split into two
+No one decides which line does what. The rows outside of the corner are split into two
 parts by k-means, which sees no labels; each logistic regression learns to tell the corner from
 one part; ``FusionClassifier(fuser="and")`` accepts what both accept.
 """
@@ -47,9 +47,9 @@ def best_line(X, y, n_angles=180):
         order = np.argsort(along)
         # Class 1 is what lies beyond the threshold: right are zeros before it and ones after it.
         right = np.cumsum(y[order] == 0) + (y == 1).sum() - np.cumsum(y[order] == 1)
-        place = right.argmax()
-        if right[place] / len(y) > best[2]:
-            best = (direction, along[order[place]], right[place] / len(y))
+        position = right.argmax()
+        if right[position] / len(y) > best[2]:
+            best = (direction, along[order[position]], right[position] / len(y))
     return best
 
 
@@ -70,8 +70,8 @@ def draw(out, fused, X, y, line, scores):
         low, high = height.min() - 1, height.max() + 1
         ax.contourf(x1, x2, height, [low, 0, high], colors=[BLUE, ORANGE], alpha=0.18)
         ax.contour(x1, x2, height, [0], colors=INK, linewidths=2)
-        for k, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
-            ax.scatter(*X[y == k].T, s=13, c=colour, marker=marker, linewidths=0, alpha=0.85)
+        for k, color, marker in ((0, BLUE, "o"), (1, ORANGE, "^")):
+            ax.scatter(*X[y == k].T, s=13, c=color, marker=marker, linewidths=0, alpha=0.85)
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 1], yticks=[0, 1])
         task = {"classifier 1": ": left or not?", "classifier 2": ": below or not?"}
         title(ax, name + task.get(name, ""))

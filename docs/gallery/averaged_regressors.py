@@ -12,7 +12,7 @@ the known truth.
 """
 
 import numpy as np
-from _style import BLUE, GREEN, GREY, HERE, INK, ORANGE, interval, label, panels, save, title
+from _style import BLUE, GRAY, GREEN, HERE, INK, ORANGE, interval, label, panels, save, title
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
@@ -31,7 +31,7 @@ def noisy_wave(rng):
 
 
 def curve(X, y):
-    """What a spline with too many knots says of the test points."""
+    """Predictions of the test points by a spline with too many knots."""
     knots = np.linspace(0, 1, 16)[:, None]
     return make_pipeline(SplineTransformer(knots=knots), Ridge(0.01)).fit(X, y).predict(X_TEST)
 
@@ -73,8 +73,8 @@ def measured(pairs):
         "variance_of_mean": mean.var(axis=0).mean(),
         "ratio": mean.var(axis=0).mean() / own,
     } | {
-        name: ((centre - truth) ** 2 - spread / (n_sets - 1)).mean()
-        for name, (centre, spread) in bias.items()
+        name: ((center - truth) ** 2 - spread / (n_sets - 1)).mean()
+        for name, (center, spread) in bias.items()
     }
 
 
@@ -83,22 +83,25 @@ def draw(out, found):
     rng = np.random.default_rng(21)  # a typical pair
     sets = noisy_wave(rng), noisy_wave(rng)
     curves = [curve(*each) for each in sets]
-    for (X, y), said, colour in zip(sets, curves, (BLUE, ORANGE), strict=True):
-        left.scatter(X, y, s=9, color=colour, alpha=0.45, linewidths=0)
-        left.plot(X_TEST, said, color=colour, lw=1.3)
+    for (X, y), predicted, color in zip(sets, curves, (BLUE, ORANGE), strict=True):
+        left.scatter(X, y, s=9, color=color, alpha=0.45, linewidths=0)
+        left.plot(X_TEST, predicted, color=color, lw=1.3)
     left.plot(X_TEST, wave(X_TEST), color=INK, lw=2, ls=(0, (2, 1.5)))
     left.plot(X_TEST, np.mean(curves, axis=0), color=GREEN, lw=3)
-    for row, (text, colour) in enumerate(
+    for row, (text, color) in enumerate(
         (("regression 1", BLUE), ("regression 2", ORANGE), ("their mean", GREEN), ("truth", INK))
     ):
-        left.text(0.03, 0.3 - 0.075 * row, text, color=colour, transform=left.transAxes,
+        left.text(0.03, 0.3 - 0.075 * row, text, color=color, transform=left.transAxes,
                   fontsize=9.5, weight="bold" if row == 2 else "normal")  # fmt: skip
-    errors = [np.mean((said - wave(X_TEST)) ** 2) for said in (*curves, np.mean(curves, axis=0))]
+    errors = [
+        np.mean((predicted - wave(X_TEST)) ** 2)
+        for predicted in (*curves, np.mean(curves, axis=0))
+    ]
     left.set(xlabel="x", ylabel="y", ylim=(-2.1, 2.1))
     title(left, "squared errors {:.3f} and {:.3f}, of the mean {:.3f}".format(*errors))
 
-    right.plot([0, 1], [0.5, 1], color=GREY, lw=1.5, ls="--")
-    right.text(0.36, 0.715, "(1 + correlation) / 2", rotation=32, color=GREY, fontsize=9,
+    right.plot([0, 1], [0.5, 1], color=GRAY, lw=1.5, ls="--")
+    right.text(0.36, 0.715, "(1 + correlation) / 2", rotation=32, color=GRAY, fontsize=9,
                rotation_mode="anchor", transform_rotates_text=True)  # fmt: skip
     for name, terms in found.items():
         x, y = terms["correlation"], terms["ratio"]

@@ -14,8 +14,8 @@ did before, and next to nothing is won.
 import numpy as np
 from _style import (
     BLUE,
+    GRAY,
     GREEN,
-    GREY,
     HERE,
     INK,
     ORANGE,
@@ -49,7 +49,7 @@ N_ROWS = 150
 
 
 def probabilities(X):
-    """P(y | x): a bent border, noise about it, and two features that say nothing."""
+    """P(y | x): a bent border, noise about it, and two irrelevant features."""
     height = 3 * (2 * X[:, 0] + X[:, 1] + X[:, 1] * X[:, 2])
     p = 1 / (1 + np.exp(-height))
     return np.c_[1 - p, p]
@@ -74,14 +74,14 @@ def measured(model, seed, n_runs):
     )
 
 
-def colour_of(name):
+def color_of(name):
     if "neighbour" in name:
         return ORANGE
     return {"logistic regression": GREEN, "naive Bayes": PURPLE}.get(name, BLUE)
 
 
 # Where a name does not cross a neighbour's interval.
-PLACES = {
+PLACEMENTS = {
     "stump": {"offset": (0, 26), "ha": "center"},
     "logistic regression": {"offset": (-6, -28), "ha": "center"},
     "naive Bayes": {"offset": (16, -10)},
@@ -94,18 +94,18 @@ PLACES = {
 
 def draw(out, found):
     figure, ax = panels(size=(8, 4.3))
-    ax.axhline(0, color=GREY, lw=1, ls="--")
+    ax.axhline(0, color=GRAY, lw=1, ls="--")
     for name, (x, y) in found.items():
         x, y = (type(each)(100 * each.mean, 100 * each.half) for each in (x, y))
-        colour = colour_of(name)
-        marker = "s" if colour == ORANGE else "o" if colour == BLUE else "D"
-        ax.errorbar(x.mean, y.mean, y.half, x.half, marker, color=colour, ms=7, capsize=3)
-        place = PLACES.get(name, {"offset": (9, 9)})
-        label(ax, x.mean, y.mean, name, colour, **place)
+        color = color_of(name)
+        marker = "s" if color == ORANGE else "o" if color == BLUE else "D"
+        ax.errorbar(x.mean, y.mean, y.half, x.half, marker, color=color, ms=7, capsize=3)
+        placement = PLACEMENTS.get(name, {"offset": (9, 9)})
+        label(ax, x.mean, y.mean, name, color, **placement)
     x, y = found["1 neighbour"]
     text = "the exception: bagged neighbours\nare the same neighbours"
-    place = {"offset": (0, 26), "ha": "center", "fontsize": 8.5}
-    label(ax, 100 * x.mean, 100 * y.mean, text, INK, **place)
+    placement = {"offset": (0, 26), "ha": "center", "fontsize": 8.5}
+    label(ax, 100 * x.mean, 100 * y.mean, text, INK, **placement)
     ax.set_xlabel("variance: % of predictions that leave the main one (Domingos)")
     ax.set_ylabel("won by bagging, points of error")
     ax.set_ylim(bottom=-0.9)

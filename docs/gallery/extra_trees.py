@@ -16,7 +16,7 @@ medians of interleaved fits in one process.
 from time import process_time
 
 import numpy as np
-from _style import BLUE, GREY, HERE, INK, ORANGE, SKY, interval, panels, save, title
+from _style import BLUE, GRAY, HERE, INK, ORANGE, SKY, interval, panels, save, title
 from shallow_trees import X_TEST, friedman, noisy_friedman
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
@@ -29,13 +29,13 @@ TERMS = ("bias", "training set", "dice")
 def terms(forest, leaf, seed, n_sets, n_trees):
     """Squared bias, and variance by training set and by dice, of one tree of the forest."""
     rng = np.random.RandomState(seed)
-    said = np.empty((n_sets, n_trees, len(X_TEST)))
-    for place in range(n_sets):
-        model = forest(n_trees, min_samples_leaf=leaf, random_state=seed * 1000 + place)
+    predicted = np.empty((n_sets, n_trees, len(X_TEST)))
+    for position in range(n_sets):
+        model = forest(n_trees, min_samples_leaf=leaf, random_state=seed * 1000 + position)
         model.fit(*noisy_friedman(rng))
-        said[place] = [tree.predict(X_TEST) for tree in model.estimators_]
-    dice = said.var(axis=1, ddof=1).mean()
-    means = said.mean(axis=1)
+        predicted[position] = [tree.predict(X_TEST) for tree in model.estimators_]
+    dice = predicted.var(axis=1, ddof=1).mean()
+    means = predicted.mean(axis=1)
     between = means.var(axis=0, ddof=1).mean()  # holds a share of the dice, as forests do
     bias = ((means.mean(axis=0) - friedman(X_TEST)) ** 2).mean() - between / n_sets
     return bias, between - dice / n_trees, dice
@@ -67,24 +67,24 @@ def seconds(n_rounds, n_rows):
 
 def draw(out, found, times, n_trees):
     figure, axes = panels(1, 3, size=(9.2, 4), width_ratios=(1, 1, 0.72))
-    colours = dict(zip(TERMS, (BLUE, ORANGE, SKY), strict=True))
+    colors = dict(zip(TERMS, (BLUE, ORANGE, SKY), strict=True))
     highest = max(values.mean.sum() for values in found.values())
-    places = (0, 0.8, 2, 2.8)
+    positions = (0, 0.8, 2, 2.8)
     for ax, leaf in zip(axes, LEAVES, strict=False):
-        for place, (kind, forest) in zip(
-            places, [(kind, f) for kind in ("one", "forest") for f in FORESTS], strict=True
+        for position, (kind, forest) in zip(
+            positions, [(kind, f) for kind in ("one", "forest") for f in FORESTS], strict=True
         ):
             values = found[forest, leaf]
             shown = values.mean * (1, 1, 1 if kind == "one" else 1 / n_trees)
             base = 0.0
             for term, height in zip(TERMS, shown, strict=True):
-                ax.bar(place, height, 0.66, bottom=base, color=colours[term])
+                ax.bar(position, height, 0.66, bottom=base, color=colors[term])
                 if kind == "one":
-                    ax.text(place, base + height / 2, f"{height:.1f}", ha="center", va="center",
+                    ax.text(position, base + height / 2, f"{height:.1f}", ha="center", va="center",
                             fontsize=8.5, color=INK if term == "dice" else "white")  # fmt: skip
                 base += height
-            ax.text(place, base + 0.15, f"{base:.1f}", ha="center", va="bottom", fontsize=9)
-        ax.set_xticks(places, ["random\nforest", "extra\ntrees"] * 2, fontsize=8)
+            ax.text(position, base + 0.15, f"{base:.1f}", ha="center", va="bottom", fontsize=9)
+        ax.set_xticks(positions, ["random\nforest", "extra\ntrees"] * 2, fontsize=8)
         for middle, text in ((0.4, "one tree"), (2.4, f"mean of {n_trees}")):
             ax.text(middle, -0.17, text, ha="center", va="top", fontsize=9.5,
                     transform=ax.get_xaxis_transform())  # fmt: skip
@@ -96,13 +96,15 @@ def draw(out, found, times, n_trees):
          ("bias", "squared bias"))
     ):  # fmt: skip
         axes[1].text(1.0, 0.97 - 0.07 * row, text, transform=axes[1].transAxes, fontsize=9.5,
-                     ha="right", va="top", color=colours[term], weight="bold")  # fmt: skip
+                     ha="right", va="top", color=colors[term], weight="bold")  # fmt: skip
     medians, ratios = times
     ax = axes[2]
-    for place, value in zip(places, medians.values(), strict=True):
-        ax.bar(place, 1000 * value, 0.66, color=GREY)
-        ax.text(place, 1000 * value, f"{1000 * value:.0f}", ha="center", va="bottom", fontsize=9)
-    ax.set_xticks(places, ["best\nsplit", "random\nsplit"] * 2, fontsize=8)
+    for position, value in zip(positions, medians.values(), strict=True):
+        ax.bar(position, 1000 * value, 0.66, color=GRAY)
+        ax.text(
+            position, 1000 * value, f"{1000 * value:.0f}", ha="center", va="bottom", fontsize=9
+        )
+    ax.set_xticks(positions, ["best\nsplit", "random\nsplit"] * 2, fontsize=8)
     for middle, (size, ratio) in zip((0.4, 2.4), ratios.items(), strict=True):
         ax.text(middle, -0.17, f"{size}:\n{ratio.mean:.1f} times\nas fast", ha="center", va="top",
                 fontsize=9.5, transform=ax.get_xaxis_transform())  # fmt: skip

@@ -13,7 +13,7 @@ A fifth of the training labels is flipped; error is counted on clean test labels
 """
 
 import numpy as np
-from _style import BLUE, GREEN, GREY, HERE, ORANGE, SKY, band, interval, label, panels, save, title
+from _style import BLUE, GRAY, GREEN, HERE, ORANGE, SKY, band, interval, label, panels, save, title
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
@@ -43,7 +43,7 @@ def drawn(seed, n_train=400, n_test=1000):
 def errors(model, X_test, y_test):
     """Test error after each tree."""
     if hasattr(model, "staged_predict"):
-        return [np.mean(said != y_test) for said in model.staged_predict(X_test)]
+        return [np.mean(predicted != y_test) for predicted in model.staged_predict(X_test)]
     votes = np.cumsum([tree.predict_proba(X_test) for tree in model.estimators_], axis=0)
     return (votes.argmax(axis=2) != y_test).mean(axis=1)
 
@@ -59,8 +59,8 @@ def draw(out, found, n_trees):
     best = found["boosting"].mean[lowest]
     ax.plot(lowest + 1, best, "o", color=ORANGE, ms=6)
     text = f"best after {lowest + 1} trees,\nthen it learns noise"
-    arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.8}
-    label(ax, lowest + 1, best, text, GREY, offset=(-135, -32), arrowprops=arrow)
+    arrow = {"arrowstyle": "-", "color": GRAY, "lw": 0.8}
+    label(ax, lowest + 1, best, text, GRAY, offset=(-135, -32), arrowprops=arrow)
     ax.set_xscale("log")
     ticks = [tick for tick in (1, 3, 10, 30, 100, 300) if tick <= n_trees]
     ax.set_xticks(ticks, [str(tick) for tick in ticks])

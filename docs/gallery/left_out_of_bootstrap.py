@@ -9,7 +9,7 @@ The formula is compared with simulated draws and with the samples that scikit-le
 """
 
 import numpy as np
-from _style import BLUE, GREY, HERE, INK, ORANGE, interval, label, panels, save, title
+from _style import BLUE, GRAY, HERE, INK, ORANGE, interval, label, panels, save, title
 from sklearn.ensemble import BaggingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -39,16 +39,16 @@ def of_bagging(seed, N, n_estimators):
 def draw(out, drawn, bagged):
     figure, ax = panels(size=(8, 4))
     N = np.geomspace(1, 1000, 300)
-    ax.axhline(1 / np.e, color=GREY, lw=1.2, ls="--")
-    label(ax, 1, 1 / np.e, "1/e = 0.3679", GREY, offset=(0, 8))
+    ax.axhline(1 / np.e, color=GRAY, lw=1.2, ls="--")
+    label(ax, 1, 1 / np.e, "1/e = 0.3679", GRAY, offset=(0, 8))
     ax.plot(N, exact(N), color=INK, lw=2, zorder=1)
     label(ax, 2.35, exact(2.35), r"exact: $(1 - 1/N)^N$", INK, offset=(12, -8))
-    for x, values, shift, colour, marker, text in (
+    for x, values, shift, color, marker, text in (
         (SIZES, drawn, 0.955, BLUE, "o", "simulated draws"),
         (BAGGED, bagged, 1.045, ORANGE, "D", "BaggingClassifier's own samples"),
     ):
-        ax.errorbar(x * shift, values.mean, values.half, fmt=marker, color=colour, ms=5, capsize=3)
-        ax.plot([], [], marker, color=colour, label=f"{text} (95 % intervals)")
+        ax.errorbar(x * shift, values.mean, values.half, fmt=marker, color=color, ms=5, capsize=3)
+        ax.plot([], [], marker, color=color, label=f"{text} (95 % intervals)")
     ax.legend(loc="lower right", fontsize=9, frameon=False, labelcolor="linecolor")
     ax.set(xscale="log", ylim=(-0.01, 0.42), xlabel="N, rows in the training set")
     ax.set_ylabel("share of rows left out")
@@ -67,12 +67,14 @@ def main(out=HERE, quick=False):
     )
     bagged = interval([[of_bagging(seed, N, n_trees) for N in BAGGED] for seed in range(n_seeds)])
     print("   N   exact    simulated           BaggingClassifier")
-    for place, N in enumerate(SIZES):
+    for position, N in enumerate(SIZES):
         own = ""
         if N in BAGGED:
             at = int(np.flatnonzero(BAGGED == N)[0])
             own = f"   {bagged.mean[at]:.4f} ± {bagged.half[at]:.4f}"
-        print(f"{N:4}   {exact(N):.4f}   {drawn.mean[place]:.4f} ± {drawn.half[place]:.4f}{own}")
+        print(
+            f"{N:4}   {exact(N):.4f}   {drawn.mean[position]:.4f} ± {drawn.half[position]:.4f}{own}"
+        )
     print(f"limit  {1 / np.e:.4f}")
     draw(out, drawn, bagged)
     return {"exact": exact(SIZES), "simulated": drawn, "bagging": bagged}

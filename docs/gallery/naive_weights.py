@@ -15,7 +15,7 @@ the mean's. The tree is no use to either way: what differs is who notices.
 """
 
 import numpy as np
-from _style import BLUE, GREY, HERE, INK, ORANGE, interval, label, panels, save, title
+from _style import BLUE, GRAY, HERE, INK, ORANGE, interval, label, panels, save, title
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeRegressor
 from covey import FusionRegressor
 
 NAIVE, HELD_OUT, MEAN = "on training rows", "out of fold", "the mean"
-COLOURS = {NAIVE: ORANGE, HELD_OUT: BLUE, MEAN: GREY}
+COLOURS = {NAIVE: ORANGE, HELD_OUT: BLUE, MEAN: GRAY}
 N_ROWS = 150
 
 
@@ -52,16 +52,16 @@ def one_draw(rng):
         HELD_OUT: FusionRegressor(members(), "linear_stacking").fit(X, y),
     }
     weights = {way: stack.fuser_.weights_ for way, stack in stacks.items()}
-    said = stacks[HELD_OUT].member_predictions(X_test)
+    predicted = stacks[HELD_OUT].member_predictions(X_test)
     tried = weights | {MEAN: np.full(3, 1 / 3)}
-    errors = {way: np.mean((said @ weight - y_test) ** 2) for way, weight in tried.items()}
+    errors = {way: np.mean((predicted @ weight - y_test) ** 2) for way, weight in tried.items()}
     return weights, errors | {"gain over the mean": errors[MEAN] - errors[HELD_OUT]}
 
 
-def bars(ax, places, values, colour, width):
-    ax.bar(places, values.mean, width, yerr=values.half, color=colour, ecolor=INK, capsize=3)
-    for place, mean, high in np.broadcast(places, values.mean, values.high):
-        label(ax, place, high, f"{mean:.2f}", INK, offset=(0, 7), ha="center")
+def bars(ax, positions, values, color, width):
+    ax.bar(positions, values.mean, width, yerr=values.half, color=color, ecolor=INK, capsize=3)
+    for position, mean, high in np.broadcast(positions, values.mean, values.high):
+        label(ax, position, high, f"{mean:.2f}", INK, offset=(0, 7), ha="center")
 
 
 def draw(out, weights, errors):
@@ -74,8 +74,8 @@ def draw(out, weights, errors):
     left.set_ylim(0, 1.12)
     title(left, "weights of the members")
 
-    for number, (way, colour) in enumerate(COLOURS.items()):
-        bars(right, number, errors[way], colour, 0.66)
+    for number, (way, color) in enumerate(COLOURS.items()):
+        bars(right, number, errors[way], color, 0.66)
     right.axhline(1, color=INK, lw=1.2, ls=":")
     label(right, 2.4, 1, "noise", INK, offset=(3, 7))
     right.set_ylim(0, 1.12 * errors[NAIVE].high)

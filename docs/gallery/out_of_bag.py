@@ -1,7 +1,7 @@
 """Why is out-of-bag quality a lower bound of a forest's quality?
 
 Because a row is judged only by the trees that did not see it, about 37 % of them: a small
-forest is judged in place of a large one. So the score is too low on average where more trees
+forest is judged instead of a large one. So the score is too low on average where more trees
 would still help, and it is the honest score of a forest of B/e trees: out-of-bag with 2.72 B
 trees meets the test score of B trees. (With a handful of trees it stays below: some rows have
 more judges than others, and few cost more than many bring.) It is a bound of the mean only. On a
@@ -13,7 +13,7 @@ test rows and, out of bag, on the training rows; differences are taken within a 
 """
 
 import numpy as np
-from _style import BLUE, GREY, HERE, INK, ORANGE, band, interval, label, panels, save, title
+from _style import BLUE, GRAY, HERE, INK, ORANGE, band, interval, label, panels, save, title
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
@@ -68,10 +68,10 @@ def draw(out, found):
     styles = (("out of bag", ORANGE, "o"), ("out of bag, 2.72 B", BLUE, "D"))
     for ax, (name, values) in zip(axes, found.items(), strict=True):
         ax.axhline(0, color=INK, lw=1.5)
-        for kind, colour, marker in styles:
+        for kind, color, marker in styles:
             gap = values["gap, " + kind]
             scaled = type(gap)(100 * gap.mean, 100 * gap.half)
-            band(ax, SIZES, scaled, colour, marker=marker, ms=5)
+            band(ax, SIZES, scaled, color, marker=marker, ms=5)
         ax.set_xscale("log", base=2)
         ax.set_xticks(SIZES, [str(B) for B in SIZES])
         ax.minorticks_off()
@@ -85,7 +85,7 @@ def draw(out, found):
     at = first["gap, out of bag, 2.72 B"].mean[2] * 100
     label(axes[0], SIZES[2], at, "out of bag,\n2.72 B trees", BLUE, offset=(0, -20))
     axes[1].text(0.98, 0.04, "bands: 95 % over splits", transform=axes[1].transAxes,
-                 ha="right", fontsize=8.5, color=GREY)  # fmt: skip
+                 ha="right", fontsize=8.5, color=GRAY)  # fmt: skip
     return save(figure, out, __file__)
 
 
@@ -105,15 +105,15 @@ def main(out=HERE, quick=False):
         found[name] = {kind: interval(value) for kind, value in values.items()}
         found[name]["above"] = above
         print(f"{name}: a row is judged by {found[name]['judges'].text()} of the trees")
-        for place, B in enumerate(SIZES):
+        for position, B in enumerate(SIZES):
             gaps = [
-                f"{found[name][kind].mean[place]:+.4f} ± {found[name][kind].half[place]:.4f}"
+                f"{found[name][kind].mean[position]:+.4f} ± {found[name][kind].half[position]:.4f}"
                 for kind in ("gap, out of bag", "gap, out of bag, 2.72 B")
             ]
             print(
-                f"    B = {B:2}: test {found[name]['test'].mean[place]:.4f}, "
+                f"    B = {B:2}: test {found[name]['test'].mean[position]:.4f}, "
                 f"out of bag {gaps[0]}, with 2.72 B trees {gaps[1]}; "
-                f"above test in {above[place]:.0%} of splits"
+                f"above test in {above[position]:.0%} of splits"
             )
     draw(out, found)
     return found

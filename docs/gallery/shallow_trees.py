@@ -10,7 +10,7 @@ Single trees and forests of growing depth learn Friedman's first function, and
 """
 
 import numpy as np
-from _style import BLUE, GREY, HERE, INK, ORANGE, interval, panels, save, squared_bias, variance
+from _style import BLUE, GRAY, HERE, INK, ORANGE, interval, panels, save, squared_bias, variance
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
@@ -72,7 +72,7 @@ def draw(out, found):
     axes[0].text(len(DEPTHS) - 1, bias + spread / 2, "vari-\nance", color="white", ha="center",
                  va="center", fontsize=9, weight="bold")  # fmt: skip
     axes[1].text(0.97, 0.9, "Variance is averaged away, bias is not:\nstumps stay stumps.",
-                 transform=axes[1].transAxes, ha="right", fontsize=9.5, color=GREY)  # fmt: skip
+                 transform=axes[1].transAxes, ha="right", fontsize=9.5, color=GRAY)  # fmt: skip
     axes[0].set_ylim(0, 1.12 * max(values.mean.sum(axis=1).max() for values in found.values()))
     return save(figure, out, __file__)
 
