@@ -24,34 +24,17 @@ LEAST_PROBABILITY = 1e-15
 
 @dataclass
 class Score:
-    """What a model reached on rows held out.
-
-    Attributes
-    ----------
-    name : str
-    value, low, high : float
-        Accuracy, or R2 for numbers, and its 95 % interval.
-    loss : float
-        Log-loss, or the root mean squared error.
-    seconds : float
-        To fit it once to prepared rows, on average.
-    rows : ndarray
-        The rows held out.
-    correct : ndarray
-        Whether each is predicted correctly; NaN for numbers.
-    losses : ndarray
-        The log-loss of each, or its squared error.
-    """
+    """What a model reached on rows held out."""
 
     name: str
-    value: float
+    value: float  # accuracy, or R2 for numbers, with its 95 % interval
     low: float
     high: float
-    loss: float
-    seconds: float
+    loss: float  # log-loss, or the root mean squared error
+    seconds: float  # to fit it once to prepared rows, on average
     rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
-    correct: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-    losses: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    correct: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)  # for classes
+    losses: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)  # of each row
 
     @classmethod
     def of(
@@ -163,27 +146,10 @@ def evaluate(
 ) -> tuple[list[Score], Any]:
     """Fit estimators on each split, whose rows are prepared once, and judge them on the rest.
 
-    Parameters
-    ----------
-    estimators : mapping from name to estimator
-        Unfitted.
-    problem : Problem
-    splits : list of (ndarray, ndarray)
-    seed : int
-        Of the preparation.
-    step : callable, optional
-        Called with a text before and with 1 after each fit.
-    checkpoints : list of str, optional
-        A file for each split, from which a fit that was killed goes on; for the first estimator.
-    failures : dict, optional
-        Takes the messages of estimators that fail, which are then left out. By default a failure
-        is raised.
-
-    Returns
-    -------
-    scores : list of Score
-    first : TableClassifier or TableRegressor
-        The first estimator, fitted on the first split.
+    ``step`` is called with a text before and with 1 after each fit. ``checkpoints`` are files, one
+    for each split, from which a fit of the first estimator that was killed goes on. ``failures``
+    takes the messages of estimators that fail, which are then left out; by default a failure is
+    raised. Returns the scores, and the first estimator's model of the first split.
     """
     parts: dict[str, list] = {name: [] for name in estimators}
     leader, first = next(iter(estimators)), None

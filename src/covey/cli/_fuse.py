@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,9 +75,10 @@ def fuse(
         raise CommandError(
             "give --truth and --target together: a file, and its column of true classes."
         )
-    frames, ids = _aligned(predictions, identifier)
-    labels = None if truth is None else _truth(truth, target, identifier, ids, len(frames[0]))
-    saved, classes = _as_probabilities(frames, predictions, identifier, labels)
+    paths = [*predictions, *filter(None, [truth])]
+    frames, ids = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
+    labels = None if truth is None else _true_labels(frames.pop(), target, truth)
+    saved, classes = _as_probabilities(frames, predictions, labels)
     fused, scores, learned = _fused(saved, classes, rule, labels)
     made = {} if ids is None else {identifier: _whole(ids)}
     made["prediction"] = np.array(classes)[fused.argmax(axis=1)]
@@ -101,43 +103,51 @@ def fuse(
 
 
 def _aligned(
-    paths: list[str], identifier: str | None
+    paths: list[str], identifier: str | None, labels: Collection[str]
 ) -> tuple[list[pd.DataFrame], np.ndarray | None]:
     """The files as frames of the same rows in the same order, and their ids."""
+    first, *rest = [_read(path, identifier, labels) for path in paths]
+    rest = [
+        _rows_of(one, path, first, paths[0]) for one, path in zip(rest, paths[1:], strict=True)
+    ]
+    frames = [frame.reset_index(drop=True) for frame in (first, *rest)]
+    return frames, None if identifier is None else first.index.to_numpy()
+
+
+def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.DataFrame:
+    """A file, with its ids as index where rows are aligned by them."""
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
 
-    ids = [] if identifier is None else [identifier]
-    frames = [read_table(path, labels=_LABEL_COLUMNS, text=ids) for path in paths]
     if identifier is None:
-        for path, frame in zip(paths, frames, strict=True):
-            if len(frame) != len(frames[0]):
-                raise CommandError(
-                    f"{path} has {len(frame)} rows and {paths[0]} has {len(frames[0])}; align "
-                    "them by a column with --id."
-                )
-        return frames, None
-    for path, frame in zip(paths, frames, strict=True):
-        check_column(frame, identifier, f"--id, {path}")
-        frame[identifier] = _as_ids(frame[identifier])
-        if frame[identifier].duplicated().any():
-            twice = frame[identifier][frame[identifier].duplicated()].iloc[0]
+        return read_table(path, labels=labels)
+    frame = read_table(path, labels=labels, text=[identifier])
+    check_column(frame, identifier, f"--id, {path}")
+    frame = frame.set_index(_as_ids(frame[identifier])).drop(columns=identifier)
+    if frame.index.has_duplicates:
+        raise CommandError(
+            f"{path}: {identifier!r} holds {frame.index[frame.index.duplicated()][0]} twice; rows "
+            "must have ids of their own to be aligned."
+        )
+    return frame
+
+
+def _rows_of(frame: pd.DataFrame, path: str, first: pd.DataFrame, first_path: str) -> pd.DataFrame:
+    """The rows of a file in the order of another one's, by ids or by position."""
+    if first.index.name is None:
+        if len(frame) != len(first):
             raise CommandError(
-                f"{path}: {identifier!r} holds {twice!s} twice; rows must have ids of "
-                "their own to be aligned."
+                f"{path} has {len(frame)} rows and {first_path} has {len(first)}; align them by a "
+                "column with --id."
             )
-    ids = frames[0][identifier]
-    aligned = []
-    for path, frame in zip(paths, frames, strict=True):
-        frame = frame.set_index(identifier)
-        absent = ids[~ids.isin(frame.index)]
-        if len(absent):
-            raise CommandError(
-                f"{path} has no row with {identifier} {absent.iloc[0]!s}, which {paths[0]} has "
-                f"({len(absent)} such rows)."
-            )
-        aligned.append(frame.loc[ids].reset_index(drop=True))
-    return aligned, ids.to_numpy()
+        return frame
+    absent = first.index.difference(frame.index, sort=False)
+    if len(absent):
+        raise CommandError(
+            f"{path} has no row with {first.index.name} {absent[0]}, which {first_path} has "
+            f"({len(absent)} such rows)."
+        )
+    return frame.loc[first.index]
 
 
 def _as_ids(values: pd.Series) -> pd.Series:
@@ -156,26 +166,13 @@ def _whole(ids: np.ndarray) -> np.ndarray:
     return ids
 
 
-def _truth(path: str, target: str, identifier: str | None, ids: Any, n_rows: int) -> list[str]:
+def _true_labels(frame: pd.DataFrame, target: str, path: str) -> list[str]:
     from covey.cli._problem import check_column
-    from covey.cli._reading import read_table
 
-    frame = read_table(path, labels=[target], text=[] if identifier is None else [identifier])
     check_column(frame, target, "--target")
-    if identifier is not None:
-        check_column(frame, identifier, f"--id, {path}")
-        frame = frame.set_index(_as_ids(frame[identifier]))
-        if not set(ids) <= set(frame.index) or frame.index.duplicated().any():
-            raise CommandError(f"{path} does not have every {identifier} of the predictions once.")
-        frame = frame.loc[ids]
-    if len(frame) != n_rows:
-        raise CommandError(
-            f"{path} has {len(frame)} rows and the predictions {n_rows}; align them with --id."
-        )
-    values = frame[target]
-    if values.isna().any():
+    if frame[target].isna().any():
         raise CommandError(f"{path}: {target!r} has gaps; every row needs its true class.")
-    return _labels(values)
+    return _labels(frame[target])
 
 
 def _labels(values: pd.Series) -> list[str]:
@@ -190,7 +187,6 @@ def _labels(values: pd.Series) -> list[str]:
 def _as_probabilities(
     frames: list[pd.DataFrame],
     paths: list[str],
-    identifier: str | None,
     truth: list[str] | None,
 ) -> tuple[list[np.ndarray], list[str]]:
     """An array (n_rows, n_classes) a file, over the classes of all of them."""
@@ -198,7 +194,6 @@ def _as_probabilities(
 
     found = []
     for frame, path in zip(frames, paths, strict=True):
-        frame = frame.drop(columns=[identifier], errors="ignore") if identifier else frame
         made = [name for name in frame.columns if name.startswith(_PROBABILITY)]
         labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
         numeric = [name for name in frame.columns if frame[name].dtype.kind in "fi"]

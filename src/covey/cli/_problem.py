@@ -29,39 +29,17 @@ _DAY_AND_MONTH = (
 
 @dataclass
 class Problem:
-    """Rows, their target, and how rows depend on each other.
+    """Rows, their target, and how rows depend on each other."""
 
-    Attributes
-    ----------
-    table : data frame
-        The columns that may be used, rows with a target only.
-    y : ndarray of shape (n_rows,)
-        Labels, or floats.
-    target : str
-    regression : bool
-        Whether the target is a quantity rather than classes.
-    columns : list of Column
-        As they were found, those left out included.
-    groups : ndarray of shape (n_rows,) or None
-    times : ndarray of shape (n_rows,) or None
-        Rank of each row in time.
-    copies : bool
-        Whether the groups are rows that repeat each other, for want of others.
-    decimal_commas : list of str
-        The columns whose numbers are written 1,5.
-    note : callable
-        Takes a sentence on what is found later.
-    """
-
-    table: Any
-    y: np.ndarray
+    table: Any  # the columns that may be used, rows with a target only
+    y: np.ndarray  # labels, or floats
     target: str
-    regression: bool
-    columns: list[Column] = field(default_factory=list)
+    regression: bool  # whether the target is a quantity rather than classes
+    columns: list[Column] = field(default_factory=list)  # those left out included
     groups: np.ndarray | None = None
-    times: np.ndarray | None = None
-    copies: bool = False
-    decimal_commas: list[str] = field(default_factory=list)
+    times: np.ndarray | None = None  # the rank of each row in time
+    copies: bool = False  # whether the groups are rows that repeat each other
+    decimal_commas: list[str] = field(default_factory=list)  # columns that write 1,5
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property

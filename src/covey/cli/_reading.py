@@ -60,26 +60,11 @@ def read_table(
 ) -> pd.DataFrame:
     """A table as a data frame, numbers as floats and everything else as text.
 
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    numbers : collection of str, optional
-        The columns of numbers, where they are known; by default those that hold nothing else.
-    labels : collection of str, default=()
-        Columns of classes, which may be called None or NA: unless all else in them are numbers,
-        only an empty cell (or NaN) is a gap.
-    text : collection of str, default=()
-        Columns that stay as they are written.
-    decimal_commas : collection of str, default=()
-        Columns that are known to write 1,5; in others it has to be clear.
-    note : callable, optional
-        Takes a sentence about what is not clear.
-
-    Returns
-    -------
-    table : data frame
-        ``attrs["decimal_commas"]`` lists the columns that write 1,5.
+    ``path`` may be "-", standard input. ``numbers`` are the columns of numbers, where they are
+    known; by default those that hold nothing else. ``labels`` are columns of classes, which may
+    be called None or NA: unless all else in them are numbers, only an empty cell (or NaN) is a
+    gap. Columns of ``text`` stay as they are written. ``decimal_commas`` are known to write 1,5;
+    in other columns it has to be clear, and ``attrs["decimal_commas"]`` lists them all.
     """
     import pyarrow as pa
 
@@ -111,23 +96,9 @@ def read_pieces(
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Data frames that together are the table, each small enough for any memory.
 
-    Parameters
-    ----------
-    path : str
-    numbers : collection of str
-        The columns of numbers.
-    columns : collection of str, optional
-        Those that are needed; others may be left unread.
-    copy : sequence of str, default=()
-        Columns to give as they are written.
-    decimal_commas : collection of str, default=()
-        Columns of numbers that are known to write 1,5; in others the first piece has to show it.
-
-    Yields
-    ------
-    piece : data frame
-    copies : data frame
-        The columns to copy, as far as the table has them, with the types of the file.
+    Each comes with a frame of the columns to ``copy``, as far as the table has them, in the types
+    of the file. Other ``columns`` may be left unread. Unless it is known, the first piece has to
+    show whether a column of numbers writes 1,5.
     """
     import pandas as pd
 

@@ -160,11 +160,11 @@ class _TableModel(BaseEstimator):
             push = (self._coef_of(coef, member[rows], own) * seen[rows]) @ shares
             size = push if hasattr(self, "classes_") else np.abs(push)
             strongest = np.argsort(-size, axis=1, kind="stable")[:, :top]
-            for place, (row, decided) in enumerate(zip(rows, self._decided(own), strict=True)):
+            for position, (row, decided) in enumerate(zip(rows, self._decided(own), strict=True)):
                 because = [
-                    (names[k], float(push[place, k]))
-                    for k in strongest[place]
-                    if size[place, k] > 1e-9
+                    (names[k], float(push[position, k]))
+                    for k in strongest[position]
+                    if size[position, k] > 1e-9
                 ]
                 records[row].setdefault("members", []).append(
                     {
