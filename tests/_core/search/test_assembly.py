@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from covey._core.basis import Basis
+from covey._core.gating.groups import Groups
+from covey._core.search.assembly import assembled
+from covey._core.search.bases import ScaledBasis
+from covey._core.search.cross_fit import Group
+from covey._core.search.families import Family
+from tests._core.bases import ramps_of
+
+N, D = 40, 3
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, D))
+    bases = {}
+    for name, basis in (("features", Basis.plain(D)), ("ramps", ramps_of(X.T, np.ones(N), 3))):
+        columns = basis.rows(X)
+        usable = np.ones(basis.n_columns, dtype=bool)
+        bases[name] = ScaledBasis(basis, columns.mean(axis=0), columns.std(axis=0), usable)
+    return rng, X, bases
+
+
+def group(rng, bases, family, sees):
+    """A group of random members that look at some columns each; its gate does not matter yet."""
+    n_columns = bases[family.basis].basis.n_columns
+    support = np.zeros((family.n_members, n_columns), dtype=bool)
+    support[:, sees] = True
+    return Group(
+        family,
+        family.alphas[0],
+        rng.normal(size=(family.n_members, 2, n_columns)) * support[:, None],
+        rng.normal(size=(family.n_members, 2)),
+        support,
+        np.zeros((family.n_members, bases[family.gate].basis.n_columns)),
+        np.zeros(family.n_members),
+        7,
+        [] if family.n_members == 1 else [(step, None) for step in range(family.n_members)],
+    )
+
+
+def importance_of(X):
+    def importance(basis, coef, intercept, sizes, weights):
+        gates = Groups(basis, coef, intercept, sizes, ["linear"] * len(sizes), weights)
+        return gates.importance(X).mean(axis=1)
+
+    return importance
+
+
+def test_members_on_one_basis_predict_what_each_did_on_its_own(table):
+    rng, X, bases = table
+    groups = [
+        (0.6, group(rng, bases, Family("ramps", 2, (0.1,)), [0, 4])),
+        (0.2, group(rng, bases, Family("features", 1, (0.1,)), [1])),
+    ]
+    flock = assembled(groups, bases, importance_of(X), {})
+    assert_array_equal(flock.sizes, [2, 1])
+    assert_allclose(flock.weights, [0.75, 0.25])
+    assert_allclose(flock.shares, [0.375, 0.375, 0.25])
+    assert_array_equal(flock.n_iter, [0, 1, 7])
+    logits = np.einsum("np,kcp->knc", flock.basis.rows(X), flock.coef) + flock.intercept[:, None]
+    expected = []
+    for _, one in groups:
+        scaled = bases[one.family.basis]
+        columns = (scaled.basis.rows(X) - scaled.mean) / scaled.scale
+        expected += list(np.einsum("np,kcp->knc", columns, one.theta) + one.intercept[:, None])
+    assert_allclose(logits, expected, atol=1e-12)
+    # Columns that neither a member nor a gate sees are gone, but for the features themselves.
+    assert flock.basis.n_columns == D + 1
+    assert flock.support[2].tolist() == [False, True, False]
+
+
+def test_a_member_that_hardly_matters_is_dropped_unless_it_is_the_last_of_its_group(table):
+    rng, X, bases = table
+    two = group(rng, bases, Family("features", 2, (0.1,)), [0])
+    two.gate_intercept[1] = -9.0  # a gate of about 0.0001
+    alone = group(rng, bases, Family("features", 1, (0.1,)), [0])
+    flock = assembled([(0.999, two), (0.001, alone)], bases, importance_of(X), {})
+    assert_array_equal(flock.sizes, [1, 1])
+    assert_allclose(flock.coef[0], two.theta[0] / bases["features"].scale)
+    assert_allclose(flock.shares, [0.999, 0.001])

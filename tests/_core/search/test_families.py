@@ -1,0 +1,51 @@
+import pytest
+
+from covey._core.search.families import CLASSIFICATION, EFFORTS, REGRESSION, families
+
+BASES = ("features", "ramps", "products")
+TASKS = pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION], ids=["classes", "numbers"])
+
+
+@TASKS
+@pytest.mark.parametrize("n_members", [1, 6])
+def test_efforts_compare_one_then_more_candidates(task, n_members):
+    fast, balanced, best = (
+        families(task, effort, n_members, None, BASES, 100) for effort in EFFORTS
+    )
+    assert [len(family.alphas) for family in fast] == [1]
+    assert balanced == best[: len(balanced)]
+    assert (len(best) > len(balanced)) == (n_members > 1)
+    # A plain linear model is always among the candidates.
+    assert balanced[0].basis == "features"
+    assert balanced[0].n_members == 1
+
+
+@TASKS
+def test_members_and_gates_see_bases_that_the_data_has(task):
+    for bases in (("features",), ("features", "ramps"), ("features", "products")):
+        for effort in EFFORTS:
+            found = families(task, effort, 3, None, bases, 100)
+            assert {family.basis for family in found} <= set(bases)
+            assert {family.gate for family in found} <= set(bases)
+            assert len(set(found)) == len(found)
+
+
+@TASKS
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_a_penalty_that_is_given_is_the_only_one(task, effort):
+    found = families(task, effort, 3, 0.02, BASES, 10_000, share_left=0.1)
+    assert {family.alphas for family in found} == {(0.02,)}
+
+
+@TASKS
+def test_penalties_shrink_with_the_rows_beyond_500(task):
+    few, as_few, many = (families(task, "best", 3, None, BASES, n) for n in (50, 500, 16_000))
+    assert few == as_few
+    for one, other in zip(few, many, strict=True):
+        assert other.alphas == pytest.approx([alpha / 16 for alpha in one.alphas])
+
+
+def test_without_folds_the_penalty_of_numbers_follows_what_a_line_leaves():
+    (noisy,) = families(REGRESSION, "fast", 3, None, BASES, 100)
+    (clean,) = families(REGRESSION, "fast", 3, None, BASES, 100, share_left=0.25)
+    assert clean.alphas == pytest.approx([0.25 * noisy.alphas[0]])
