@@ -31,10 +31,10 @@ def main():
         browser = webdriver.Chrome(options=options, service=driver)
         try:
             browser.get((Path(folder) / "report.html").as_uri())
-            # What was asked, the data's health and the map of features: there is more to see.
+            # The picture has no room for these sections.
             browser.execute_script(
-                "const parts = [...document.querySelectorAll('section')];"
-                "for (const place of [0, 1, 4]) parts[place].remove();"
+                "for (const key of ['asked', 'health', 'features'])"
+                " document.getElementById(key).remove();"
             )
             browser.save_screenshot(str(Path(__file__).with_suffix(".png")))
         finally:

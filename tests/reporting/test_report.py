@@ -131,7 +131,7 @@ def test_many_rows_features_classes_and_members_stay_small():
     assert len(html.encode()) < 1_000_000
     assert "180 more columns" in html
     assert "2 more members." in html
-    assert "14 more members, asked no more" in html
+    assert "14 more members, which decide no more" in html
     assert f"measured on {MOST_ROWS:,} of them" in html
 
 

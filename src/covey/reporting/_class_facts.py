@@ -23,7 +23,7 @@ class ClassFacts(Facts):
     measure, show, highest = "Accuracy", staticmethod(percent), 1.0
     higher_is_better = True
     # What sections that serve both tasks write about classes.
-    favors = "speaks for {}"
+    favors = "favors {}"
     parts_title = "What {} gets right of each class"
     predicted_as, predicted_what = "on rows called", "the class that is predicted"
 

@@ -61,7 +61,7 @@ def _map(
         shown=lambda r, c: f"{100 * shown[r, c]:.0f}" if shown[r, c] >= 0.005 else "",
         tip=lambda r, c: f"{rows[r]} {where} {columns[c]}: {percent(shown[r, c])}",
         longest=90,
-        title=f"How much each member has to say, by {by or facts.predicted_what}",
+        title=f"How much each member decides, by {by or facts.predicted_what}",
         description=described(
             (column, f"{rows[int(shown[:, c].argmax())]} has {percent(shown[:, c].max())}")
             for c, column in enumerate(columns)

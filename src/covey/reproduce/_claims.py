@@ -1,4 +1,4 @@
-"""What the paper says in sections 3 and 3.3, claim by claim, with a test and a verdict."""
+"""The claims of the paper's sections 3 and 3.3, each with a test and a verdict."""
 
 from __future__ import annotations
 

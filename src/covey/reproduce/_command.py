@@ -7,6 +7,7 @@ import csv
 import io
 import shlex
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,11 +43,11 @@ _SECTIONS = {
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, like every other bad input."""
 
-    def error(self, message):
+    def error(self, message: str) -> None:
         raise InputError(f"{message[0].upper()}{message[1:]}; --help lists what there is.")
 
 
-def _parser():
+def _parser() -> _Parser:
     parser = _Parser(
         prog="python -m covey.reproduce",
         description="Reproduce the paper: figures, Table 2, its claims, and when it helps.",
@@ -66,7 +67,7 @@ def _parser():
     return parser
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     """Reproduce the paper.
 
     Parameters
@@ -95,7 +96,7 @@ def main(argv=None):
     return 0
 
 
-def _checked_options(parsed):
+def _checked_options(parsed: argparse.Namespace) -> Options:
     """Everything that can be wrong, found before anything is written or takes time."""
     from covey.reproduce._options import Options
 
@@ -123,7 +124,7 @@ def _checked_options(parsed):
     return options
 
 
-def _check_names(options):
+def _check_names(options: Options) -> None:
     """Refuse a table that would be taken for another data set in the results."""
     from covey.reproduce import _figure1, _sparsity
 
@@ -135,7 +136,9 @@ def _check_names(options):
             raise InputError(f"{path} is called {name!r}, as synthetic data are here; rename it.")
 
 
-def _splits_made(options, experiments):
+def _splits_made(
+    options: Options, experiments: tuple[str, ...]
+) -> Iterator[tuple[str, str, str, int]]:
     """Everything that is split: source, way, purpose, and how often."""
     for source, by in options.splits():
         if "table2" in experiments:
@@ -146,7 +149,7 @@ def _splits_made(options, experiments):
             yield source, by, "sparsity", options.sparsity_runs
 
 
-def _check_splits(options, experiments):
+def _check_splits(options: Options, experiments: tuple[str, ...]) -> None:
     """Refuse a table of which some split would not train on every class."""
     import numpy as np
 
@@ -173,8 +176,8 @@ def _check_splits(options, experiments):
                 )
 
 
-def _check_folder(path):
-    """Create the folder for what is made, or say why that cannot be."""
+def _check_folder(path: str) -> Path:
+    """Create the folder for what is made, or raise why that cannot be."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -188,7 +191,7 @@ def _check_folder(path):
     return folder
 
 
-def _reproduce(parsed, arguments):
+def _reproduce(parsed: argparse.Namespace, arguments: list[str]) -> None:
     options = _checked_options(parsed)
     folder = _check_folder(parsed.out)
 
@@ -271,7 +274,7 @@ def _made(options: Options, arguments: list[str]) -> Section:
     return section("How this was made", "made", command=command, version=version, seed=seed)
 
 
-def _timings(parts):
+def _timings(parts: list[dict]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["experiment", "dataset", "condition", "runs", "seconds", "cpu_seconds"])

@@ -20,7 +20,7 @@ DESCRIPTIONS = (
     *("file", "filename", "path", "sentence", "statement", "repetition"),
     *("channel", "intensity", "session", "gender", "sex", "turn", "utterance"),
 )
-# A second name for the classes or the speakers would tell what is to be learnt.
+# A second name for the classes or the speakers would give the target away.
 _NOT_FEATURES = {*LABEL_COLUMNS, *SPEAKER_COLUMNS, *DESCRIPTIONS}
 # The paper's four emotions; a table with more is cut down to these.
 EMOTIONS = ("angry", "happy", "neutral", "sad")

@@ -84,19 +84,19 @@ def grow(
     """
     used = np.unique(np.concatenate(training))
     order = used[np.argsort(codes[used], kind="stable")]
-    place = np.full(len(X), -1)
-    place[order] = np.arange(len(order))
+    position = np.full(len(X), -1)
+    position[order] = np.arange(len(order))
     columns = np.ascontiguousarray(X[order].T)
     blocks = class_blocks(np.bincount(codes[order], minlength=n_classes))
     weight = np.zeros((len(training), len(order)))
     mean, scale = np.empty((2, len(training), len(columns)))
     for number, rows in enumerate(training):
-        weight[number, place[rows]] = 1.0
+        weight[number, position[rows]] = 1.0
         mean[number], scale[number] = moments(columns, weight[number])
         if constants.eta != 1.5:
             # A row's weight multiplies its gradient: this is eta, one for each training set.
             weight[number] *= constants.eta * n_classes / _curvature(X[rows])
-    # What is constant in a training set says nothing in it: divided by infinity it is gone.
+    # A column that is constant in a training set is divided by infinity, so that it is zero.
     scale[scale == 0] = np.inf
     usable = np.isfinite(scale).any(axis=0)
     units = np.where(usable, np.cumsum(usable) - 1, -1)

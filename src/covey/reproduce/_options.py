@@ -1,4 +1,4 @@
-"""What a call asks for, and the sizes that follow from it."""
+"""The options of a call, and the sizes that follow from them."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Any
 
 _SECONDS_BETWEEN_LINES = 30.0
 
@@ -25,12 +26,12 @@ def duration(seconds: float) -> str:
 class Progress:
     """Prints what is done and how long the rest will take, from the costs of the parts."""
 
-    def __init__(self, stream=None):
+    def __init__(self, stream: Any = None):
         self._stream = sys.stderr if stream is None else stream
         self._moves = self._stream.isatty()
         self._width = 0
 
-    def expect(self, tasks, left):
+    def expect(self, tasks: list, left: list) -> None:
         """Start over with these parts, some of which are left to do."""
         self._total, self._done = len(tasks), len(tasks) - len(left)
         self._cost_left = sum(task.cost for task in left)
@@ -41,8 +42,8 @@ class Progress:
         elif left:
             self.line(f"{self._total} parts to do")
 
-    def done(self, task):
-        """One more part is there."""
+    def done(self, task: Any) -> None:
+        """One more part is finished."""
         self._done += 1
         self._cost_done += task.cost
         self._cost_left -= task.cost

@@ -82,7 +82,7 @@ class Results:
     ) -> np.ndarray:
         """Relative improvements over another quantity, in per cent, run by run.
 
-        NaN where the other is zero, so that nothing can be said relative to it.
+        NaN where the other is zero, since nothing is relative to zero.
         """
         case = experiment, dataset, condition
         reached, base = self.get(*case, quantity, runs), self.get(*case, over, runs)

@@ -90,13 +90,13 @@ def _trend(first: Interval, last: Interval) -> str:
     return "falls" if first.mean > last.mean else "rises"
 
 
-def _trends(results, quantity, places):
-    """What a gain does between the ends of each place, the places of one trend together.
+def _trends(results: Results, quantity: str, series: list[tuple[str, str, str]]) -> str:
+    """What a gain does between the ends of each series, those of one trend together.
 
-    ``places`` are triples of a data set, a factor and what to call them.
+    A series is a data set, a factor and a name.
     """
     found = {}
-    for dataset, factor, name in places:
+    for dataset, factor, name in series:
         levels = lines(results, dataset, factor)
         if len(levels) < 2:
             continue
@@ -117,9 +117,9 @@ def sentences(results: Results) -> list[str]:
     ]
     first, second = (
         f"{opening}, the gain over the baseline of g_orc {{Θ, Λ}}: "
-        f"{_trends(results, 'oracle_both', places)}. Of g_EW {{Θ, Λ}}: "
-        f"{_trends(results, 'equal_both', places)}."
-        for opening, places in (
+        f"{_trends(results, 'oracle_both', series)}. Of g_EW {{Θ, Λ}}: "
+        f"{_trends(results, 'equal_both', series)}."
+        for opening, series in (
             ("From few training rows per feature to many", tables),
             ("On synthetic data, from the lowest level to the highest", factors),
         )
