@@ -24,7 +24,7 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
-from covey.fusers._gate import Gate, GateFeatures
+from covey.fusers._gate import Gate, GatedGroups, GateFeatures
 from covey.fusers._model_stacking import Stacking
 from covey.fusers._outputs import (
     common_kind,
@@ -58,6 +58,7 @@ __all__ = [
     "Fuser",
     "Gate",
     "GateFeatures",
+    "GatedGroups",
     "GreedySelection",
     "KOfN",
     "KnoraEliminate",

@@ -337,25 +337,24 @@ def _which_loss(estimator: Any, loss: str) -> str:
     check_choice(loss, "loss", ("auto", "squared", "zero_one"))
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(f"estimator must be an estimator with fit and predict, got {estimator!r}.")
+    name, own = type(estimator).__name__, None
     # An estimator of another library may have no tags; the loss that the user names is used.
-    tagged = hasattr(estimator, "__sklearn_tags__")
-    classifies, regresses = tagged and is_classifier(estimator), tagged and is_regressor(estimator)
-    if loss == "auto":
-        if not (classifies or regresses):
-            raise ValueError(
-                f"{type(estimator).__name__} has no tag that makes it a classifier or a "
-                "regressor; set loss to 'zero_one' or 'squared'."
-            )
-        return "zero_one" if classifies else "squared"
-    if loss == "zero_one" and regresses:
+    if hasattr(estimator, "__sklearn_tags__"):
+        own = "zero_one" if is_classifier(estimator) else None
+        own = "squared" if is_regressor(estimator) else own
+    if loss == "auto" and own is None:
         raise ValueError(
-            f"loss='zero_one' needs a classifier, but {type(estimator).__name__} is a regressor; "
-            "use loss='squared'."
+            f"{name} has no tag that makes it a classifier or a regressor; set loss to "
+            "'zero_one' or 'squared'."
         )
-    if loss == "squared" and classifies:
+    if loss == "auto":
+        return own
+    if own not in (loss, None):
+        kind, needed = "regressor", "classifier"
+        if own == "zero_one":
+            kind, needed = needed, kind
         raise ValueError(
-            f"loss='squared' needs a regressor, but {type(estimator).__name__} is a classifier; "
-            "use loss='zero_one'."
+            f"loss={loss!r} needs a {needed}, but {name} is a {kind}; use loss={own!r}."
         )
     return loss
 

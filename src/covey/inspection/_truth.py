@@ -16,22 +16,12 @@ from covey._validation import check_number
 
 @dataclass(frozen=True)
 class Truth:
-    """The true values or class probabilities at the test rows, and the noise about them.
-
-    Parameters
-    ----------
-    loss : {"squared", "zero_one"}
-    given : callable, array-like or None
-        As the user gave it; a function is called with the test rows.
-    noise_variance : float, array-like or None
-    classes : array-like or None
-        The labels that the columns of probabilities belong to.
-    """
+    """The true values or class probabilities at the test rows, and the noise about them."""
 
     loss: str
-    given: Any
+    given: Any  # by the user: numbers, or a function of the test rows
     noise_variance: Any
-    classes: Any
+    classes: Any  # the labels of the columns of probabilities
 
     def check(self, X_test: Any) -> None:
         """Refuse what cannot be used, before anything is fitted."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from covey.fusers import Fuser, Gate, Majority, Mean, Median, Product
-from covey.fusers._gate import GatedGroups
+from covey.fusers import Fuser, Gate, GatedGroups, Majority, Mean, Median, Product
 from covey.onnx._graph import Graph
 
 # A probability of zero counts as this in products: see `Predictions.log`.
@@ -17,18 +16,9 @@ _VETO = float(np.log(np.finfo(np.float64).tiny))
 class Outputs:
     """What the members predict, (n, K, C), and what is computed from it.
 
-    Parameters
-    ----------
-    graph : Graph
-    values : str
-        The node of the probabilities or, with C = 1, of the values of a regression.
-    shape : (int, int)
-        K and C.
-    kind : {"probability", "value"}
-    logs, labels : str, optional
-        Nodes of the logarithms, and of each member's decision (n, K, 1), where they are known.
-    seen : ndarray of shape (K, C), optional
-        The classes that each member was trained on.
+    ``values`` is the node of probabilities or, with C = 1, of values; ``shape`` is (K, C). Known
+    logarithms and decisions (n, K, 1) are nodes too; ``seen`` (K, C) are the classes that each
+    member was trained on.
     """
 
     def __init__(
