@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
@@ -32,7 +32,7 @@ def grow(shared, runs, n_steps, flip_probability):
         0: no flips.
     """
     design, blocks = shared
-    ascent = Ascent(
+    ascent = TrainingSettings(
         # A number, and a small one: nothing but steps is timed, and none goes astray.
         learning_rate=0.1 / design.n_rows,
         tol=-np.inf,

@@ -13,11 +13,12 @@ import problems
 from scipy.linalg.lapack import dpotrf, dpotri
 from threadpoolctl import ThreadpoolController
 
-import covey._core.algorithm1.rows as covey_rows
+import covey._core.algorithm1.in_memory as covey_rows
 import covey._core.search.search as covey_search
 from covey import FlockClassifier, SubsetEnsembleClassifier
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.rows import RowBlock, in_memory
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Workspace
 from covey._core.design import Design
@@ -49,7 +50,7 @@ def table(n_rows, n_features, n_classes):
 
 
 def ascent(n_steps=4):
-    return Ascent("auto", -np.inf, None, n_steps, 0.1, "greedy", 0.01, True)
+    return TrainingSettings("auto", -np.inf, None, n_steps, 0.1, "greedy", 0.01, True)
 
 
 def grower(rows, n_features, n_runs, p, n_steps):

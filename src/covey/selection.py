@@ -13,8 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from covey._core.algorithm1.descent import ValueTrainer
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.inspection import selection as core
@@ -264,17 +263,14 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             "usable": varies,
         }
         if classifies:
-            blocks = class_blocks(np.bincount(strata, minlength=len(classes)))
-            ascent = recipe._ascent()
-            trainer = StackTrainer(in_memory(design, blocks, weights, ascent), ascent, **options)
+            truth = class_blocks(np.bincount(strata, minlength=len(classes)))
+            settings = recipe._settings()
         else:
             recipe._set_scale(X, weight)
             target = recipe._standardised_target(y, weight)
             loss = recipe._value_loss(X, target, weight)
-            descent = replace(recipe._descent(), finish=0)
-            trainer = ValueTrainer(
-                design, target.astype(np.float32), weights, loss, descent, **options
-            )
+            truth, settings = target.astype(np.float32), replace(recipe._settings(loss), finish=0)
+        trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
         masks, sizes = [], np.zeros(n_features)
         for _ in range(int(recipe.n_estimators)):
             grown = recipe._not_diverged(trainer.grow)

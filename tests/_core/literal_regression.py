@@ -1,6 +1,6 @@
 """The members of a regression as the documents describe them, slow and readable.
 
-Given the same random draws, `covey._core.algorithm1.descent` must follow it step by step.
+Given the same random draws, `covey._core.algorithm1.trainer` must follow it step by step.
 """
 
 import numpy as np

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from covey._core.arrays import Workspace
-from covey._core.losses import Loss
+from covey._core.losses import ClassLoss
 from covey._core.softmax_linear import class_blocks
 
-LOSSES = [Loss("log"), Loss("exponential"), Loss("focal"), Loss("focal", 0.5)]
+LOSSES = [ClassLoss("log"), ClassLoss("exponential"), ClassLoss("focal"), ClassLoss("focal", 0.5)]
 
 
 def literal_loss(loss, logits, y):
@@ -53,15 +53,15 @@ def test_objective_and_gradient_equal_the_definition_and_its_stencil(loss, n_cla
 def test_exponential_loss_of_two_classes_is_adaboosts():
     logits, y, _ = problem(2)
     half_log_odds = (logits[1] - logits[0]) / 2 * np.where(y == 1, 1, -1)
-    value, _, _ = evaluate(Loss("exponential"), logits, y, np.ones((2, len(y))))
+    value, _, _ = evaluate(ClassLoss("exponential"), logits, y, np.ones((2, len(y))))
     np.testing.assert_allclose(value, -np.exp(-half_log_odds).sum(axis=1))
 
 
 def test_focal_loss_without_focus_is_the_likelihood():
     logits, y, weight = problem()
     for ours, likelihood in zip(
-        evaluate(Loss("focal", 0.0), logits, y, weight)[:2],
-        evaluate(Loss("log"), logits, y, weight)[:2],
+        evaluate(ClassLoss("focal", 0.0), logits, y, weight)[:2],
+        evaluate(ClassLoss("log"), logits, y, weight)[:2],
         strict=True,
     ):
         np.testing.assert_allclose(ours, likelihood, atol=1e-12)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.value_losses import ValueLoss, doubt_weights, trust, weighted_quantile
+from covey._core.value_losses import ValueLoss, weighted_quantile
 from tests._core import literal_regression as literal
 
 LOSSES = [
@@ -34,38 +34,6 @@ def test_no_slope_changes_faster_than_the_curvature(loss):
     change = np.abs(np.diff(loss.slope(at))) / np.diff(at)
     assert change.max() <= loss.curvature * (1 + 1e-6)
     assert change.max() > 0.5 * loss.curvature
-
-
-def test_trust_does_not_change_with_the_unit_and_falls_with_the_loss():
-    loss = np.random.default_rng(0).uniform(0, 2, (2, 30))
-    weight = np.ones((2, 30))
-    assert_allclose(trust(loss, weight), trust(1e6 * loss, weight))
-    assert (np.diff(trust(np.sort(loss, axis=1), weight), axis=1) < 0).all()
-    assert_allclose(trust(np.zeros((1, 3)), np.ones((1, 3))), 1)
-
-
-def test_robust_trust_is_not_moved_by_an_outlier():
-    loss = np.random.default_rng(0).exponential(0.3, (2, 400))
-    weight = np.random.default_rng(1).uniform(0, 1, (2, 400))
-    calm = trust(loss, weight, robust=True)
-    assert_allclose(calm, trust(loss, weight), atol=0.05)
-    loss[0, 7] = 1e9
-    moved = trust(loss, weight, robust=True)
-    assert moved[0, 7] == 0
-    assert_allclose(np.delete(moved, 7, axis=1), np.delete(calm, 7, axis=1), atol=0.01)
-    # Where most rows are without loss, the mean is all there is.
-    loss = np.array([[0.0, 0.0, 3.0]])
-    assert_allclose(trust(loss, np.ones((1, 3)), robust=True), [[1, 1, np.exp(-3)]])
-
-
-def test_doubt_is_one_minus_the_mean_trust_and_never_nothing():
-    base = np.ones((1, 3))
-    assert_allclose(doubt_weights(np.zeros((1, 3)), 0, base), 1)
-    assert_allclose(doubt_weights(np.array([[0.5, 2.0, 1.0]]), 2, base), [[0.75, 0, 0.5]])
-    assert_allclose(doubt_weights(np.full((1, 3), 2.0), 2, base), 1)
-    # A row that weighs nothing has no say in whether something is left to learn.
-    base = np.array([[1.0, 1.0, 0.0]])
-    assert_allclose(doubt_weights(np.array([[2.0, 2.0, 0.5]]), 2, base), 1)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.83, 1.0])

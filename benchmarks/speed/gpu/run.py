@@ -12,8 +12,8 @@ import time
 import numpy as np
 import torch
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
@@ -40,7 +40,7 @@ def splits(n_rows, n_splits, seed=0):
 
 def ascent(n_steps):
     """Steps as in paper(), all of them."""
-    return Ascent("constant", -np.inf, None, n_steps, 0.5, "greedy", 0.01, True)
+    return TrainingSettings("constant", -np.inf, None, n_steps, 0.5, "greedy", 0.01, True)
 
 
 def trainer(columns, counts, weight, n_steps, dtype, device, p=(0.0, 0.01)):

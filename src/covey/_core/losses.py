@@ -13,7 +13,8 @@ Below, q is the probability of a row's true class.
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 from covey._core.arrays import Array, Workspace, namespace_of
 from covey._core.softmax_linear import Blocks, log_softmax, objective_and_residual, true_class
@@ -25,8 +26,9 @@ LOSSES: tuple[str, ...] = get_args(LossName)
 _LARGEST_LOG = 500.0
 
 
-class Loss:
-    """A loss by name.
+@dataclass(frozen=True)
+class ClassLoss:
+    """A loss of a row's true class, by name.
 
     Parameters
     ----------
@@ -38,11 +40,20 @@ class Loss:
           already alone.
     gamma : float
         Of "focal"; 0 is "log".
+
+    Attributes
+    ----------
+    is_criterion : bool
+        Whether subsets are compared by the loss itself; here they are compared by accuracy.
+    curvature : float
+        A bound of the second derivative of eq. (9) by the logits of a row (Bohning 1992).
     """
 
-    def __init__(self, name: LossName = "log", gamma: float = 2.0) -> None:
-        self.name = name
-        self.gamma = gamma
+    name: LossName = "log"
+    gamma: float = 2.0
+
+    is_criterion: ClassVar[bool] = False
+    curvature: ClassVar[float] = 0.5
 
     def __call__(
         self,
@@ -53,11 +64,17 @@ class Loss:
         out: Array,
         highest: Array | None = None,
     ) -> tuple[Array, Array, Array | None]:
+        """See the top of this module."""
         if self.name == "log":
             return *objective_and_residual(logits, blocks, weight, workspace, out, highest), None
         if self.name == "exponential":
             return _exponential(logits, blocks, weight, workspace, out)
         return *_focal(logits, blocks, weight, self.gamma, workspace, out), None
+
+    @property
+    def for_steps(self) -> ClassLoss:
+        """The loss by which steps are taken: the same."""
+        return self
 
     @property
     def has_steepest(self) -> bool:

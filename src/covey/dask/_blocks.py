@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from covey._blocks import ROWS_PER_BLOCK
-from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.gating.gate import GatedRows
 from covey._core.gating.likelihoods import softmax_first
 from covey._core.moments import extent, scaled_means, scaled_squares
@@ -40,11 +40,10 @@ class TableBlock(SearchBlock):
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
 
-    def begin_growing(self, name: str, ascent: Ascent) -> None:
+    def begin_growing(self, name: str, settings: TrainingSettings) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
-        assert isinstance(self.target, ClassTarget)
         self._growing[name] = RowBlock(
-            self.designs[name], self.target.blocks, self.run_weight, ascent, SCRATCH
+            self.designs[name], self.target.truth, self.run_weight, settings, SCRATCH
         )
 
     @property

@@ -203,10 +203,10 @@ class _OnDask:
         if self._table is None:
             return super()._trainer(X, codes, sample_weight)
         self._check_newton(self.n_features_in_)
-        ascent = self._ascent()
+        settings = self._settings()
         return StackTrainer(
-            self._rows_to_grow_on(ascent),
-            ascent,
+            self._rows_to_grow_on(settings),
+            settings,
             seed=self._seed,
             runs=[0],
             flip_probability=np.array([float(self.flip_probability)]),
@@ -215,12 +215,12 @@ class _OnDask:
             journal=self._journal,
         )
 
-    def _rows_to_grow_on(self, ascent):
+    def _rows_to_grow_on(self, settings):
         """The rows on which members are grown; sets what the columns are scaled by."""
         if not self._grown:
             self._found = self._table.moments()
             self._set_scale(*self._found)
-        rows = self._table.grow_on(self.mean_, self.scale_, self._usable, ascent)
+        rows = self._table.grow_on(self.mean_, self.scale_, self._usable, settings)
         if not self._is_gated():
             self._table.drop_features()
         return rows

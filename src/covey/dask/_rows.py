@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.basis import Basis
 from covey._core.gating.gate import GatedObjective
 from covey._core.lbfgs import minimise
@@ -142,7 +142,7 @@ class DaskRows:
         return assigned_folds(counts, seed, n_folds, known)
 
     def grow_on(
-        self, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray, settings: Ascent
+        self, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray, settings: TrainingSettings
     ) -> GrowingRows:
         """The rows for a trainer, their columns standardized."""
         self._standardize(mean, scale, usable)

@@ -10,13 +10,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from covey._core.algorithm1.ascent import Ascent, DivergedError, History
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.members import History
 from covey._core.algorithm1.reweighting import REWEIGHTINGS
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design, sorted_columns
-from covey._core.losses import LOSSES, Loss
+from covey._core.losses import LOSSES, ClassLoss
 from covey._core.moments import moments
 from covey._core.search.bases import Features
 from covey._core.search.families import CLASSIFICATION, families
@@ -115,9 +116,9 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         """Whether gated groups are searched for."""
         return False
 
-    def _ascent(self):
+    def _settings(self):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
-        return Ascent(
+        return TrainingSettings(
             learning_rate=self.learning_rate,
             tol=float(self.tol),
             patience=self.n_iter_no_change,
@@ -127,8 +128,7 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
             temperature=float(temperature),
             fit_intercept=bool(self.fit_intercept),
             subset_penalty=float(self.subset_penalty),
-            loss=self.loss,
-            focal_gamma=float(self.focal_gamma),
+            loss=ClassLoss(self.loss, float(self.focal_gamma)),
             reweighting=self.reweighting,
         )
 
@@ -269,11 +269,11 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
         design = self._standardised_design(X, order, weight)
         if not isinstance(place, HostDevice):
             design = design.sent(place.send)
-        ascent = self._ascent()
+        settings = self._settings()
         blocks = class_blocks(np.bincount(codes, minlength=len(self.classes_)))
         return StackTrainer(
-            in_memory(design, blocks, place.send(weight[None, :]), ascent),
-            ascent,
+            in_memory(design, blocks, place.send(weight[None, :]), settings),
+            settings,
             seed=self._seed,
             runs=[0],
             flip_probability=np.array([float(self.flip_probability)]),
@@ -341,14 +341,14 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
     def _grow_one(self, trainer):
         grown = self._not_diverged(trainer.grow)
         history = grown.history[0]
-        guess = Loss(self.loss, self.focal_gamma).of_uniform_guess(len(self.classes_))
+        guess = ClassLoss(self.loss, self.focal_gamma).of_uniform_guess(len(self.classes_))
         uniform = -guess * float(grown.weight_sum[0])
         return _Grown(
             self._place.bring(grown.theta[:, 0]),
             self._place.bring(grown.intercept[:, 0]),
             grown.support[0],
             int(grown.n_iter[0]),
-            float(grown.accuracy[0]),
+            float(grown.criterion[0]),
             history,
             bool(history.objective[-1] < min(history.objective[0], uniform)),
         )
@@ -506,7 +506,7 @@ class LinearFlockClassifier(LinearFlock, Checkpointed, GrownClassifier):
                 centered=bool(self.scale_features and self.fit_intercept),
                 scaled=bool(self.scale_features),
             ),
-            "growth": self._ascent(),
+            "growth": self._settings(),
             "flip_probability": float(self.flip_probability),
             "seed": self._seed,
             "journal": self._journal,

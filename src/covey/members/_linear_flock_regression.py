@@ -10,8 +10,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._blocks import checked_numbers, in_blocks
-from covey._core.algorithm1.ascent import DivergedError
-from covey._core.algorithm1.descent import Descent, ValueTrainer
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood
@@ -116,9 +117,9 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
         """Whether gated groups are searched for."""
         return False
 
-    def _descent(self):
+    def _settings(self, loss):
         temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
-        return Descent(
+        return TrainingSettings(
             learning_rate=self.learning_rate,
             tol=float(self.tol),
             patience=int(self.n_iter_no_change),
@@ -129,6 +130,7 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
             # The optimiser of a search has penalties of its own, one a candidate.
             alpha=0.0 if self._searches() else float(self.alpha),
             subset_penalty=float(self.subset_penalty),
+            loss=loss,
             finish=0 if self._searches() else int(self.max_iter),
         )
 
@@ -319,12 +321,10 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
 
     def _grow(self, X, target, weight, loss):
         started = time.perf_counter()
-        trainer = ValueTrainer(
-            self._design(X),
-            target,
-            weight[None, :],
-            loss,
-            self._descent(),
+        settings = self._settings(loss)
+        trainer = StackTrainer(
+            in_memory(self._design(X), target, weight[None, :], settings),
+            settings,
             seed=self._seed,
             runs=[0],
             flip_probability=np.array([float(self.flip_probability)]),
@@ -384,7 +384,7 @@ class LinearFlockRegressor(LinearFlock, FusedRegressor):
             SearchInMemory(SearchBlock(X, ValueTarget(target, loss), weight)),
             REGRESSION,
             Features(self.mean_, self.scale_, self._usable, self._units(), grouped),
-            growth=self._descent(),
+            growth=self._settings(loss),
             flip_probability=float(self.flip_probability),
             seed=self._seed,
         )

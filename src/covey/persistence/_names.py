@@ -69,7 +69,8 @@ def _names(module, names):
 
 # Classes without a base class of their own that models keep objects of.
 _STATE = {
-    "covey._core.algorithm1.ascent.History",
+    "covey._core.algorithm1.members.AccuracyHistory",
+    "covey._core.algorithm1.members.LossHistory",
     "covey._core.basis.Basis",
     "covey._core.rivals.diverse_maxent.MaxEntMember",
     "covey.fusers._gate.GateFeatures",

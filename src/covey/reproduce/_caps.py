@@ -23,7 +23,7 @@ from covey.reproduce._splits import split_rows, whole_number
 
 EXPERIMENT = "caps"
 SOURCES = ("abalone", "segment")
-STEPS = (Constants().ascent().max_iter, 1000)
+STEPS = (Constants().settings().max_iter, 1000)
 MEMBERS = (N_MEMBERS, 2 * N_MEMBERS)
 # The splits are those of the sensitivity study.
 PURPOSE = "sensitivity"
@@ -36,8 +36,8 @@ class Capped(Constants):
 
     max_iter: int = STEPS[0]
 
-    def ascent(self):
-        return replace(super().ascent(), max_iter=self.max_iter)
+    def settings(self):
+        return replace(super().settings(), max_iter=self.max_iter)
 
 
 def n_runs(options: Options) -> int:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.moments import moments
@@ -43,8 +43,8 @@ class Constants:
     def text(self) -> str:
         return f"thr={self.thr:g} eta={self.eta:g}"
 
-    def ascent(self):
-        return Ascent(
+    def settings(self):
+        return TrainingSettings(
             learning_rate="constant" if self.eta == 1.5 else 1.0,
             tol=self.thr,
             patience=None,
@@ -101,10 +101,10 @@ def grow(
     usable = np.isfinite(scale).any(axis=0)
     units = np.where(usable, np.cumsum(usable) - 1, -1)
     twice = np.repeat(np.arange(len(training)), 2)
-    ascent = constants.ascent()
+    settings = constants.settings()
     trainer = StackTrainer(
-        in_memory(Design(columns, mean[twice], scale[twice]), blocks, weight[twice], ascent),
-        ascent,
+        in_memory(Design(columns, mean[twice], scale[twice]), blocks, weight[twice], settings),
+        settings,
         seed=seed,
         runs=[runs[number] for number in twice],
         flip_probability=np.tile(FLIP_PROBABILITIES, len(training)),

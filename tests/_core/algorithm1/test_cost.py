@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from covey import SubsetEnsembleClassifier
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
@@ -42,12 +42,12 @@ class Counted(Design):
 def test_a_step_multiplies_with_the_matrix_twice(n_runs, flip_probability):
     n_steps, n_classes = 30, 3
     X, y = problem(n_classes)
-    ascent = replaced(PRINTED, learning_rate=1e-3, tol=-np.inf, max_iter=n_steps)
+    settings = replaced(PRINTED, learning_rate=1e-3, tol=-np.inf, max_iter=n_steps)
     design = Counted(np.ascontiguousarray(X.T))
     grower = trainer(
         X,
         y,
-        ascent,
+        settings,
         runs=tuple(range(n_runs)),
         flip_probability=flip_probability,
         design=design,
@@ -70,9 +70,9 @@ def test_a_step_multiplies_with_the_matrix_twice(n_runs, flip_probability):
 
 def test_flips_that_are_not_drawn_cost_nothing():
     X, y = problem(2)
-    ascent = replaced(PRINTED, learning_rate=1e-3, tol=-np.inf, max_iter=100)
+    settings = replaced(PRINTED, learning_rate=1e-3, tol=-np.inf, max_iter=100)
     design = Counted(np.ascontiguousarray(X.T))
-    grower = trainer(X, y, ascent, flip_probability=0.01, design=design)
+    grower = trainer(X, y, settings, flip_probability=0.01, design=design)
     grower.grow()
     assert design.counts["back rows"] < 1.3 * 100 * 2, "9 % of steps draw a flip"
 
@@ -98,11 +98,11 @@ def test_steps_allocate_less_than_their_own_arrays(n_rows):
     n_classes, n_runs = 3, 2
     X, y = big_table(n_rows, 4, n_classes)
     columns, counts = np.ascontiguousarray(X[np.argsort(y)].T), np.bincount(y)
-    ascent = replaced(PRINTED, learning_rate=1e-5, tol=-np.inf, max_iter=3)
-    rows = in_memory(Design(columns), class_blocks(counts), np.ones((n_runs, n_rows)), ascent)
+    settings = replaced(PRINTED, learning_rate=1e-5, tol=-np.inf, max_iter=3)
+    rows = in_memory(Design(columns), class_blocks(counts), np.ones((n_runs, n_rows)), settings)
     grower = StackTrainer(
         rows,
-        ascent,
+        settings,
         seed=0,
         runs=[0, 1],
         flip_probability=np.full(n_runs, 0.5),

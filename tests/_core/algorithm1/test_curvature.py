@@ -3,7 +3,8 @@ import pytest
 from scipy import sparse
 
 from covey._core.algorithm1.curvature import Curvature, gram_of
-from covey._core.algorithm1.rows import RowBlock, in_memory
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks
 from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer
@@ -74,16 +75,16 @@ def test_a_few_steps_do_what_many_of_the_gradient_do():
     X = X @ np.random.default_rng(3).standard_normal((9, 9))
     likelihood = {}
     for rate, steps in (("newton", 10), ("auto", 100)):
-        ascent = replaced(NEWTON, learning_rate=rate, max_iter=steps)
-        grown = trainer(X, y, ascent, flip_probability=0.0).grow()
+        settings = replaced(NEWTON, learning_rate=rate, max_iter=steps)
+        grown = trainer(X, y, settings, flip_probability=0.0).grow()
         likelihood[rate] = grown.history[0].objective[-1]
     assert likelihood["newton"] > likelihood["auto"]
 
 
 def test_a_step_is_the_bounds_inverse_times_the_slope():
     X, y = problem(3)
-    ascent = replaced(NEWTON, max_iter=1, init_scale=0.0)
-    grown = trainer(X, y, ascent, flip_probability=0.0).grow()
+    settings = replaced(NEWTON, max_iter=1, init_scale=0.0)
+    grown = trainer(X, y, settings, flip_probability=0.0).grow()
     Z = np.column_stack([X, np.ones(len(X))])
     residual = np.eye(3)[y] - 1 / 3
     gram = Z.T @ Z
@@ -115,7 +116,7 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     design, blocks = Design(np.ascontiguousarray(X.T)), class_blocks(np.bincount(y))
     weight = np.random.default_rng(1).uniform(0.2, 3.0, (2, len(X)))
     whole = in_memory(design, blocks, weight, NEWTON)
-    monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 130)
+    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 130)
     parts = in_memory(design, blocks, weight, NEWTON)
     assert len(parts._blocks) == 8
     np.testing.assert_allclose(

@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.reweighting import Reweighting
-from covey._core.algorithm1.rows import reweigh, see
+from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.targets import ClassTarget
+from covey._core.algorithm1.weighing import reweigh, see, typical_loss
+from covey._core.losses import ClassLoss
 from covey._core.rows import call
 from covey._core.softmax_linear import class_blocks
+from covey._core.value_losses import ValueLoss, weighted_quantile
 
 
 def logits_of(probability):
@@ -12,6 +17,21 @@ def logits_of(probability):
     p = np.asarray(probability, dtype=float)
     with np.errstate(divide="ignore"):
         return np.stack([np.log(p), np.log1p(-p)])
+
+
+class Block(Reweighting):
+    """Sees members by their logits."""
+
+    def see(self, logits, blocks):
+        target = ClassTarget(blocks, ClassLoss())
+        if self._name == "adaboost":
+            super().see(target.wrong(logits))
+        elif self._name is not None:
+            super().see(target.true_probability(logits))
+
+
+def settings_of(name):
+    return TrainingSettings("auto", 0.0, None, 1, 1.0, "greedy", 0.01, reweighting=name)
 
 
 class Alone:
@@ -30,10 +50,11 @@ def weights_after(members, base=None, name="mean_probability"):
     """The weights after members that gave the true class these probabilities, each (R, n)."""
     members = [np.atleast_2d(member) for member in members]
     base = np.ones_like(members[0]) if base is None else np.atleast_2d(np.asarray(base, float))
-    reweighting = Reweighting(base, name)
+    reweighting = Block(base, name)
     for member in members:
-        see(Alone(reweighting), name, logits_of(member), class_blocks([member.shape[1], 0]))
-    reweigh(Alone(reweighting), name)
+        blocks = class_blocks([member.shape[1], 0])
+        see(Alone(reweighting), settings_of(name), logits_of(member), blocks)
+    reweigh(Alone(reweighting), settings_of(name))
     return reweighting.weight
 
 
@@ -80,13 +101,13 @@ def test_adaboost_is_samme():
     rng = np.random.default_rng(0)
     y = np.sort(rng.integers(0, 4, 60))
     blocks = class_blocks(np.bincount(y, minlength=4))
-    reweighting = Reweighting(np.ones((1, 60)), "adaboost")
+    reweighting = Block(np.ones((1, 60)), "adaboost", 4)
     wrong = []
     for _ in range(5):
         logits = rng.standard_normal((4, 1, 60)) + 1.5 * np.eye(4)[y].T[:, None]
-        see(Alone(reweighting), "adaboost", logits, blocks)
+        see(Alone(reweighting), settings_of("adaboost"), logits, blocks)
         wrong.append(logits[:, 0].argmax(axis=0) != y)
-    reweigh(Alone(reweighting), "adaboost")
+    reweigh(Alone(reweighting), settings_of("adaboost"))
     np.testing.assert_allclose(
         reweighting.weight[0] / 60, literal_samme(np.array(wrong), 4), rtol=1e-12
     )
@@ -110,3 +131,73 @@ def test_adaboost_bears_a_row_of_weight_zero_that_is_always_wrong():
 
 def test_without_reweighting_weights_stay_ones():
     np.testing.assert_array_equal(weights_after([[0.2, 0.9]], name=None), [[1.0, 1.0]])
+
+
+# -- members of values ---------------------------------------------------------------------
+
+SQUARED, HUBER = ValueLoss("squared"), ValueLoss("huber")
+
+
+class LossBlock:
+    """The losses of a member; `RowBlock`'s names for them."""
+
+    def __init__(self, loss, weight):
+        losses = MemberLosses(loss, weight)
+        self.loss_sums, self.loss_extent = losses.sums, losses.extent
+        self.loss_weight_up_to, self.trust = losses.weight_up_to, losses.trust
+
+
+def trust(loss, weight, value_loss=SQUARED):
+    block = LossBlock(loss, weight)
+    return block.trust(typical_loss(Alone(block), value_loss))
+
+
+def test_trust_does_not_change_with_the_unit_and_falls_with_the_loss():
+    loss = np.random.default_rng(0).uniform(0, 2, (2, 30))
+    weight = np.ones((2, 30))
+    assert_allclose(trust(loss, weight), trust(1e6 * loss, weight))
+    assert (np.diff(trust(np.sort(loss, axis=1), weight), axis=1) < 0).all()
+    assert_allclose(trust(np.zeros((1, 3)), np.ones((1, 3))), 1)
+
+
+def test_robust_trust_is_not_moved_by_an_outlier():
+    loss = np.random.default_rng(0).exponential(0.3, (2, 400))
+    weight = np.random.default_rng(1).uniform(0, 1, (2, 400))
+    calm = trust(loss, weight, HUBER)
+    assert_allclose(calm, trust(loss, weight), atol=0.05)
+    loss[0, 7] = 1e9
+    moved = trust(loss, weight, HUBER)
+    assert moved[0, 7] == 0
+    assert_allclose(np.delete(moved, 7, axis=1), np.delete(calm, 7, axis=1), atol=0.01)
+    # Where most rows are without loss, the mean is all there is.
+    loss = np.array([[0.0, 0.0, 3.0]])
+    assert_allclose(trust(loss, np.ones((1, 3)), HUBER), [[1, 1, np.exp(-3)]])
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 9, 300])
+def test_the_typical_loss_by_counting_is_the_weighted_median(n_rows):
+    rng = np.random.default_rng(n_rows)
+    loss, weight = rng.exponential(size=(2, 3, n_rows))
+    weight[:, ::4] *= rng.random(weight[:, ::4].shape) < 0.5
+    weight[:, 0] += 0.1
+    found = typical_loss(Alone(LossBlock(loss, weight)), HUBER)
+    expected = [weighted_quantile(one, w, 0.5) for one, w in zip(loss, weight, strict=True)]
+    np.testing.assert_array_equal(found, np.array(expected) / np.log(2))
+
+
+def doubt_weights(members, base):
+    reweighting = Reweighting(base)
+    for member in members:
+        reweighting.see(np.array([member]))
+    reweighting.weigh(reweighting.peak())
+    return reweighting.weight
+
+
+def test_doubt_is_one_minus_the_mean_trust_and_never_nothing():
+    base = np.ones((1, 3))
+    assert_allclose(doubt_weights([], base), base)
+    assert_allclose(doubt_weights([[0.5, 1.0, 0.25], [0.0, 1.0, 0.75]], base), [[0.75, 0, 0.5]])
+    assert_allclose(doubt_weights([[1.0, 1.0, 1.0]] * 2, base), base)
+    # A row of weight zero does not decide whether something is left to learn.
+    base = np.array([[1.0, 1.0, 0.0]])
+    assert_allclose(doubt_weights([[1.0, 1.0, 0.25]] * 2, base), base)

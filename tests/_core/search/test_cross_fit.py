@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.search.cross_fit as search
-from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.search.cross_fit import CrossFit
@@ -39,11 +39,11 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
     n_runs = len(parts) + n_restarts
 
     def trainer(name):
-        ascent = Ascent("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
-        block.begin_growing(name, ascent)
+        settings = TrainingSettings("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
+        block.begin_growing(name, settings)
         return StackTrainer(
             GrowingRows(rows, name, 4, n_runs),
-            ascent,
+            settings,
             seed=1,
             runs=range(n_runs),
             flip_probability=np.full(n_runs, 0.1),

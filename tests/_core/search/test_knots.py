@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from covey._core.search.knots import in_floats, in_order, knots_by_sums
+from covey._core.search.knots import knots_by_sums
 from covey._core.search.rows import SearchBlock
 from tests._core.bases import quantile_knots
 from tests._core.several import Several
@@ -68,13 +68,3 @@ def test_knots_of_any_column(rows, cut, n_ramps):
     weight[0] = 1.0
     cut = min(cut, len(values))
     same_knots(values[:, None], weight, [cut, len(values) - cut], n_ramps)
-
-
-@given(st.floats(allow_nan=False), st.floats(allow_nan=False))
-def test_floats_have_an_order_without_gaps(a, b):
-    one, other = in_order(np.array([a, b]))
-    assert (one < other) == (a < b)
-    assert (one == other) == (a == b)
-    assert_array_equal(in_floats(np.array([one, other])), [a, b])
-    if a < np.finfo(float).max:
-        assert in_order(np.nextafter([a], np.inf))[0] == one + np.uint64(1)

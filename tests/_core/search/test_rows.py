@@ -1,12 +1,14 @@
 """A search of rows in several blocks, and of all of them in one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from covey._core.algorithm1.ascent import Ascent
 from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
@@ -25,7 +27,7 @@ from tests._core.several import Several
 N = 90
 # All rows in one block, in two, in seven; in unequal ones, and with one that is empty.
 LAYOUTS = [[N], [45, 45], [13] * 6 + [12], [3, 70, 17], [40, 0, 50], [0, 1, 89]]
-ASCENT = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True)
+SETTINGS = TrainingSettings("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True)
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +150,10 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
 def test_members_grow_as_on_one_block(table, sizes):
     def members(layout):
         rows = ready(table, layout)
-        rows.broadcast(SearchBlock.begin_growing, "products", ASCENT)
+        rows.broadcast(SearchBlock.begin_growing, "products", SETTINGS)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
-            ASCENT,
+            SETTINGS,
             seed=1,
             runs=range(5),
             flip_probability=np.full(5, 0.1),
@@ -286,11 +288,11 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
 
     def grown(lost):
         rows = ready(table, [40, 0, 50], lost)
-        ascent = Ascent("auto", 0.0, 10, 12, 0.1, "greedy", 0.01, True, reweighting="adaboost")
-        rows.broadcast(SearchBlock.begin_growing, "products", ascent)
+        settings = replace(SETTINGS, reweighting="adaboost")
+        rows.broadcast(SearchBlock.begin_growing, "products", settings)
         trainer = StackTrainer(
             GrowingRows(rows, "products", 14, 5),
-            ascent,
+            settings,
             seed=1,
             runs=range(5),
             flip_probability=np.full(5, 0.3),

@@ -1,6 +1,7 @@
 """The whole search over rows in several blocks, against that over a table in memory."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.descent import Descent
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.moments import moments
 from covey._core.search.bases import Features
 from covey._core.search.families import CLASSIFICATION, REGRESSION, families
@@ -21,8 +21,8 @@ from covey.members._folds import assign_folds
 from tests._core.several import Several
 
 LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]
-ASCENT = Ascent("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
-DESCENT = Descent("auto", 1e-4, 10, 300, 0.1, "greedy", 0.01)
+SETTINGS = TrainingSettings("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
+VALUE_SETTINGS = TrainingSettings("auto", 1e-4, 10, 300, 0.1, "greedy", 0.01)
 CLASSES = np.arange(3)
 
 
@@ -50,7 +50,7 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
         rows,
         CLASSIFICATION,
         Features(mean, deviation, usable, np.arange(4)),
-        growth=ASCENT,
+        growth=SETTINGS,
         flip_probability=0.01,
         seed=0,
         single=single,
@@ -143,7 +143,7 @@ def test_numbers_are_searched_by_the_same_search(loss):
         rows,
         REGRESSION,
         Features(mean, deviation, deviation > 0, np.arange(4)),
-        growth=DESCENT,
+        growth=replace(VALUE_SETTINGS, loss=ValueLoss(loss)),
         flip_probability=0.01,
         seed=0,
     )

@@ -1,4 +1,4 @@
-"""Where the runs of a stack stand in a member, what is noted on the way, and what is kept."""
+"""The state of the runs of a stack within a member, what is recorded, and what a journal keeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.ascent import History, Members
+from covey._core.algorithm1.members import History, Members, history_of
 from covey._core.arrays import Array, is_on_host, like, namespace_of, to_host
 from covey._core.journal import Arrays
 
@@ -17,38 +17,52 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass
-class Candidates:
-    """Where the lanes of a step stand, and what the rows were last told.
+class State:
+    """Where the active runs are; R counts only those."""
 
-    The first R lanes are the runs under way, the others try a flipped subset.
+    theta: Array  # (C, R, D), entries outside the subset keep their last value
+    intercept: Array  # (C, R)
+    mask: Array  # (R, D), the subset as ones and zeros
+    value: Array  # (R,), the weighted accuracy, or minus the weighted loss
+    score: Array  # (R,), the criterion: the same less the penalties
+
+    def select(self, positions: IntArray, at: Any) -> State:
+        """The runs at these positions, on the host and on the device of the arrays."""
+        return State(
+            self.theta[:, at, :],
+            self.intercept[:, at],
+            self.mask[at, :],
+            self.value[positions],
+            self.score[positions],
+        )
+
+
+@dataclass
+class Candidates:
+    """The candidates of a step, as the rows evaluated them last.
+
+    The first R are those of the active runs with the subsets that they have, the others those
+    with a flipped subset. The fields are those of `State`, of L candidates.
     """
 
-    theta: Array  # (C, L, D), entries outside the subset keep their last value
-    intercept: Array  # (C, L)
-    mask: Array  # (L, D), the subset as ones and zeros
-    accuracy: Array  # (L,)
+    theta: Array
+    intercept: Array
+    mask: Array
+    value: Array
+    score: Array
     runs: IntArray  # (R,)
-    moving: IntArray  # positions of the runs with a second lane
+    flipping: IntArray  # the positions of the runs with a flipped candidate
 
-    def plain(self, accuracy: Array) -> State:
-        """The runs with the subsets that they had."""
+    def unflipped(self) -> State:
+        """The runs with the subsets that they had; views."""
         n_runs = len(self.runs)
         return State(
             self.theta[:, :n_runs, :],
             self.intercept[:, :n_runs],
             self.mask[:n_runs, :],
-            accuracy[:n_runs],
+            self.value[:n_runs],
+            self.score[:n_runs],
         )
-
-
-@dataclass
-class State:
-    """Where the active runs stand; R counts only those."""
-
-    theta: Array  # (C, R, D)
-    intercept: Array  # (C, R)
-    mask: Array  # (R, D)
-    accuracy: Array  # (R,)
 
 
 class Recorder:
@@ -59,30 +73,25 @@ class Recorder:
         self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
 
     def reserve(self, n_steps: int) -> None:
-        """Make room, so that nothing has to move later."""
+        """Make room, so that no array is replaced later."""
         xp = namespace_of(self.columns)
         while n_steps > self.columns.shape[2]:
             self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
 
     def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
-        """Kinds: 0 accuracy, 1 objective, 2 size, 3 whether a flip was taken."""
+        """Kinds: 0 accuracy or loss, 1 objective, 2 size, 3 whether a flip was accepted."""
         self.reserve(step + 1)
         self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
 
-    def histories(self, n_iter: IntArray, n_taken: IntArray) -> list[History]:
+    def histories(self, n_iter: IntArray, n_taken: IntArray, is_criterion: bool) -> list[History]:
+        """The history of each run, from how many steps it evaluated and how many it took."""
         columns = to_host(self.columns)
         histories = []
         for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
-            if evaluated == taken:
-                accuracy, objective, size, flip = columns[:, run, : taken + 1]
-            else:
-                # What a refused last step shows is the state before it.
-                steps = np.minimum(np.arange(evaluated + 1), taken)
-                accuracy, objective, size, flip = columns[:, run, steps]
-                flip[taken + 1 :] = 0.0
-            histories.append(
-                History(accuracy, objective, size.astype(np.int64), flip.astype(bool))
-            )
+            # What a refused last step shows is the state before it.
+            past = columns[:, run, np.minimum(np.arange(evaluated + 1), taken)]
+            past[3, taken + 1 :] = 0.0
+            histories.append(history_of(past, is_criterion))
         return histories
 
 
@@ -91,9 +100,9 @@ class Progress:
     """All that the next step of a member needs; what a journal keeps."""
 
     step: int
-    told: Candidates  # what the rows evaluated last
-    taken: Any  # of its second lanes, those that runs went on with
-    going: IntArray  # of its runs, those that went on
+    candidates: Candidates  # those that the rows evaluated last
+    accepted: Any  # the flipped ones among them that runs continued with
+    active: IntArray  # the positions of its runs that are active still
     state: State
     result: Members
     best: FloatArray
@@ -101,53 +110,58 @@ class Progress:
     n_taken: IntArray
     recorder: Recorder
 
+    @property
+    def runs(self) -> IntArray:
+        """The active runs."""
+        return self.candidates.runs[self.active]
+
     def arrays(self) -> Arrays:
-        told, state, result = self.told, self.state, self.result
-        return {
+        """All of it as arrays on the host."""
+        candidates, result = self.candidates, self.result
+        arrays: Arrays = {
             "step": np.array(self.step),
-            # Logits made anew from other lanes would differ by rounding.
-            "told theta": to_host(told.theta),
-            "told intercept": to_host(told.intercept),
-            "told mask": to_host(told.mask),
-            "told runs": told.runs,
-            "told moving": told.moving,
-            "taken": to_host(self.taken),
-            "going": self.going,
-            "theta": to_host(state.theta),
-            "intercept": to_host(state.intercept),
-            "mask": to_host(state.mask),
-            "accuracy": to_host(state.accuracy),
+            # The outputs of other candidates would differ by rounding.
+            "candidate theta": to_host(candidates.theta),
+            "candidate intercept": to_host(candidates.intercept),
+            "candidate mask": to_host(candidates.mask),
+            "candidate runs": candidates.runs,
+            "candidate flipping": candidates.flipping,
+            "accepted": to_host(self.accepted),
+            "active": self.active,
             "kept theta": to_host(result.theta),
             "kept intercept": to_host(result.intercept),
             "kept support": result.support,
             "kept n_iter": result.n_iter,
-            "kept accuracy": result.accuracy,
+            "kept criterion": result.criterion,
             "best": self.best,
             "waited": self.waited,
             "n_taken": self.n_taken,
             "recorded": to_host(self.recorder.columns),
         }
+        arrays.update({f"state {name}": to_host(x) for name, x in vars(self.state).items()})
+        return arrays
 
-
-def as_arrays(members: Members) -> Arrays:
-    arrays: Arrays = {
-        "theta": to_host(members.theta),
-        "intercept": to_host(members.intercept),
-        "support": members.support,
-        "n_iter": members.n_iter,
-        "weight_sum": members.weight_sum,
-        "accuracy": members.accuracy,
-    }
-    for run, history in enumerate(members.history):
-        arrays.update({f"{name} {run}": values for name, values in vars(history).items()})
-    return arrays
-
-
-def select(state: State, positions: IntArray, at: Array) -> State:
-    """The runs at these positions, here and where the arrays are."""
-    return State(
-        state.theta[:, at, :],
-        state.intercept[:, at],
-        state.mask[at, :],
-        state.accuracy[positions],
-    )
+    def restore(self, arrays: Arrays, candidates: Candidates, beside: Array) -> None:
+        """Take over the progress of an earlier process, whose last candidates are evaluated."""
+        self.step = int(arrays["step"])
+        self.candidates = candidates
+        self.accepted = arrays["accepted"]
+        self.active = arrays["active"].astype(np.int64)
+        self.state = State(
+            like(beside, arrays["state theta"]),
+            like(beside, arrays["state intercept"]),
+            like(beside, arrays["state mask"]),
+            arrays["state value"],
+            arrays["state score"],
+        )
+        result = self.result
+        result.theta[...] = like(beside, arrays["kept theta"])
+        result.intercept[...] = like(beside, arrays["kept intercept"])
+        result.support[...] = arrays["kept support"]
+        result.n_iter[...] = arrays["kept n_iter"]
+        result.criterion[...] = arrays["kept criterion"]
+        self.best[...] = arrays["best"]
+        self.waited[...] = arrays["waited"]
+        self.n_taken[...] = arrays["n_taken"]
+        self.recorder.columns = arrays["recorded"].astype(np.float64)
+        self.recorder.reserve(self.step + 1)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from covey._core.arrays import Array, namespace_of
-from covey._core.softmax_linear import Blocks, highest_and_right, true_class
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.quantiles import WeightedRows
+
+FloatArray = npt.NDArray[np.float64]
 
 ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
 REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
@@ -20,7 +25,7 @@ class Reweighting:
     Parameters
     ----------
     base_weight : array of shape (R, n)
-        The user's weights; rows of weight 0 have no say in what is left to learn.
+        The user's weights; rows of weight 0 do not count in what is left to learn.
     name : {"mean_probability", "divergence", "adaboost"} or None
         With p the mean probability that earlier members gave a row's true class:
 
@@ -32,46 +37,46 @@ class Reweighting:
           member no better than chance changes nothing.
         - None: all rows weigh the same.
 
-        Weights of "divergence" and "adaboost" have a mean of one (over the user's weights):
-        only their proportions have a meaning.
+        For values p is `MemberLosses.trust`. Weights of "divergence" and "adaboost" have a mean
+        of one (over the user's weights): only their proportions have a meaning.
+    n_classes : int
+        For "adaboost".
     """
 
     def __init__(
-        self, base_weight: Array, name: ReweightingName | None = "mean_probability"
+        self,
+        base_weight: Array,
+        name: ReweightingName | None = "mean_probability",
+        n_classes: int = 2,
     ) -> None:
         self._xp = namespace_of(base_weight)
         self._base_weight = base_weight
         self._name = name
+        self._n_classes = n_classes
         self._true_probability_sum: Array | None = None
         self._wrong: Array | None = None
         self._log_weight: Array | None = None
-        self._n_classes = 0
         self._n_seen = 0
         self.weight = base_weight  # of the member that is grown, the user's weight included
 
-    def see(self, logits: Array, blocks: Blocks) -> None:
-        """Take note of a member by its logits (C, R, n), rows sorted by class; they are lost."""
-        xp = self._xp
-        self._n_seen += 1
-        if self._name is None:
-            return
-        if self._name == "adaboost":
-            self._n_classes = len(blocks)
-            self._wrong = 1.0 - xp.astype(highest_and_right(logits, blocks)[1], logits.dtype)
-            if self._log_weight is None:
-                self._log_weight = xp.zeros_like(self._base_weight)
-            return
-        logits -= xp.max(logits, axis=0)
-        xp.exp(logits, out=logits)
-        p_true = true_class(logits, blocks, xp.empty_like(self._base_weight))
-        p_true /= xp.sum(logits, axis=0)
-        if self._true_probability_sum is None:
-            self._true_probability_sum = p_true
-        else:
-            self._true_probability_sum += p_true
+    def see(self, noted: Array) -> None:
+        """Take note of a member by what it makes of each row, (R, n).
 
-    # What follows is asked of every block of rows in turn; what is known of all of them
-    # together, a peak or a sum, is told to each.
+        This is the probability of the true class, or its counterpart for values; for "adaboost"
+        1 where the member is wrong and 0 where it is right.
+        """
+        self._n_seen += 1
+        if self._name == "adaboost":
+            self._wrong = noted
+            if self._log_weight is None:
+                self._log_weight = self._xp.zeros_like(self._base_weight)
+        elif self._true_probability_sum is None:
+            self._true_probability_sum = noted
+        else:
+            self._true_probability_sum += noted
+
+    # The methods below are called on every block of rows; what is known of all blocks together,
+    # a peak or a sum, is passed to each.
 
     def peak(self) -> Array:
         """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
@@ -95,10 +100,10 @@ class Reweighting:
         """For "adaboost": make the last member's errors heavier, by its error (R,)."""
         xp, n_classes = self._xp, self._n_classes
         error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
-        say = xp.log((1.0 - error) * (n_classes - 1) / error)
+        factor = xp.log((1.0 - error) * (n_classes - 1) / error)
         assert self._wrong is not None
         assert self._log_weight is not None
-        self._log_weight += xp.astype(say, self._wrong.dtype)[:, None] * self._wrong
+        self._log_weight += xp.astype(factor, self._wrong.dtype)[:, None] * self._wrong
 
     def weigh(self, peak: Array) -> tuple[Array, Array]:
         """Set the weights of the next member; their sum (R,), and that of the user's.
@@ -121,9 +126,9 @@ class Reweighting:
             xp.sum(self._base_weight, axis=1, dtype=xp.float64),
         )
 
-    def rescale(self, factor: Array) -> None:
-        """Multiply the weights of each run by a number."""
-        self.weight = self.weight * self._xp.astype(factor, self.weight.dtype)[:, None]
+    def rescale(self, divisor: Array) -> None:
+        """Divide the weights of each run by a number."""
+        self.weight = self.weight / self._xp.astype(divisor, self.weight.dtype)[:, None]
 
     def _unscaled(self) -> Array:
         xp = self._xp
@@ -139,3 +144,47 @@ class Reweighting:
         # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
         assert self._log_weight is not None
         return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
+
+
+class MemberLosses:
+    r"""The losses of the rows of a block under a member of values.
+
+    A member is trusted with a row as far as ``exp(-loss / typical loss)``: the counterpart of the
+    probability that a classifier gives the true class. The typical loss is the member's own, over
+    rows of the user's weights, so that neither the unit of y nor how hard the problem is matters.
+    It is the mean; or, for robust losses, the median divided by log 2, which is the mean of
+    exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
+    would matter: all members but the first would be fitted to that outlier.
+
+    Parameters
+    ----------
+    loss, weight : arrays of shape (R, n)
+        The weights are the user's.
+    """
+
+    def __init__(self, loss: Array, weight: Array) -> None:
+        self._loss = loss
+        self._weight = weight
+        self._sorted: WeightedRows | None = None
+
+    def sums(self) -> tuple[Array, Array]:
+        """The weighted sum of the losses, and the sum of the weights, both (R,)."""
+        xp = namespace_of(self._loss)
+        return xp.sum(self._loss * self._weight, axis=1), xp.sum(self._weight, axis=1)
+
+    def extent(self) -> FloatArray:
+        """The largest loss, and the largest of minus the losses, (2, R)."""
+        loss = to_host(self._loss)
+        return np.stack([loss.max(axis=1, initial=-np.inf), -loss.min(axis=1, initial=np.inf)])
+
+    def weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
+        """The weight of the rows whose losses are at most ``values`` (R, k)."""
+        if self._sorted is None:
+            loss, weight = (to_host(x).astype(np.float64) for x in (self._loss, self._weight))
+            self._sorted = WeightedRows(loss, weight)
+        return (self._sorted.up_to(values),)
+
+    def trust(self, typical: FloatArray) -> Array:
+        """How far the member is trusted with each row, (R, n)."""
+        unit = like(self._loss, typical)
+        return namespace_of(self._loss).exp(-self._loss / unit[:, None])

@@ -1,53 +1,33 @@
-"""What a step of Algorithm 1 asks of the rows: sums, and nothing else.
+"""The rows of a table as Algorithm 1 needs them: methods whose results add up over blocks.
 
-A table is one or more blocks of rows. A `RowBlock` holds its part of the matrix and all that
-depends on a row: sample weights, what earlier members said, the logits of the members that are
-grown. The trainer tells it coefficients and is told sums over its rows, small arrays of
-``C``, ``R`` and ``D``; that the sums of several blocks are those of the whole table is all that
-it takes to work on blocks that lie elsewhere.
+A table is one or more blocks of rows (`covey._core.rows`). A `RowBlock` holds its part of the
+matrix and all that depends on a row: the truth, sample weights, how well earlier members do, the
+outputs of the candidates. Coefficients are broadcast to the blocks, and what they return, small
+arrays of ``C``, ``R`` and ``D``, is added up.
 
-Of every run there is a *lane*, and another one for each run that tries a flipped subset: lanes
-``0 ... R-1`` are those of the runs, ``R ...`` those of the runs ``moving``. So one product with
-the matrix serves both candidates of a step.
+Every run has one *candidate*, and a second one if it tries a flipped subset: candidates
+``0 ... R-1`` are those of the runs, ``R ...`` those of the runs that are ``flipping``. So one
+product with the matrix serves both candidates of a step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Concatenate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import device
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.reweighting import Reweighting, ReweightingName
-from covey._core.arrays import (
-    Array,
-    Positions,
-    Workspace,
-    cuda_kernels,
-    is_on_host,
-    like,
-    namespace_of,
-)
+from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.targets import ValueTarget, target_of
+from covey._core.arrays import Array, Positions, Workspace, is_on_host
 from covey._core.design import Design
-from covey._core.losses import Loss
-from covey._core.rows import Arrays, P, Result, Rows, call
-from covey._core.softmax_linear import Blocks, highest_and_right, weight_of
+from covey._core.softmax_linear import weight_of
 
+FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_NOBODY: IntArray = np.zeros(0, dtype=np.int64)
-
-# Runs of lanes that are kept on a device; a matter of speed only.
-_MOST_LANES = 256
-
-# A table is worked on in several blocks if it has twice the most rows of one, or if its logits
-# (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
-_CACHED = 1 << 22
-_NUMBERS_AT_ONCE = 1 << 19
-_FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
+NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class RowBlock:
@@ -56,52 +36,46 @@ class RowBlock:
     Parameters
     ----------
     design : Design
-        The block's part of the matrix, its rows sorted by class.
-    blocks : Blocks
-        The rows of each class.
+        The block's part of the matrix; for classes its rows are sorted by class.
+    truth : Blocks, or array of shape (n,)
+        The rows of each class, or the values of the rows.
     base_weight : array of shape (R, n)
         The user's sample weights; a row outside a run's split weighs 0.
-    ascent : Ascent
+    settings : TrainingSettings
     scratch : Workspace, optional
-        For what is needed only while a question is answered; blocks that are asked one after
-        another can share it.
+        For what is needed only during a call; blocks that are called one after another can
+        share it.
     """
 
     def __init__(
         self,
         design: Design,
-        blocks: Blocks,
+        truth: Any,
         base_weight: Array,
-        ascent: Ascent,
+        settings: TrainingSettings,
         scratch: Workspace | None = None,
     ) -> None:
         self.design = design
         self._xp = design.xp
-        self._blocks = blocks
+        self._target = target_of(truth, settings.loss)
         self._base_weight = base_weight
-        self._loss = Loss(ascent.loss, ascent.focal_gamma)
-        self._reweighting = Reweighting(base_weight, ascent.reweighting)
+        self._reweighting_name = settings.reweighting
+        self._reweighting = Reweighting(base_weight, settings.reweighting, self.n_classes)
+        self._losses: MemberLosses | None = None
         self._workspace = Workspace(design.like)
         self._scratch = Workspace(design.like) if scratch is None else scratch
         self._runs: IntArray = np.arange(base_weight.shape[0])
-        self._weight: Array = base_weight  # of the runs under way
-        self._logits: Array = None  # of the lanes that were evaluated last
-        self._highest: Array = None
-        self._intercept: Array = None  # of the logits, where kernels add it
-        self._residual: Array = None
+        self._flipping: IntArray = NONE  # of the candidates that were evaluated last
+        self._weight: Array = base_weight  # of the active runs
+        self._outputs: Array = None  # of the candidates that were evaluated last
+        self._memo: Array = None  # what their evaluation leaves for the gradient
         self._steepest: Array = None
         self._index = Positions(base_weight)
-        self._lanes: dict[int, tuple[IntArray, Array]] = {}
-        # On a CUDA device eq. (9) is climbed by kernels of its own.
-        self._kernels: Any = cuda_kernels(design.like) if ascent.loss == "log" else None
-        if self._kernels is not None:
-            labels = np.concatenate([np.full(b.stop - b.start, c) for c, b in enumerate(blocks)])
-            self._label = like(design.like, labels, self._xp.int32)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(self._blocks)
+        """How many outputs a member has: one a class, or one for a value."""
+        return self._target.n_outputs
 
     @property
     def n_runs(self) -> int:
@@ -111,10 +85,37 @@ class RowBlock:
     # -- between members -------------------------------------------------------------------
 
     def see(self, theta: Array, intercept: Array) -> None:
-        """Note what a member of every run, (C, R, D) and (C, R), says."""
-        everyone = np.arange(self.n_runs)
+        """Take note of a member of every run, (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
-        self._reweighting.see(self.design.logits(theta, intercept, everyone, out), self._blocks)
+        outputs = self.design.logits(theta, intercept, np.arange(self.n_runs), out)
+        if isinstance(self._target, ValueTarget):
+            self._losses = MemberLosses(self._target.losses(outputs), self._base_weight)
+        elif self._reweighting_name == "adaboost":
+            self._reweighting.see(self._target.wrong(outputs))
+        elif self._reweighting_name is not None:
+            self._reweighting.see(self._target.true_probability(outputs))
+
+    def loss_sums(self) -> tuple[Array, Array]:
+        """See `MemberLosses.sums`, of the member that was seen last."""
+        return self._seen_losses.sums()
+
+    def loss_extent(self) -> FloatArray:
+        """See `MemberLosses.extent`."""
+        return self._seen_losses.extent()
+
+    def loss_weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
+        """See `MemberLosses.weight_up_to`."""
+        return self._seen_losses.weight_up_to(values)
+
+    def trust(self, typical: FloatArray) -> None:
+        """Take note of how far the member that was seen last is trusted with each row."""
+        self._reweighting.see(self._seen_losses.trust(typical))
+        self._losses = None
+
+    @property
+    def _seen_losses(self) -> MemberLosses:
+        assert self._losses is not None
+        return self._losses
 
     def peak(self) -> Array:
         """See `Reweighting`."""
@@ -129,21 +130,21 @@ class RowBlock:
         self._reweighting.boost(error)
 
     def weigh(self, peak: Array) -> tuple[Array, Array]:
-        """See `Reweighting`; all runs are under way again."""
+        """See `Reweighting`; all runs are active again."""
         sums = self._reweighting.weigh(peak)
         self._runs = np.arange(self.n_runs)
         self._set_weight()
         return sums
 
-    def rescale(self, factor: Array) -> None:
+    def rescale(self, divisor: Array) -> None:
         """See `Reweighting`."""
-        self._reweighting.rescale(factor)
+        self._reweighting.rescale(divisor)
         self._set_weight()
 
     def _set_weight(self) -> None:
         self._weight = self._reweighting.weight
         if not is_on_host(self._weight):
-            # Where a step that was recorded finds it.
+            # A step that was recorded finds it in this array.
             self._weight = self._workspace.take("weight", *self._base_weight.shape)
             self._weight[...] = self._reweighting.weight
 
@@ -171,294 +172,134 @@ class RowBlock:
     # -- one member ------------------------------------------------------------------------
 
     def evaluate(
-        self, runs: IntArray, moving: IntArray, theta: Array, intercept: Array
+        self, runs: IntArray, flipping: IntArray, theta: Array, intercept: Array
     ) -> tuple[Array]:
-        """What the rows that candidates get right weigh, (L,): the sum in eq. (7).
+        """The criterion's sum over the rows, of every candidate, (L,).
+
+        For classes it is the weight of the rows that are right, the sum in eq. (7); for values
+        minus the weighted loss.
 
         Parameters
         ----------
         runs : ndarray of shape (R,)
-            The runs under way.
-        moving : ndarray
-            The positions, among these, of those that have a second lane.
+            The active runs.
+        flipping : ndarray
+            The positions, among these, of those that have a second candidate.
         theta : array of shape (C, L, D)
             Zero outside the subsets.
         intercept : array of shape (C, L)
         """
+        self._begin(runs, flipping)
         n_runs = len(runs)
+        out = self._workspace.take("outputs", *theta.shape[:2], self.design.n_rows)
+        self._outputs = self.design.logits(theta, intercept, self._of_candidates(flipping), out)
+        self._memo = self._workspace.take("memo", theta.shape[1], self.design.n_rows)
+        judged = self._target.judge(self._outputs, self._memo)
+        total = weight_of(judged[:n_runs], self._weight)
+        if len(flipping):
+            weight = self._of_runs(self._weight, flipping)
+            total = self._xp.concat([total, weight_of(judged[n_runs:], weight)])
+        return (total,)
+
+    def _begin(self, runs: IntArray, flipping: IntArray) -> None:
         if not np.array_equal(runs, self._runs):
             self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
-        lanes = np.concatenate([runs, runs[moving]])
-        out = self._workspace.take("logits", *theta.shape[:2], self.design.n_rows)
-        if self._kernels is not None:
-            self._logits = out
-            self._intercept = self._workspace.take("intercept", *theta.shape[:2])
-            self._intercept[...] = self.design.products(theta, intercept, lanes, out)
-            whose = self._lanes_of(moving)
-            return (self._kernels.won(out, self._intercept, self._weight, whose, self._label),)
-        self._logits = self.design.logits(theta, intercept, lanes, out)
-        highest = self._workspace.take("highest", len(lanes), self.design.n_rows)
-        self._highest, right = highest_and_right(self._logits, self._blocks, highest)
-        won = weight_of(right[:n_runs], self._weight)
-        if len(moving):
-            weight = self._of_moving(self._weight, moving)
-            won = self._xp.concat([won, weight_of(right[n_runs:], weight)])
-        return (won,)
+        self._flipping = flipping
 
     def slopes(
-        self, taken: Any, going: IntArray | None, moving: IntArray, change: Array | None
+        self, accepted: Any, active: IntArray | None, flipping: IntArray, change: Array | None
     ) -> tuple[Array, Array, Array]:
-        """Settle the last evaluation; eq. (9) and its gradients from there.
+        """Settle the last evaluation; the objective and its gradients from there.
 
         Parameters
         ----------
-        taken : (moving, which) or None
-            The positions of the runs whose second lane was evaluated last, and which of these
-            go on from there: positions on the host, or a mask.
-        going : ndarray or None
-            The positions of the runs that go on; None: all.
-        moving : ndarray
-            The positions (among those that go on) of the runs that now try a flipped subset.
-        change : array of shape (C, len(moving), D) or None
+        accepted : int array, or mask
+            Which of the flipped candidates that were evaluated last their runs continue with:
+            positions on the host, or a mask.
+        active : ndarray or None
+            The positions of the runs that stay active; None: all.
+        flipping : ndarray
+            The positions (among the active) of the runs that now try a flipped subset.
+        change : array of shape (C, len(flipping), D) or None
             What that changes in their coefficients.
 
         Returns
         -------
         objective : array of shape (R,)
+            Eq. (9) for classes; zero for values, whose objective is the criterion.
         slope : array of shape (C, L, D)
-            By the coefficients, of all features: the subset is the trainer's concern.
+            By the coefficients, of all features: the trainer applies the subsets.
         total : array of shape (C, L)
             By the intercepts.
         """
-        if self._kernels is not None:
-            return self._slopes_by_kernels(taken, going, moving, change)
-        objective = self._settled(taken, going, moving)
-        n_runs = len(self._runs)
-        lanes = self._runs
-        residual = self._residual
-        if len(moving):
-            lanes = np.concatenate([self._runs, self._runs[moving]])
-            tried = residual[:, n_runs:, :]
+        objective, residual = self._settle(accepted, active, len(flipping))
+        if len(flipping):
+            tried = residual[:, len(self._runs) :, :]
             if is_on_host(tried):
                 # One by one: an index of many would copy them all first.
-                for place, position in enumerate(moving):
-                    tried[:, place, :] = self._logits[:, position, :]
+                for place, position in enumerate(flipping):
+                    tried[:, place, :] = self._outputs[:, position, :]
             else:
-                tried[...] = self._logits[:, self._index(moving), :]
-            self.design.add_flipped(tried, change, self._runs[moving])
-            weight = self._of_moving(self._weight, moving)
-            self._loss(tried, self._blocks, weight, self._scratch, tried)
-        return objective, *self.design.gradient(residual, lanes)
+                tried[...] = self._outputs[:, self._index(flipping), :]
+            self.design.add_flipped(tried, change, self._runs[flipping])
+            weight = self._of_runs(self._weight, flipping)
+            self._target.climb(tried, weight, self._scratch, tried)
+        return objective, *self.design.gradient(residual, self._of_candidates(flipping))
 
-    def objective(self, taken: Any, going: IntArray | None) -> tuple[Array]:
-        """Settle the last evaluation; eq. (9) alone."""
-        if self._kernels is not None:
-            return self._slopes_by_kernels(taken, going, _NOBODY, None)[:1]
-        return (self._settled(taken, going, _NOBODY),)
+    def objective(self, accepted: Any, active: IntArray | None) -> tuple[Array]:
+        """Settle the last evaluation; the objective alone."""
+        return (self._settle(accepted, active, 0)[0],)
 
     def steepest(self) -> Array:
-        """The steepest loss of each run's rows, for losses that ask for it."""
+        """The steepest loss of each run's rows, for losses whose steps depend on it."""
         return self._steepest
 
-    def _of_moving(self, array: Array, moving: IntArray) -> Array:
-        """The rows of some of the runs under way."""
-        return array if len(moving) == len(self._runs) else array[self._index(moving), :]
-
-    def _lanes_of(self, moving: IntArray) -> Array:
-        """The position of the run of each lane, as the kernels want it."""
-        known = self._lanes.get(id(moving))
-        if known is None or len(known[1]) != len(self._runs) + len(moving):
-            if len(self._lanes) > _MOST_LANES:
-                self._lanes.clear()
-            whose = np.concatenate([np.arange(len(self._runs)), moving])
-            known = moving, like(self._base_weight, whose, self._xp.int32)
-            # Kept, since a step that was recorded knows where it lies.
-            self._lanes[id(moving)] = known
-        return known[1]
-
-    def _slopes_by_kernels(
-        self, taken: Any, going: IntArray | None, moving: IntArray, change: Array | None
+    def loss_gradient(
+        self, runs: IntArray, theta: Array, intercept: Array
     ) -> tuple[Array, Array, Array]:
-        """The same as `slopes`, in few passes over the rows."""
-        xp, n_told = self._xp, len(self._runs)
-        # Of the lanes evaluated last, the one that each run goes on with.
-        source = xp.arange(n_told, dtype=xp.int32, device=device(self._logits))
-        if taken is not None and len(taken[0]):
-            positions, which = taken
-            second = n_told + xp.arange(
-                len(positions), dtype=xp.int32, device=device(self._logits)
-            )
-            if is_on_host(which):
-                flags = np.zeros(len(positions), dtype=bool)
-                flags[which] = True
-                which = like(self._logits, flags, xp.bool)
-            at = self._index(positions)
-            source[at] = xp.where(which, second, source[at])
-        if going is not None and len(going) < n_told:
-            at = self._index(going)
-            source, self._weight = source[at], self._weight[at, :]
-            self._runs = self._runs[going]
-        n_runs, n_classes, n_rows = len(self._runs), self.n_classes, self.design.n_rows
-        lanes = self._runs
-        added, shift = self._logits, self._intercept
-        if len(moving):
-            lanes = np.concatenate([self._runs, self._runs[moving]])
-            added = self._scratch.take("added", n_classes, len(moving), n_rows)
-            assert change is not None
-            nothing = xp.zeros_like(change[:, :, 0])
-            shift = self.design.products(change, nothing, self._runs[moving], added)
-            source = xp.concat([source, source[self._index(moving)]])
-        residual = self._scratch.take("residual", n_classes, len(lanes), n_rows)
-        objective, total = self._kernels.residual(
-            self._logits,
-            self._intercept,
-            source,
-            added,
-            shift,
-            self._weight,
-            self._lanes_of(moving),
-            self._label,
-            residual,
-            n_runs,
-        )
-        return objective, *self.design.gradient(residual, lanes, total)
+        """The weighted loss (R,) of some runs, and its gradients (C, R, D) and (C, R)."""
+        out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
+        outputs = self.design.logits(theta, intercept, runs, out)
+        weight = self._reweighting.weight[self._index(runs), :]
+        loss = self._target.loss_gradient(outputs, weight, self._scratch, out)
+        return loss, *self.design.gradient(out, runs)
 
-    def _settled(self, taken: Any, going: IntArray | None, moving: IntArray) -> Array:
-        """Give every run the lane it goes on with; the objective there, and the residual."""
+    def _of_candidates(self, flipping: IntArray) -> IntArray:
+        """The run of each candidate."""
+        return np.concatenate([self._runs, self._runs[flipping]]) if len(flipping) else self._runs
+
+    def _of_runs(self, array: Array, positions: IntArray) -> Array:
+        """The rows of some of the active runs."""
+        return array if len(positions) == len(self._runs) else array[self._index(positions), :]
+
+    def _settle(
+        self, accepted: Any, active: IntArray | None, n_flipping: int
+    ) -> tuple[Array, Array]:
+        """Give every active run the candidate that it continues with; the objective there.
+
+        The array that is returned beside it holds the residual of the runs, with room for that of
+        as many flipped candidates.
+        """
         n_runs = len(self._runs)
-        logits, highest = self._logits[:, :n_runs, :], self._highest[:n_runs, :]
-        if taken is not None:
-            positions, which = taken
-            tried, peak = self._logits[:, n_runs:, :], self._highest[n_runs:, :]
-            if is_on_host(which):
-                for position, place in zip(positions[which], which, strict=True):
-                    logits[:, int(position), :] = tried[:, int(place), :]
-                    highest[int(position), :] = peak[int(place), :]
-            else:
-                at = self._index(positions)
-                logits[:, at, :] = self._xp.where(which[:, None], tried, logits[:, at, :])
-                highest[at, :] = self._xp.where(which[:, None], peak, highest[at, :])
-        if going is not None and len(going) < n_runs:
-            at = self._index(going)
-            logits, highest = logits[:, at, :], highest[at, :]
-            self._weight, self._runs = self._weight[at, :], self._runs[going]
-        self._logits = logits
-        n_lanes = len(self._runs) + len(moving)
-        self._residual = self._scratch.take(
-            "residual", self.n_classes, n_lanes, self.design.n_rows
+        outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
+        flipped, flipped_memo = self._outputs[:, n_runs:, :], self._memo[n_runs:, :]
+        if is_on_host(accepted):
+            for position, place in zip(self._flipping[accepted], accepted, strict=True):
+                outputs[:, int(position), :] = flipped[:, int(place), :]
+                memo[int(position), :] = flipped_memo[int(place), :]
+        elif len(self._flipping):
+            at, took = self._index(self._flipping), accepted[:, None]
+            outputs[:, at, :] = self._xp.where(took, flipped, outputs[:, at, :])
+            memo[at, :] = self._xp.where(took, flipped_memo, memo[at, :])
+        if active is not None and len(active) < n_runs:
+            at = self._index(active)
+            outputs, memo = outputs[:, at, :], memo[at, :]
+            self._weight, self._runs = self._weight[at, :], self._runs[active]
+        self._outputs = outputs
+        residual = self._scratch.take(
+            "residual", self.n_classes, len(self._runs) + n_flipping, self.design.n_rows
         )
-        objective, _, self._steepest = self._loss(
-            logits,
-            self._blocks,
-            self._weight,
-            self._scratch,
-            self._residual[:, : len(self._runs), :],
-            highest,
+        objective, self._steepest = self._target.climb(
+            outputs, self._weight, self._scratch, residual[:, : len(self._runs), :], memo
         )
-        return objective
-
-
-def in_memory(design: Design, blocks: Blocks, base_weight: Array, ascent: Ascent) -> InMemory:
-    """A table whose rows are all here, as blocks that are worked on one after another.
-
-    Long tables have several: what is made of a block's logits then stays in the cache, and takes
-    no more memory than one block needs.
-    """
-    n_rows, n_lanes = design.n_rows, len(blocks) * base_weight.shape[0]
-    is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_lanes > _CACHED
-    at_once = min(max(_NUMBERS_AT_ONCE // n_lanes, _FEWEST_ROWS), _MOST_ROWS)
-    if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
-        return InMemory([RowBlock(design, blocks, base_weight, ascent)])
-    scratch = Workspace(design.like)
-    parts = []
-    for start in range(0, n_rows, at_once):
-        stop = min(start + at_once, n_rows)
-        inside = tuple(
-            slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
-            for b in blocks
-        )
-        rows = slice(start, stop)
-        parts.append(RowBlock(design.rows(rows), inside, base_weight[:, rows], ascent, scratch))
-    return InMemory(parts)
-
-
-class InMemory:
-    """A table whose rows are all here.
-
-    Parameters
-    ----------
-    blocks : list of RowBlock
-    """
-
-    def __init__(self, blocks: Sequence[RowBlock]) -> None:
-        self._blocks = blocks
-        first = blocks[0]
-        self.n_features = first.design.n_features
-        self.n_classes = first.n_classes
-        self.n_runs = first.n_runs
-        self.like = first.design.like
-
-    def broadcast(
-        self,
-        method: Callable[Concatenate[RowBlock, P], object],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> None:
-        """Call a method of every block."""
-        for block in self._blocks:
-            call(block, method, *args, **kwargs)
-
-    def sum(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Arrays],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Arrays:
-        """Call it, and add up what the blocks return, entry by entry."""
-        blocks = iter(self._blocks)
-        total = call(next(blocks), method, *args, **kwargs)
-        for block in blocks:
-            for one, other in zip(total, call(block, method, *args, **kwargs), strict=True):
-                one += other
-        return total
-
-    def max(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Array],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Array:
-        """Call it, and take the maximum of what the blocks return."""
-        largest, *others = self.gather(method, *args, **kwargs)
-        for other in others:
-            largest = namespace_of(largest).maximum(largest, other)
-        return largest
-
-    def gather(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Result],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> list[Result]:
-        """Call it; what each block returns."""
-        return [call(block, method, *args, **kwargs) for block in self._blocks]
-
-
-def see(
-    rows: Rows[RowBlock], name: ReweightingName | None, theta: Array, intercept: Array
-) -> None:
-    """Let all rows take note of a member."""
-    rows.broadcast(RowBlock.see, theta, intercept)
-    if name == "adaboost":
-        wrong, whole = rows.sum(RowBlock.errors, rows.max(RowBlock.peak))
-        rows.broadcast(RowBlock.boost, wrong / whole)
-
-
-def reweigh(rows: Rows[RowBlock], name: ReweightingName | None) -> tuple[Array, Array]:
-    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
-    weight_sum, total = rows.sum(RowBlock.weigh, rows.max(RowBlock.peak))
-    if name in ("divergence", "adaboost"):
-        # Only their proportions have a meaning.
-        rows.broadcast(RowBlock.rescale, total / weight_sum)
-        weight_sum = total
-    return weight_sum, total
+        return objective, residual

@@ -1,8 +1,8 @@
-"""Steps that nobody looks at: all of a member's, where the rows are.
+"""All steps of a member on the device of the rows, none of them observed by the host.
 
 Where no step can end a run, nothing has to come back before the member is done. Every run that
-may flip then has its second lane at every step (lanes that come and go would cost more than they
-save), every step is the same, and a device can be told of it once: see `CudaGraph`.
+may flip then has its second candidate at every step (candidates that come and go would cost more
+than they save), every step is the same, and a device can record it once: see `CudaGraph`.
 The arrays that a recorded step works on stay where they are from member to member.
 """
 
@@ -11,23 +11,24 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.subsets import TIE, FlipProposals, beats
-from covey._core.arrays import Array, like
+from covey._core.algorithm1.subsets import FlipProposals
+from covey._core.arrays import Array, like, namespace_of
 from covey._core.device.cuda_graph import CudaGraph
 
 if TYPE_CHECKING:
     from covey._core.algorithm1.progress import Candidates, Recorder, State
+    from covey._core.algorithm1.step import Scales
     from covey._core.algorithm1.trainer import StackTrainer
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+Record = TypeVar("Record")
 
 # Draws of flips that are made and sent together, and the threads that make them while others
 # are used; a matter of speed only.
@@ -50,20 +51,20 @@ class DeviceLoop:
         # Whose child this is: a strong reference would keep both, and X, until a collection.
         self._trainer: StackTrainer = weakref.proxy(trainer)
         self._n_steps = n_steps
-        rows, self._xp = trainer.rows, trainer.xp
+        rows, self._xp = trainer.rows, namespace_of(trainer.rows.like)
         self._everyone = np.arange(trainer.n_runs)
-        self.moving = trainer.flipping
-        self._at = trainer.at(self.moving)
-        n_moving, n_features = len(self.moving), rows.n_features
-        self._n_ahead = min(n_steps, max(1, _FLIPS_AHEAD // max(1, n_moving * n_features)))
+        self.flipping = trainer.flipping
+        self._at = trainer.step.at(self.flipping)
+        n_flipping, n_features = len(self.flipping), rows.n_features
+        self._n_ahead = min(n_steps, max(1, _FLIPS_AHEAD // max(1, n_flipping * n_features)))
         where = {"device": device(rows.like)}
         self._flips = self._xp.zeros(
-            (self._n_ahead, n_moving, n_features), dtype=rows.like.dtype, **where
+            (self._n_ahead, n_flipping, n_features), dtype=rows.like.dtype, **where
         )
         self._place, self._count = (
             self._xp.zeros(1, dtype=self._xp.int64, **where) for _ in range(2)
         )
-        self.taken = self._xp.zeros(n_moving, dtype=self._xp.bool, **where)
+        self.accepted = self._xp.zeros(n_flipping, dtype=self._xp.bool, **where)
         self._kept: dict[str, Array] = {}
         self._replay = CudaGraph(rows.like)
         self._pool = ThreadPoolExecutor(_DRAWERS)
@@ -81,34 +82,29 @@ class DeviceLoop:
         self,
         state: State,
         recorder: Recorder,
-        rates: Array,
-        total: Array,
-        mean_weight: Array,
+        scales: Scales,
         on_step: Callable[[int], None] | None,
     ) -> Candidates:
-        """Take all steps of a member; what was evaluated last, with ``taken`` yet to settle.
+        """Take all steps of a member; the candidates as the rows evaluated them last.
 
-        ``state`` and ``recorder`` are where it ends.
+        ``state`` and ``recorder`` are filled; which candidates are ``accepted`` is yet to settle.
         """
         trainer, xp, member = self._trainer, self._xp, self._trainer.n_grown
         recorder.reserve(self._n_steps + 1)
-        lanes = trainer.at(np.concatenate([self._everyone, self.moving]))
-        told = trainer.evaluate(
+        at = trainer.step.at(np.concatenate([self._everyone, self.flipping]))
+        candidates = trainer.step.evaluate(
             self._everyone,
-            self.moving,
-            state.theta[:, lanes, :],
-            state.intercept[:, lanes],
-            state.mask[lanes, :],
-            total,
+            self.flipping,
+            state.theta[:, at, :],
+            state.intercept[:, at],
+            state.mask[at, :],
+            scales,
         )
         # Copied into the arrays that a recorded step knows.
-        self._rates = self._keep("rates", rates)
-        self._total = self._keep("total", total)
-        self._mean_weight = self._keep("mean weight", mean_weight)
         self._columns = self._keep("columns", recorder.columns)
-        kept = {name: self._keep(name, value) for name, value in vars(state).items()}
-        self._state = type(state)(**kept)
-        self.taken[...] = False
+        self._state = self._kept_as(state)
+        self._scales = self._kept_as(scales)
+        self.accepted[...] = False
         self._count[...] = self._place[...] = 0
 
         flips = self._ahead.pop(("flips", member), None)
@@ -116,7 +112,7 @@ class DeviceLoop:
         drawn = flips or self._draw(proposals, 0)
         self._ahead["start", member + 1] = [self._pool.submit(trainer.drawn_start, member + 1)]
         for step in range(self._n_steps):
-            if step % self._n_ahead == 0 and len(self.moving):
+            if step % self._n_ahead == 0 and len(self.flipping):
                 at_once = np.concatenate([part.result() for part in drawn], axis=1)
                 sent = like(self._flips, at_once.view(np.uint8), xp.uint8)
                 self._flips[: len(at_once)] = xp.astype(sent, self._flips.dtype)
@@ -133,7 +129,12 @@ class DeviceLoop:
         recorder.columns[...] = self._columns
         for name, value in vars(self._state).items():
             getattr(state, name)[...] = value
-        return told
+        return candidates
+
+    def _kept_as(self, record: Record) -> Record:
+        """A `State` or `Scales` of arrays that stay where they are."""
+        kept = {name: self._keep(name, value) for name, value in vars(record).items()}
+        return type(record)(**kept)
 
     def _keep(self, name: str, values: Array) -> Array:
         """An array that stays where it is, filled with these values."""
@@ -144,48 +145,36 @@ class DeviceLoop:
 
     def _draw(self, proposals: FlipProposals, step: int) -> list[Future[BoolArray]]:
         count = min(self._n_ahead, self._n_steps - step)
-        parts = np.array_split(self.moving, _DRAWERS)
+        parts = np.array_split(self.flipping, _DRAWERS)
         return [
             self._pool.submit(proposals.ahead, step, count, part) for part in parts if len(part)
         ]
 
     def _advance(self) -> None:
         """One step: lines 6 to 21."""
-        trainer, xp, state, at = self._trainer, self._xp, self._state, self._at
-        n_runs, moving = len(self._everyone), self.moving
+        xp, state = self._xp, self._state
         flips = xp.take(self._flips, self._place, axis=0)[0]
-        flipped, change = trainer.flipped(state, moving, flips)
-        objective, slope, slope0 = trainer.rows.sum(
-            RowBlock.slopes, (moving, self.taken), self._everyone, moving, change
-        )
-        self._note(1, objective)
-        told = trainer.climbed(
+        outcome = self._trainer.step(
             state,
-            flipped,
-            slope,
-            slope0,
-            trainer.paced(self._rates),
+            (self.accepted, self._everyone),
             self._everyone,
-            moving,
-            self._total,
+            self.flipping,
+            flips,
+            self._scales,
+            0,
+            xp.any(flips > 0, axis=1),
         )
-        plain = told.plain(told.accuracy)
-        if flipped is not None:
-            weight = self._mean_weight
-            score = trainer.score(told.accuracy[n_runs:], flipped, weight[at])
-            unflipped = trainer.score(plain.accuracy, plain.mask, weight)[at]
-            took = beats(score, unflipped, TIE * weight[at]) & xp.any(flips > 0, axis=1)
-            trainer.go_on_with(plain, told, told.accuracy, took)
-            self.taken[...] = took
-        for name, value in vars(plain).items():
+        self._note(1, outcome.objective)
+        for name, value in vars(outcome.state).items():
             getattr(state, name)[...] = value
         self._place[...] = self._place + 1
         self._count[...] = self._count + 1
-        self._note(0, state.accuracy)
+        self._note(0, state.value)
         self._note(2, xp.sum(state.mask, axis=1, dtype=xp.float64))
-        if flipped is not None:
-            columns = self._columns[3]
-            values = xp.astype(self.taken, xp.float64)[:, None]
+        if len(self.flipping):
+            self.accepted[...] = outcome.accepted
+            columns, at = self._columns[3], self._at
+            values = xp.astype(self.accepted, xp.float64)[:, None]
             if isinstance(at, slice):
                 columns[at, self._count] = values
             else:

@@ -29,6 +29,7 @@ _CHANGES: dict[Method, int | None] = {
 _STEP = (RowBlock.slopes, RowBlock.objective)
 _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
     RowBlock.see: (),
+    RowBlock.trust: (),
     RowBlock.boost: (),
     RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, *_STEP),
     RowBlock.rescale: (),

@@ -17,8 +17,9 @@ from typing import Any, Concatenate, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.ascent import Ascent
+from covey._core.algorithm1.in_memory import row_block
 from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, like, namespace_of, to_host
 from covey._core.basis import Basis
 from covey._core.design import Design
@@ -29,7 +30,7 @@ from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.rows import Arrays, P, Result, Rows, call
 from covey._core.search.folds import Drawn, FoldAssignment, drawn
 from covey._core.search.selection import Library
-from covey._core.search.targets import ClassTarget, Target
+from covey._core.search.targets import Target
 from covey._core.softmax_linear import linear_logits
 
 FloatArray = npt.NDArray[np.float64]
@@ -308,11 +309,13 @@ class SearchBlock:
 
     # -- members ---------------------------------------------------------------------------
 
-    def begin_growing(self, name: str, ascent: Ascent) -> None:
+    def begin_growing(self, name: str, settings: TrainingSettings) -> None:
         """Prepare to grow members on a basis, on every fold and on all rows."""
-        assert isinstance(self.target, ClassTarget)
-        self._growing[name] = RowBlock(
-            self.designs[name], self.target.blocks, self._on_device(self.run_weight), ascent
+        truth = self.target.truth
+        if isinstance(truth, np.ndarray):
+            truth = self._on_device(truth)
+        self._growing[name] = row_block(
+            self.designs[name], truth, self._on_device(self.run_weight), settings
         )
 
     def grown(

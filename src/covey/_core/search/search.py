@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.ascent import Ascent
-from covey._core.algorithm1.descent import Descent, ValueTrainer
+from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.journal import Journal
@@ -28,8 +26,7 @@ from covey._core.search.bases import Features, standardized_bases
 from covey._core.search.cross_fit import CrossFit, Trainer
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchInMemory, SearchRows
-from covey._core.search.targets import ValueTarget
+from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -49,7 +46,7 @@ class Search:
     task : Task
         Classification or regression.
     features : Features
-    growth : Ascent or Descent
+    growth : TrainingSettings
         How the members that a search starts from are grown.
     flip_probability : float
     seed : int
@@ -67,7 +64,7 @@ class Search:
         task: Task,
         features: Features,
         *,
-        growth: Ascent | Descent,
+        growth: TrainingSettings,
         flip_probability: float,
         seed: int,
         journal: Journal | None = None,
@@ -163,30 +160,16 @@ class Search:
     def _trainer(self, name: str, n_runs: int) -> Trainer:
         """What grows members on a basis, for runs on the folds and then on all rows."""
         scaled = self._bases[name]
-        settings: dict[str, Any] = {
-            "seed": self._seed,
-            "runs": list(range(n_runs)),
-            "flip_probability": np.full(n_runs, self._flip_probability),
-            "unit_of_feature": scaled.units(self._features.unit),
-            "usable": scaled.usable,
-        }
-        if isinstance(self._growth, Descent):
-            return self._value_trainer(name, self._growth, settings)
         self._rows.broadcast(SearchBlock.begin_growing, name, self._growth)
-        rows = GrowingRows(self._rows, name, scaled.basis.n_columns, n_runs)
-        return StackTrainer(rows, self._growth, journal=self._journal, **settings)
-
-    def _value_trainer(self, name: str, growth: Descent, settings: dict[str, Any]) -> Trainer:
-        assert isinstance(self._rows, SearchInMemory)
-        block = self._rows.block
-        assert isinstance(block.target, ValueTarget)
-        return ValueTrainer(
-            block.designs[name],
-            block.target.values,
-            block.run_weight,
-            block.target.loss,
-            growth,
-            **settings,
+        return StackTrainer(
+            GrowingRows(self._rows, name, scaled.basis.n_columns, n_runs),
+            self._growth,
+            seed=self._seed,
+            runs=list(range(n_runs)),
+            flip_probability=np.full(n_runs, self._flip_probability),
+            unit_of_feature=scaled.units(self._features.unit),
+            usable=scaled.usable,
+            journal=self._journal,
         )
 
     def _importance(

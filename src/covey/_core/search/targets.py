@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from covey._core.gating.likelihoods import ClassLikelihood, Likelihood, ValueLikelihood
 from covey._core.search.selection import log_losses, possible
-from covey._core.softmax_linear import class_blocks
+from covey._core.softmax_linear import Blocks, class_blocks
 from covey._core.value_losses import ValueLoss
 
 FloatArray = npt.NDArray[np.float64]
@@ -34,6 +34,10 @@ class Target(Protocol):
     @property
     def codes(self) -> IntArray:
         """The classes that folds are stratified by, in that order; zeros for numbers."""
+
+    @property
+    def truth(self) -> Blocks | FloatArray:
+        """What members are grown to predict: the rows of each class, or the values."""
 
     @property
     def likelihood(self) -> Likelihood:
@@ -61,7 +65,7 @@ class ClassTarget:
     def __init__(self, codes: IntArray, n_classes: int) -> None:
         self.order = np.argsort(codes, kind="stable")
         self.codes = codes[self.order]
-        self.blocks = class_blocks(np.bincount(codes, minlength=n_classes))
+        self.truth = self.blocks = class_blocks(np.bincount(codes, minlength=n_classes))
         self.likelihood = ClassLikelihood(self.blocks)
 
     def comparable(self, predictions: FloatArray) -> FloatArray:
@@ -81,7 +85,7 @@ class ValueTarget:
     """Numbers, standardized, under a loss; rows keep their order."""
 
     def __init__(self, values: FloatArray, loss: ValueLoss) -> None:
-        self.values = values
+        self.truth = self.values = values
         self.loss = loss
         self.order = np.arange(len(values))
         self.codes = np.zeros(len(values), dtype=np.int64)

@@ -3,15 +3,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from covey._core.algorithm1.ascent import DivergedError
-from covey._core.algorithm1.descent import Descent, ValueTrainer
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.algorithm1.weighing import reweigh
 from covey._core.design import Design
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.value_losses import ValueLoss, doubt_weights
+from covey._core.value_losses import ValueLoss
 from tests._core import literal_regression as literal
 
-PLAIN = Descent(
+PLAIN = TrainingSettings(
     learning_rate=0.15,
     tol=1e-3,
     patience=4,
@@ -24,8 +26,8 @@ LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", q
 SEED = 3
 
 
-def replaced(descent, **changes):
-    return Descent(**{**vars(descent), **changes})
+def replaced(settings, **changes):
+    return TrainingSettings(**{**vars(settings), **changes})
 
 
 def problem(n_rows=50, n_features=6, seed=0):
@@ -36,15 +38,14 @@ def problem(n_rows=50, n_features=6, seed=0):
     return X, (y - y.mean()) / y.std()
 
 
-def trainer(X, y, loss, descent, *, weight=None, runs=(0,), p=0.1, design=None):
+def trainer(X, y, loss, settings, *, weight=None, runs=(0,), p=0.1, design=None):
     n_features = X.shape[1]
     weight = np.ones((len(runs), len(y))) if weight is None else np.atleast_2d(weight)
-    return ValueTrainer(
-        Design(np.ascontiguousarray(X.T)) if design is None else design,
-        y,
-        weight,
-        loss,
-        descent,
+    settings = replaced(settings, loss=loss)
+    design = Design(np.ascontiguousarray(X.T)) if design is None else design
+    return StackTrainer(
+        in_memory(design, y, weight, settings),
+        settings,
         seed=SEED,
         runs=runs,
         flip_probability=np.full(len(runs), p),
@@ -53,11 +54,11 @@ def trainer(X, y, loss, descent, *, weight=None, runs=(0,), p=0.1, design=None):
     )
 
 
-def literal_members(X, y, weight, loss, descent, p, n_members, run=0):
+def literal_members(X, y, weight, loss, settings, p, n_members, run=0):
     n_features = X.shape[1]
 
     def starts(k):
-        draw = descent.init_scale * normals(SEED, Purpose.START, run, k, (n_features + 1,))
+        draw = settings.init_scale * normals(SEED, Purpose.START, run, k, (n_features + 1,))
         return draw[:-1], draw[-1]
 
     def uniform(purpose, width):
@@ -69,17 +70,17 @@ def literal_members(X, y, weight, loss, descent, p, n_members, run=0):
         weight,
         n_members,
         kind={"name": loss.name, "threshold": loss.threshold, "q": loss.quantile},
-        eta=descent.learning_rate,
+        eta=settings.learning_rate,
         p=p,
         starts=starts,
         flips=uniform(Purpose.FLIP, n_features),
         accepts=lambda k, t: uniform(Purpose.ACCEPT, 1)(k, t)[0],
-        alpha=descent.alpha,
-        cost=descent.subset_penalty,
-        max_iter=descent.max_iter,
-        tol=descent.tol,
-        patience=descent.patience,
-        temperature=descent.temperature if descent.acceptance == "metropolis" else None,
+        alpha=settings.alpha,
+        cost=settings.subset_penalty,
+        max_iter=settings.max_iter,
+        tol=settings.tol,
+        patience=settings.patience,
+        temperature=settings.temperature if settings.acceptance == "metropolis" else None,
     )
 
 
@@ -91,13 +92,13 @@ def literal_members(X, y, weight, loss, descent, p, n_members, run=0):
 )
 def test_members_follow_the_literal_ones_step_by_step(loss, changes):
     X, y = problem()
-    descent = replaced(PLAIN, **changes)
+    settings = replaced(PLAIN, **changes)
     if loss.name == "quantile":
-        descent = replaced(descent, learning_rate=0.03, max_iter=25)
+        settings = replaced(settings, learning_rate=0.03, max_iter=25)
     weight = np.random.default_rng(1).uniform(0, 2, len(y))
-    grown = trainer(X, y, loss, descent, weight=weight)
+    grown = trainer(X, y, loss, settings, weight=weight)
     flips = 0
-    for expected in literal_members(X, y, weight, loss, descent, 0.1, 3):
+    for expected in literal_members(X, y, weight, loss, settings, 0.1, 3):
         theta, b, lam, losses, values, taken = expected
         member = grown.grow()
         past = member.history[0]
@@ -114,13 +115,13 @@ def test_members_follow_the_literal_ones_step_by_step(loss, changes):
 
 def test_runs_of_a_stack_are_those_alone():
     X, y = problem()
-    descent = replaced(PLAIN, learning_rate="auto", acceptance="metropolis")
+    settings = replaced(PLAIN, learning_rate="auto", acceptance="metropolis")
     weight = np.ones((3, len(y)))
     weight[1, ::3] = 0
     weight[2, 10:] = 0.5
-    stack = trainer(X, y, LOSSES[1], descent, weight=weight, runs=(4, 7, 9))
+    stack = trainer(X, y, LOSSES[1], settings, weight=weight, runs=(4, 7, 9))
     alone = [
-        trainer(X, y, LOSSES[1], descent, weight=weight[place], runs=(run,))
+        trainer(X, y, LOSSES[1], settings, weight=weight[place], runs=(run,))
         for place, run in enumerate((4, 7, 9))
     ]
     for _ in range(3):
@@ -159,10 +160,10 @@ def test_a_row_of_weight_two_is_the_row_twice():
 
 def test_without_flips_descent_ends_at_ridge_and_never_rises():
     X, y = problem()
-    descent = replaced(
+    settings = replaced(
         PLAIN, learning_rate="auto", tol=0.0, patience=50, max_iter=3000, alpha=0.05
     )
-    member = trainer(X, y, LOSSES[0], descent, p=0.0).grow()
+    member = trainer(X, y, LOSSES[0], settings, p=0.0).grow()
     gram = X.T @ X / len(y) + 0.05 * np.eye(X.shape[1])
     assert_allclose(member.theta[0, 0], np.linalg.solve(gram, X.T @ y / len(y)), atol=1e-6)
     assert np.diff(member.history[0].objective).max() < 1e-14
@@ -173,19 +174,20 @@ def test_a_finished_member_is_at_the_minimum_on_its_subset(loss):
     X, y = problem()
     X[:, 3] = X[:, 2] + 0.05 * X[:, 3]  # steps would take thousands
     weight = np.random.default_rng(1).uniform(0, 2, (2, len(y)))
-    descent = replaced(PLAIN, learning_rate="auto", alpha=1e-3, finish=300)
-    grown = trainer(X, y, loss, descent, weight=weight, runs=(0, 1))
-    for number in range(2):
-        share = weight * doubt_weights(grown._trust_sum, number, weight)
+    settings = replaced(PLAIN, learning_rate="auto", alpha=1e-3, finish=300)
+    grown = trainer(X, y, loss, settings, weight=weight, runs=(0, 1))
+    for _ in range(2):
+        reweigh(grown.rows, grown._settings)
+        share = grown.rows._blocks[0]._reweighting.weight.copy()
         member = grown.grow()
         assert member.converged.all()
-        for run, w in enumerate(share / share.sum(axis=1)[:, None]):
+        for run, w in enumerate(share):
             theta, b = member.theta[0, run], member.intercept[0, run]
             pull = w * loss.slope(y - X @ theta - b)
             assert_allclose((X.T @ pull + 1e-3 * theta)[member.support[run]], 0, atol=2e-5)
             assert_allclose(pull.sum(), 0, atol=2e-5)
             assert_array_equal(theta != 0, member.support[run])
-    short = trainer(X, y, loss, replaced(descent, finish=2), weight=weight, runs=(0, 1))
+    short = trainer(X, y, loss, replaced(settings, finish=2), weight=weight, runs=(0, 1))
     assert not short.grow().converged.any()
 
 
@@ -194,8 +196,8 @@ def test_steps_are_no_shorter_for_a_narrow_band_but_the_end_is_as_sharp():
     ends = []
     for band in (0.05, 1e-3):
         loss = ValueLoss("quantile", quantile=0.3, band=band)
-        descent = replaced(PLAIN, learning_rate="auto", finish=500)
-        member = trainer(X, y, loss, descent, p=0.0).grow()
+        settings = replaced(PLAIN, learning_rate="auto", finish=500)
+        member = trainer(X, y, loss, settings, p=0.0).grow()
         error = y - X @ member.theta[0, 0] - member.intercept[0, 0]
         sharp = ValueLoss("quantile", quantile=0.3, band=1e-9)
         ends.append((member.history[0].objective, sharp.value(error).mean()))
@@ -205,9 +207,10 @@ def test_steps_are_no_shorter_for_a_narrow_band_but_the_end_is_as_sharp():
 
 def test_the_automatic_rate_is_the_inverse_of_the_largest_curvature():
     X, y = problem()
-    share = np.full((1, len(y)), 1.0 / len(y))
     for loss in LOSSES:
-        rate = trainer(X, y, loss, replaced(PLAIN, learning_rate="auto"))._learning_rates(share)
+        grown = trainer(X, y, loss, replaced(PLAIN, learning_rate="auto"))
+        reweigh(grown.rows, grown._settings)
+        rate = grown._rates.of_member(is_first=True)
         wide = np.column_stack([X, np.ones(len(y))])
         largest = loss.curvature * np.linalg.eigvalsh(wide.T @ wide / len(y))[-1]
         assert 1 <= rate[0] * largest < 1.5
@@ -225,4 +228,6 @@ def test_later_members_are_drawn_to_rows_that_earlier_ones_miss():
     first = grown.grow()
     error = y - X @ first.theta[0, 0] - first.intercept[0, 0]
     expected = np.exp(-(error**2) / (error**2).mean())
-    assert_allclose(grown._trust_sum[0], expected)
+    reweigh(grown.rows, grown._settings)
+    weight = grown.rows._blocks[0]._reweighting.weight[0]
+    assert_allclose(weight, (1 - expected) / (1 - expected).sum())

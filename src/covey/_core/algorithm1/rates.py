@@ -1,0 +1,151 @@
+"""How long the steps of Algorithm 1 are: learning rates, from the curvature of the objective."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.algorithm1.curvature import STRETCH, Curvature
+from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.arrays import Array, like, namespace_of
+from covey._core.random import Purpose, normals
+from covey._core.rows import Rows
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+
+# Power iterations for the largest eigenvalue. They approach it from below, and steps stay
+# monotone up to twice the length that it allows, so a rough value is enough.
+_POWER_ITERATIONS = 16
+
+# The same for "newton": in units of a good bound eigenvalues lie close to each other.
+_RELATIVE_ITERATIONS = 3
+
+# The "constant" learning rate, in units of the inverse curvature of eq. (9) at Theta = 0, where
+# every class has probability 1/C. The largest that is stable there is 2.
+_CONSTANT_RATE = 1.5
+
+
+class LearningRates:
+    """The learning rates of one member after another.
+
+    Parameters
+    ----------
+    rows : Rows of RowBlock
+    settings : TrainingSettings
+    n_runs : int
+    usable : ndarray of shape (D,), bool
+        The features that members may use.
+    """
+
+    def __init__(
+        self, rows: Rows[RowBlock], settings: TrainingSettings, n_runs: int, usable: BoolArray
+    ) -> None:
+        self._rows = rows
+        self._settings = settings
+        self._n_runs = n_runs
+        self._usable = usable
+        self._constant: Array | None = None
+        self._curvature: Curvature | None = None
+
+    def of_member(self, is_first: bool) -> Array:
+        """The rate of each run for the next member, (R,), whose weights the rows have."""
+        rate = self._settings.learning_rate
+        if rate == "auto":
+            curvature = self._settings.loss.for_steps.curvature
+            return 1.0 / (curvature * self._largest(base=False) + self._settings.alpha)
+        if rate == "newton":
+            return self._shares_of_curvature(is_first)
+        if rate == "constant":
+            if self._constant is None:
+                self._constant = _CONSTANT_RATE * self._rows.n_classes / self._largest(base=True)
+            return self._constant
+        return like(self._rows.like, np.full(self._n_runs, float(rate)))
+
+    def paced(self, rates: Array) -> Array:
+        """Steps as long as the loss allows in this state; a number of the user's as it is."""
+        settings = self._settings
+        if not isinstance(settings.learning_rate, str):
+            return rates
+        steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
+        return rates * settings.loss.pace(steepest)
+
+    def _largest(self, base: bool) -> Array:
+        """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
+
+        The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
+        """
+        n_features = self._rows.n_features
+        xp = namespace_of(self._rows.like)
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, 1, n_features + 1))
+        vector = like(self._rows.like, np.repeat(start, self._n_runs, axis=1))
+        usable = like(self._rows.like, np.append(self._usable, self._settings.fit_intercept) * 1.0)
+        norm = xp.ones_like(vector[0, :, 0])
+        heaviest = norm  # the weights of values have a sum of one
+        if not self._settings.loss.is_criterion:
+            heaviest = self._rows.max(RowBlock.heaviest, base)
+        for _ in range(_POWER_ITERATIONS):
+            vector = vector * usable
+            vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
+            slope, total = self._rows.sum(RowBlock.spread, vector, heaviest, base)
+            vector = xp.concat([slope, total[:, :, None]], axis=2)
+            norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
+        return norm * heaviest
+
+    def _shares_of_curvature(self, is_first: bool) -> Array:
+        """By how much the bound of `Curvature` is to be divided for these sample weights."""
+        fit_intercept = self._settings.fit_intercept
+        if self._curvature is None:
+            (gram,) = self._rows.sum(RowBlock.gram)
+            self._curvature = Curvature(np.asarray(gram, dtype=float), self._usable, fit_intercept)
+        longest = 2.0 * STRETCH * np.ones(self._n_runs)
+        if is_first or self._settings.reweighting is None:
+            return longest
+        # The bound is that of the user's weights; how far these fall short of it is the largest
+        # eigenvalue of the one in units of the other.
+        curvature, runs = self._curvature, range(self._n_runs)
+        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (self._rows.n_features + 1,))
+        start *= np.append(self._usable, fit_intercept)
+        vectors = np.stack([start / curvature.norm(run, start) for run in runs])
+        heaviest = self._rows.max(RowBlock.heaviest, False)
+        share = np.ones(self._n_runs)
+        for _ in range(_RELATIVE_ITERATIONS):
+            slope, total = self._rows.sum(RowBlock.spread, vectors[None], heaviest, False)
+            spread = np.concatenate([slope[0], total[0][:, None]], axis=1) * heaviest[:, None]
+            for run in runs:
+                new = curvature.inverse(run, self._usable) @ spread[run]
+                share[run] = curvature.norm(run, new)
+                vectors[run] = new / share[run]
+        return longest / share
+
+    def directed(
+        self,
+        slope: Array,
+        total: Array,
+        mask: Array,
+        flipped: Array | None,
+        runs: IntArray,
+        flipping: IntArray,
+    ) -> tuple[Array, Array]:
+        """The slopes (C, L, D) and (C, L) of all candidates, in units of the curvature.
+
+        Without "newton" they are as they were.
+        """
+        if self._curvature is None:
+            return slope, total
+        steep = np.concatenate([slope, total[:, :, None]], axis=2)
+        if not self._settings.fit_intercept:
+            steep[:, :, -1] = 0.0
+        support = mask > 0
+        for position, run in enumerate(runs):
+            steep[:, position] = self._curvature.direction(
+                int(run), support[position], steep[:, position].T
+            ).T
+        for place, position in enumerate(flipping):
+            candidate = len(runs) + place
+            assert flipped is not None
+            steep[:, candidate] = self._curvature.direction(
+                int(runs[position]), support[position], steep[:, candidate].T, flipped[place] > 0
+            ).T
+        return steep[:, :, :-1], steep[:, :, -1]

@@ -1,0 +1,103 @@
+"""How a member is trained: the constants of Algorithm 1 and what stands around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from covey._core.algorithm1.reweighting import ReweightingName
+from covey._core.losses import ClassLoss
+from covey._core.value_losses import ValueLoss
+
+
+class DivergedError(ArithmeticError):
+    """The training left the finite numbers.
+
+    Attributes
+    ----------
+    member : int
+        At which member, counted from 1.
+    """
+
+    def __init__(self, member: int) -> None:
+        super().__init__(f"member {member} diverged")
+        self.member = member
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How a member is trained.
+
+    A member of classes climbs its log-likelihood (or another `ClassLoss`), and subsets are
+    compared by weighted accuracy, eq. (7). A member of values descends
+
+        F = sum_m w_m loss(y_m - z_m Lambda theta - b) / sum_m w_m
+            + alpha / 2 |Lambda theta|^2 + subset_penalty |Lambda|
+
+    and subsets are compared by F itself. What is compared is the *criterion*: the accuracy, or
+    minus F.
+
+    Parameters
+    ----------
+    learning_rate : "auto", "constant", "newton" or float
+        eta. A number is the eta of the sum in eq. (9), or of F. "auto" is the inverse of a bound
+        of the curvature for each member's own weights, ``L lambda_max(sum_m w_m z_m z_m^T) +
+        alpha``, L being the loss's curvature (1/2 for eq. (9)). "constant" is one eta for all
+        members, as printed: ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest
+        step that is stable at the uniform guess of C classes. "newton" is a matrix: the inverse of
+        a bound of the curvature on the member's subset (`covey._core.algorithm1.curvature`).
+    tol : float
+        thr.
+    patience : int or None
+        None is the printed rule: the first step that gains less than ``tol`` is not taken and
+        ends the member. With a number, a step whose criterion does not exceed the best so far
+        by more than ``tol`` is still taken, and as many in a row end the member.
+    max_iter : int
+        The most steps a member takes.
+    init_scale : float
+        Standard deviation of the random start of Theta.
+    acceptance : "greedy" or "metropolis"
+        Line 17, or `covey._core.algorithm1.subsets.metropolis`.
+    temperature : float
+        Of "metropolis".
+    fit_intercept : bool
+        Whether each class has an intercept. It is never masked.
+    subset_penalty : float
+        What each feature of a subset costs. For classes it is a share of the weights: subsets are
+        compared by ``A / mean(w) - subset_penalty * size``. The paper has none.
+    loss : ClassLoss or ValueLoss
+        What is climbed or descended.
+    reweighting : {"mean_probability", "divergence", "adaboost"} or None
+        How later members are drawn to samples: `covey._core.algorithm1.reweighting.Reweighting`.
+    alpha : float
+        The penalty in F.
+    finish : int
+        The most iterations of L-BFGS by which a member, its subset being found, is taken to the
+        minimum of its loss and penalty; 0: it stays where the steps led.
+    """
+
+    learning_rate: Literal["auto", "constant", "newton"] | float
+    tol: float
+    patience: int | None
+    max_iter: int
+    init_scale: float
+    acceptance: Literal["greedy", "metropolis"]
+    temperature: float
+    fit_intercept: bool = True
+    subset_penalty: float = 0.0
+    loss: ClassLoss | ValueLoss = field(default_factory=ClassLoss)
+    reweighting: ReweightingName | None = "mean_probability"
+    alpha: float = 0.0
+    finish: int = 0
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether a member may end before ``max_iter`` steps."""
+        return self.tol > -np.inf
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether a member ends at the best state it saw rather than at its last one."""
+        return self.loss.is_criterion or (self.patience is not None and self.can_stop)

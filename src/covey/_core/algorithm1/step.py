@@ -1,0 +1,287 @@
+"""One step of Algorithm 1, lines 6 to 21, for the active runs of a stack.
+
+Kinds of work that the printed algorithm does not need are skipped; all are exact. A step that
+draws no flip has no second candidate. The outputs of the accepted candidate are the next step's
+"old" ones. The outputs of a flipped subset are the current ones plus or minus the flipped columns.
+And both candidates of a step share its two products with the matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from covey._core.algorithm1.progress import Candidates, State
+from covey._core.algorithm1.rates import LearningRates
+from covey._core.algorithm1.rows import NONE, RowBlock
+from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.subsets import TIE, beats, metropolis
+from covey._core.arrays import Array, Positions, is_on_host, namespace_of, to_host
+from covey._core.random import Purpose, UniformRows
+from covey._core.rows import Rows
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+# Coefficients beyond this have left what floating point can make outputs of.
+LARGEST = 1e100
+
+
+@dataclass
+class Scales:
+    """What the numbers of a member are measured by; of each run, (R,)."""
+
+    total: Array  # what sums over rows are divided by; where the rows are
+    unit: Array  # of the criterion: ties and temperatures are shares of it
+    cost: Array  # of a feature, in the criterion
+    rates: Array  # the learning rates; where the rows are
+
+
+@dataclass
+class Outcome:
+    """What a step leads to."""
+
+    objective: Array  # (R,), of the state before the step
+    candidates: Candidates
+    state: State  # of the active runs, after the step
+    accepted: Any  # of the flipped candidates, those that runs continue with
+    highest: Array  # (R,), the higher score of a run's candidates
+
+
+class Step:
+    """The step that all members of a stack take, on the host and on a device.
+
+    Parameters
+    ----------
+    rows : Rows of RowBlock
+    settings : TrainingSettings
+    rates : LearningRates
+    seed : int
+    runs : sequence of int
+        The runs' numbers.
+
+    Attributes
+    ----------
+    member : int
+        Which member takes the steps, counted from 0.
+    observes : bool
+        Whether criteria come to the host after every step. Where no step can end a run, nothing
+        need leave the device.
+    """
+
+    def __init__(
+        self,
+        rows: Rows[RowBlock],
+        settings: TrainingSettings,
+        rates: LearningRates,
+        seed: int,
+        runs: Sequence[int],
+    ) -> None:
+        self._rows = rows
+        self._xp = namespace_of(rows.like)
+        self._on_host = is_on_host(rows.like)
+        self._settings = settings
+        self._rates = rates
+        self._seed = seed
+        self._runs = runs
+        self.at = Positions(rows.like)
+        self.member = 0
+        self.observes = True
+
+    def observed(self, values: Array) -> Array:
+        """Numbers of runs where they are compared."""
+        return np.array(to_host(values), dtype=np.float64) if self.observes else values
+
+    def evaluate(
+        self,
+        runs: IntArray,
+        flipping: IntArray,
+        theta: Array,
+        intercept: Array,
+        mask: Array,
+        scales: Scales,
+    ) -> Candidates:
+        """Judge candidates by the rows; the fields are those of `Candidates`."""
+        masked = theta * mask
+        (total,) = self._rows.sum(RowBlock.evaluate, runs, flipping, masked, intercept)
+        # A sum over all rows divided by M, as eq. (7) has it.
+        value = self.observed(total / self._of_candidates(scales.total, runs, flipping))
+        if self.observes and not np.isfinite(value).all():
+            raise DivergedError(self.member + 1)
+        score = self._score(value, masked, mask, scales.cost, runs, flipping)
+        return Candidates(theta, intercept, mask, value, score, runs, flipping)
+
+    def __call__(
+        self,
+        state: State,
+        settled: tuple[Any, IntArray],
+        runs: IntArray,
+        flipping: IntArray,
+        flips: Array,
+        scales: Scales,
+        number: int,
+        drawn: Array | None = None,
+    ) -> Outcome:
+        """Take a step.
+
+        Parameters
+        ----------
+        state : State
+        settled : (accepted, active)
+            Which flipped candidates of the last evaluation became the state, and which of its runs
+            are active still.
+        runs : ndarray of shape (R,)
+            The active runs.
+        flipping : ndarray
+            The positions, among these, of the runs that try a flipped subset.
+        flips : array of shape (len(flipping), D)
+            The features that they flip, as ones and zeros.
+        scales : Scales
+        number : int
+            Of the step, counted from 0.
+        drawn : array of shape (len(flipping),), bool, optional
+            Whether any feature was drawn; not given: of all.
+        """
+        flipped, change = self._flipped(state, flipping, flips)
+        objective, slope, total = self._rows.sum(RowBlock.slopes, *settled, flipping, change)
+        if self._on_host and not np.isfinite(objective).all():
+            raise DivergedError(self.member + 1)
+        candidates = self._climbed(state, flipped, slope, total, runs, flipping, scales)
+        following = candidates.unflipped()
+        highest, accepted = following.score, NONE
+        if flipped is not None:
+            n_runs = len(runs)
+            at = flipping if self.observes else self.at(flipping)
+            unit = self._of_active(scales.unit, runs)[at]
+            held, tried = following.score[at], candidates.score[n_runs:]
+            took = self._takes_flip(tried, held, unit, number, runs[flipping])
+            if drawn is not None:
+                took &= drawn
+            if self.observes:
+                highest = following.score.copy()
+                highest[at] = np.maximum(held, tried)
+            accepted = np.flatnonzero(took) if self.observes else took
+            self._accept(following, candidates, accepted)
+        return Outcome(objective, candidates, following, accepted, highest)
+
+    def _flipped(
+        self, state: State, flipping: IntArray, flips: Array
+    ) -> tuple[Array | None, Array | None]:
+        """Lines 6 to 8: the flipped subsets, and what they change in the coefficients."""
+        if not len(flipping):
+            return None, None
+        at = self.at(flipping)
+        current = state.mask[at, :]
+        flipped = self._xp.abs(current - flips)
+        return flipped, state.theta[:, at, :] * (flipped - current)
+
+    def _climbed(
+        self,
+        state: State,
+        flipped: Array | None,
+        slope: Array,
+        total: Array,
+        runs: IntArray,
+        flipping: IntArray,
+        scales: Scales,
+    ) -> Candidates:
+        """Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one."""
+        xp, settings = self._xp, self._settings
+        theta, intercept, mask = state.theta, state.intercept, state.mask
+        rate = self._rates.paced(self._of_active(scales.rates, runs))
+        slope, total = self._rates.directed(slope, total, mask, flipped, runs, flipping)
+        if flipped is not None:
+            at = self.at(flipping)
+            theta = xp.concat([theta, theta[:, at, :]], axis=1)
+            intercept = xp.concat([intercept, intercept[:, at]], axis=1)
+            mask = xp.concat([mask, flipped])
+            rate = xp.concat([rate, rate[at]])
+        if settings.alpha:
+            slope -= settings.alpha * theta
+        slope *= mask
+        slope *= rate[:, None]
+        theta = theta + slope
+        if self._on_host and not np.abs(theta).max() <= LARGEST:
+            raise DivergedError(self.member + 1)
+        if settings.fit_intercept:
+            intercept = intercept + rate * total
+        return self.evaluate(runs, flipping, theta, intercept, mask, scales)
+
+    def _score(
+        self,
+        value: Array,
+        masked: Array,
+        mask: Array,
+        cost: Array,
+        runs: IntArray,
+        flipping: IntArray,
+    ) -> Array:
+        """The criterion: the value, less the penalties."""
+        xp, settings = self._xp, self._settings
+        score = value
+        if settings.alpha and settings.loss.is_criterion:
+            squares = xp.sum(masked * masked, axis=(0, 2))
+            score = score - 0.5 * settings.alpha * self.observed(squares)
+        if settings.subset_penalty:
+            size = self.observed(xp.sum(mask, axis=1))
+            score = score - self._of_candidates(cost, runs, flipping) * size
+        return score
+
+    def _takes_flip(
+        self, tried: Array, held: Array, unit: Array, number: int, runs: IntArray
+    ) -> Array:
+        """Line 17, or its annealed relative."""
+        if self._settings.acceptance == "greedy":
+            return beats(tried, held, TIE * unit)
+        draw = np.array(
+            [
+                UniformRows(self._seed, Purpose.ACCEPT, self._runs[run], self.member, 1).read(
+                    number, 1
+                )[0, 0]
+                for run in runs
+            ]
+        )
+        return metropolis(tried, held, unit, self._settings.temperature, number, draw)
+
+    def _accept(self, state: State, candidates: Candidates, accepted: Array) -> None:
+        """Let runs continue with their flipped candidate: positions on the host, or a mask."""
+        n_runs, xp = len(candidates.runs), self._xp
+        pairs = (
+            (state.theta, candidates.theta, 1),
+            (state.intercept, candidates.intercept, 1),
+            (state.mask, candidates.mask, 0),
+            (state.value, candidates.value, 0),
+            (state.score, candidates.score, 0),
+        )
+        for of_state, of_candidates, axis in pairs:
+            before: tuple[Any, ...] = (slice(None),) * axis
+            if is_on_host(accepted):
+                if not len(accepted):
+                    return
+                on_host = is_on_host(of_state)
+                to, of = candidates.flipping[accepted], n_runs + accepted
+                at = (to, of) if on_host else (self.at(to), self.at(of))
+                of_state[*before, at[0]] = of_candidates[*before, at[1]]
+            else:
+                to = self.at(candidates.flipping)
+                tried = of_candidates[*before, n_runs:]
+                mask = accepted if tried.ndim == axis + 1 else accepted[:, None]
+                of_state[*before, to] = xp.where(mask, tried, of_state[*before, to])
+
+    def _of_active(self, values: Array, runs: IntArray) -> Array:
+        """Numbers of all runs, (R,), as those of the active ones."""
+        if len(runs) == len(self._runs):
+            return values
+        return values[runs if is_on_host(values) else self.at(runs)]
+
+    def _of_candidates(self, values: Array, runs: IntArray, flipping: IntArray) -> Array:
+        """Numbers of all runs, (R,), as those of candidates."""
+        values = self._of_active(values, runs)
+        if not len(flipping):
+            return values
+        flipped = values[flipping if is_on_host(values) else self.at(flipping)]
+        return namespace_of(values).concat([values, flipped])
