@@ -200,7 +200,7 @@ def test_a_fitted_fuser_aligns_the_classes_or_refuses_them():
     X = np.arange(4.0)[:, None]
     fuser = covey.fusers.LCA(1).fit(known, ["cat", "dog", "dog", "cat"], X)
     assert_allclose(fuser.fuse([["dog"], ["dog"]], X[:1]), [[0.0, 1.0]])
-    with pytest.raises(ValueError, match="speak of the label 'eel'"):
+    with pytest.raises(ValueError, match="hold the label 'eel'"):
         fuser.fuse([["dog"], ["eel"]], X[:1])
 
 
@@ -335,7 +335,7 @@ def test_importance_names_those_who_agree():
         (lambda P: KOfN(4).fuse(P), "k=4 asks for more votes than there are: 3"),
         (lambda P: KOfN(4, weights=[1, 1, 1]).fuse(P), "k=4 asks for more votes"),
         (lambda P: KOfN(1, "maybe").fuse(P), "positive_class names the label 'maybe'"),
-        (lambda P: Or().fuse([["a"], ["a"]]), "speak of one class alone"),
+        (lambda P: Or().fuse([["a"], ["a"]]), "hold one class alone"),
         (lambda P: Mean([1, 2]).fuse(P), "one number for each of the 3 members"),
         (lambda P: Mean([0, 0, 0]).fuse(P), "not all zero"),
         (lambda P: Mean([1, -1, 1]).fuse(P), "not negative"),

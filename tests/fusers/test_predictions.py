@@ -28,7 +28,10 @@ def test_labels_are_encoded_in_the_order_of_the_classes():
         (lambda: Predictions(np.zeros((2, 3, 4)), names=["a"]), "1 names are given"),
         (lambda: Predictions(np.zeros((2, 3, 4)), kind="guess"), "kind must be one of"),
         (lambda: Predictions(np.zeros((2, 3, 2))).encode([0]), "one label for each of the 2"),
-        (lambda: Predictions(np.ones((2, 3, 2)) / 2, available=[True]), "available must say of"),
+        (
+            lambda: Predictions(np.ones((2, 3, 2)) / 2, available=[True]),
+            "available must hold one bool",
+        ),
         (lambda: Predictions(np.full((1, 1, 2), np.nan), available=[[True]]), "has NaN among"),
         (
             lambda: make_fuser("mean").fuse(Predictions([[[3.0, -1.0]]])),

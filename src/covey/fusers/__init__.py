@@ -10,7 +10,6 @@ from covey.fusers._dynamic import (
     DynamicSelection,
     KnoraEliminate,
     KnoraUnion,
-    MetaDES,
 )
 from covey.fusers._fixed import (
     Borda,
@@ -25,6 +24,7 @@ from covey.fusers._fixed import (
 )
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
 from covey.fusers._gate import Gate, GatedGroups, GateFeatures
+from covey.fusers._meta_des import MetaDES
 from covey.fusers._model_stacking import Stacking
 from covey.fusers._outputs import (
     common_kind,

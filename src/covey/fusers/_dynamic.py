@@ -1,16 +1,16 @@
-"""Dynamic selection: fusers that ask, for each sample, which members are competent near it.
+"""Dynamic selection: fusers that rate, for each sample, how competent members are near it.
 
 Every method is two steps: `competence` rates each member for each sample, `select` turns the
 ratings into weights. What they share lives in `DynamicSelection`.
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import NearestNeighbors
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from covey._core.fusion.competence import (
@@ -24,10 +24,10 @@ from covey._core.fusion.competence import (
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, available_weight
-from covey.fusers._levels import Levels
+from covey.fusers._predictions import Predictions
 
 
-def _neighbour_index(points, n_neighbors):
+def neighbor_index(points: Any, n_neighbors: int) -> NearestNeighbors:
     """scikit-learn's index, of the kind that is fastest for this many points and columns.
 
     A tree wins only if points are many for their dimension: measured, more than 250 * 2**D.
@@ -44,7 +44,7 @@ class DynamicSelection(Fuser):
     """The protocol of dynamic selection: ``competence``, then ``select``.
 
     ``fit`` keeps the held-out samples it is given: their features, standardized, in
-    scikit-learn's own neighbour index, and which members were right on them. Rows of weight 0
+    scikit-learn's own neighbor index, and which members were right on them. Rows of weight 0
     are left out; weights are not used otherwise.
 
     Parameters
@@ -56,8 +56,8 @@ class DynamicSelection(Fuser):
     ----------
     right_ : ndarray of shape (n_known, n_members), bool
         Which members were right on which of the samples given to ``fit``.
-    spoken_ : ndarray of shape (n_known, n_members), bool, or None
-        Where members have spoken of them; None is everywhere. A member is judged by those.
+    available_ : ndarray of shape (n_known, n_members), bool, or None
+        Where members are available; None is everywhere. A member is judged by those samples.
     truth_ : ndarray of shape (n_known,)
         Their classes, as positions in ``classes_``.
     """
@@ -66,20 +66,20 @@ class DynamicSelection(Fuser):
     needs_X = True
     kinds = ("probability", "label")
 
-    # Searching neighbours pays for many rows at once.
+    # Searching neighbors pays for many rows at once.
     _block_size = 1 << 20
 
-    def __init__(self, n_neighbors=7):
+    def __init__(self, n_neighbors: int = 7) -> None:
         self.n_neighbors = n_neighbors
 
     @abstractmethod
-    def competence(self, P, region):
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
         """Rate each member for each sample.
 
         Parameters
         ----------
         P : Predictions
-            What the members say of the samples.
+            The members' predictions of the samples.
         region : ndarray of shape (n_samples, n_neighbors)
             The nearest known samples, as positions in ``right_``, the nearest first.
 
@@ -89,13 +89,13 @@ class DynamicSelection(Fuser):
         """
 
     @abstractmethod
-    def select(self, competence):
+    def select(self, competence: np.ndarray) -> np.ndarray:
         """Turn ratings into weights.
 
         Parameters
         ----------
         competence : ndarray of shape (n_samples, n_members)
-            Minus infinity where a member has not spoken.
+            Minus infinity where a member is not available.
 
         Returns
         -------
@@ -103,27 +103,27 @@ class DynamicSelection(Fuser):
             Non-negative; a row of zeros selects all members alike.
         """
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         used = np.flatnonzero(sample_weight > 0)
         if len(used) < P.n_samples:
             P, codes = P.rows(used), codes[used]
         right = P.labels == codes[:, None]
         self.right_ = right if P.available is None else right & P.available
-        self.spoken_ = P.available
+        self.available_ = P.available
         self.truth_ = codes
         self._n_near = min(self.n_neighbors, len(codes))
         if self.needs_X:
             self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
-            self._index = _neighbour_index(self._scaler.fit_transform(X[used]), self._n_near)
+            self._index = neighbor_index(self._scaler.fit_transform(X[used]), self._n_near)
 
-    def _region(self, P, X):
+    def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._index.kneighbors(self._scaler.transform(X), return_distance=False)
 
-    def _selected(self, P, X):
-        """The weights that ``select`` gives; all that have spoken alike, where it gives none."""
+    def _selected(self, P: Predictions, X: Any) -> np.ndarray:
+        """The weights that ``select`` gives; equal ones, where it gives none."""
         competence = self.competence(P, self._region(P, X))
         if P.available is not None:
             competence = np.where(P.available, competence, -np.inf)
@@ -132,24 +132,24 @@ class DynamicSelection(Fuser):
             weight = np.where(P.available, weight, 0.0)
         return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         weight = self._selected(P, X)
         return normalized(weight, uniform(*weight.shape))
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return weighted_mean(P.values, self._importance(P, X, codes))
 
 
-class _PicksOne(DynamicSelection):
-    """Selects the most competent member, the first of equals; its probabilities stand."""
+class SelectsOne(DynamicSelection):
+    """Selects the most competent member, the first of equals, and takes its probabilities."""
 
-    def select(self, competence):
+    def select(self, competence: np.ndarray) -> np.ndarray:
         """The most competent member alone."""
         return keep_highest(competence, 1).astype(float)
 
 
-class _PicksSeveral(DynamicSelection):
-    """Selects several members, who vote or average.
+class SelectsSeveral(DynamicSelection):
+    """Selects several members, which vote or average.
 
     Parameters
     ----------
@@ -160,35 +160,35 @@ class _PicksSeveral(DynamicSelection):
         average their probabilities.
     """
 
-    def __init__(self, n_neighbors=7, voting="hard"):
+    def __init__(self, n_neighbors: int = 7, voting: str = "hard") -> None:
         super().__init__(n_neighbors)
         self.voting = voting
 
     @property
-    def kinds(self):
-        """Votes, or probabilities: what the selected members are asked for first."""
+    def kinds(self) -> tuple[str, ...]:
+        """Votes, or probabilities: what is fused, the preferred kind first."""
         return ("probability", "label") if self.voting == "soft" else ("label", "probability")
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         super()._check_parameters(P)
         check_choice(self.voting, "voting", ("hard", "soft"))
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if self.voting == "soft":
             return weighted_mean(P.values, self._importance(P, X, codes))
         fused = vote_shares(P.labels, None, P.n_classes)
-        # Where all agree, whoever is selected says the same.
-        torn = np.flatnonzero((P.labels != P.labels[:, :1]).any(axis=1))
-        if len(torn):
-            P = P.rows(torn)
+        # Where all members agree, the selection makes no difference.
+        split = np.flatnonzero((P.labels != P.labels[:, :1]).any(axis=1))
+        if len(split):
+            P = P.rows(split)
             # Whole votes: fractions of them would break ties by rounding.
-            weight = self._selected(P, X[torn] if self.needs_X else None)
-            fused[torn] = vote_shares(P.labels, weight, P.n_classes)
+            weight = self._selected(P, X[split] if self.needs_X else None)
+            fused[split] = vote_shares(P.labels, weight, P.n_classes)
         return fused
 
 
-class OLA(_PicksOne, name="ola"):
-    """Overall local accuracy: the member that is right on most neighbours [1]_.
+class OLA(SelectsOne, name="ola"):
+    """Overall local accuracy: the member that is right on most neighbors [1]_.
 
     Parameters
     ----------
@@ -201,16 +201,16 @@ class OLA(_PicksOne, name="ola"):
        accuracy estimates", IEEE TPAMI 19(4), 1997.
     """
 
-    def competence(self, P, region):
-        """The share of neighbours on which each member is right."""
-        return local_accuracy(self.right_, region, self.spoken_)
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """The share of neighbors on which each member is right."""
+        return local_accuracy(self.right_, region, self.available_)
 
 
-class LCA(_PicksOne, name="lca"):
-    """Local class accuracy: right on most neighbours of the class that it predicts [1]_.
+class LCA(SelectsOne, name="lca"):
+    """Local class accuracy: right on most neighbors of the class that it predicts [1]_.
 
-    Sources differ: the paper looks at neighbours that the member *assigns* to the class, the
-    library DESlib at neighbours that *belong* to it. This follows DESlib.
+    Sources differ: the paper counts neighbors that the member *assigns* to the class, the
+    library DESlib neighbors that *belong* to it. This follows DESlib.
 
     Parameters
     ----------
@@ -223,15 +223,15 @@ class LCA(_PicksOne, name="lca"):
        accuracy estimates", IEEE TPAMI 19(4), 1997.
     """
 
-    def competence(self, P, region):
-        """Accuracy on neighbours of the predicted class; 0 without such neighbours."""
-        return local_class_accuracy(self.right_, self.truth_, region, P.labels, self.spoken_)
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """Accuracy on neighbors of the predicted class; 0 without such neighbors."""
+        return local_class_accuracy(self.right_, self.truth_, region, P.labels, self.available_)
 
 
-class KnoraEliminate(_PicksSeveral, name="knora_e"):
-    """KNORA-E: members that are right on all neighbours; on fewer, if there is none [1]_.
+class KnoraEliminate(SelectsSeveral, name="knora_e"):
+    """KNORA-E: members that are right on all neighbors; on fewer, if there is none [1]_.
 
-    The region shrinks from its farthest neighbour until some member is right throughout.
+    The region shrinks from its farthest neighbor until some member is right throughout.
 
     Parameters
     ----------
@@ -246,17 +246,17 @@ class KnoraEliminate(_PicksSeveral, name="knora_e"):
        selection", Pattern Recognition 41(5), 2008.
     """
 
-    def competence(self, P, region):
-        """How many neighbours each member gets right before its first error."""
-        return oracle_reach(self.right_, region, self.spoken_)
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """How many neighbors each member gets right before its first error."""
+        return oracle_reach(self.right_, region, self.available_)
 
-    def select(self, competence):
+    def select(self, competence: np.ndarray) -> np.ndarray:
         """All members that reach farthest."""
         return (competence == competence.max(axis=1, keepdims=True)).astype(float)
 
 
-class KnoraUnion(_PicksSeveral, name="knora_u"):
-    """KNORA-U: every member has a vote for each neighbour on which it is right [1]_.
+class KnoraUnion(SelectsSeveral, name="knora_u"):
+    """KNORA-U: every member has a vote for each neighbor on which it is right [1]_.
 
     Parameters
     ----------
@@ -271,19 +271,19 @@ class KnoraUnion(_PicksSeveral, name="knora_u"):
        selection", Pattern Recognition 41(5), 2008.
     """
 
-    def competence(self, P, region):
-        """On how many neighbours each member is right."""
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """On how many neighbors each member is right."""
         return local_hits(self.right_, region)
 
-    def select(self, competence):
+    def select(self, competence: np.ndarray) -> np.ndarray:
         """The competence is the weight."""
         return competence
 
 
-class _OutputProfiles:
-    """Neighbours among what the members say instead of among features."""
+class OutputProfiles:
+    """Neighbors among the members' predictions instead of among features."""
 
-    def _profiles(self, P):
+    def _profiles(self, P: Predictions) -> np.ndarray:
         values = P.values
         if P.available is not None:
             values = np.where(P.available[:, :, None], values, 1.0 / P.n_classes)
@@ -291,15 +291,15 @@ class _OutputProfiles:
             values = values[:, :, :1]  # the other class is its complement
         return values.reshape(P.n_samples, -1)
 
-    def _fit_profiles(self, P, n_profiles):
-        self._profile_index = _neighbour_index(self._profiles(P), min(n_profiles, P.n_samples))
+    def _fit_profiles(self, P: Predictions, n_profiles: int) -> None:
+        self._profile_index = neighbor_index(self._profiles(P), min(n_profiles, P.n_samples))
 
-    def _profile_region(self, P):
+    def _profile_region(self, P: Predictions) -> np.ndarray:
         return self._profile_index.kneighbors(self._profiles(P), return_distance=False)
 
 
-class KNOP(_OutputProfiles, KnoraUnion, name="knop"):
-    """K nearest output profiles: KNORA-U with neighbours in the space of opinions [1]_.
+class KNOP(OutputProfiles, KnoraUnion, name="knop"):
+    """K nearest output profiles: KNORA-U with neighbors in the space of predictions [1]_.
 
     Two samples are near if the members give them similar probabilities. It needs no X.
 
@@ -319,16 +319,16 @@ class KNOP(_OutputProfiles, KnoraUnion, name="knop"):
     needs_X = False
     kinds = ("probability",)
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         super()._fit(P, codes, X, sample_weight)
         self._fit_profiles(P.rows(np.flatnonzero(sample_weight > 0)), self.n_neighbors)
 
-    def _region(self, P, X):
+    def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._profile_region(P)
 
 
-class DESP(_PicksSeveral, name="des_p"):
-    """DES-P: members that do better than chance among the neighbours [1]_.
+class DESP(SelectsSeveral, name="des_p"):
+    """DES-P: members that do better than chance among the neighbors [1]_.
 
     Parameters
     ----------
@@ -343,19 +343,19 @@ class DESP(_PicksSeveral, name="des_p"):
        random classification for dynamic ensemble selection", Information Fusion 13(3), 2012.
     """
 
-    def competence(self, P, region):
-        """Accuracy among the neighbours, less that of chance, 1/C."""
-        return local_accuracy(self.right_, region, self.spoken_) - 1.0 / P.n_classes
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """Accuracy among the neighbors, less that of chance, 1/C."""
+        return local_accuracy(self.right_, region, self.available_) - 1.0 / P.n_classes
 
-    def select(self, competence):
+    def select(self, competence: np.ndarray) -> np.ndarray:
         """All members above chance."""
         return (competence > 1e-12).astype(float)
 
 
-class DESKNN(_PicksSeveral, name="des_knn"):
+class DESKNN(SelectsSeveral, name="des_knn"):
     """DES-KNN: of the locally most accurate members, the most diverse [1]_.
 
-    Diversity is a low number of neighbours on which a member fails together with others.
+    Diversity is a low number of neighbors on which a member fails together with others.
 
     Parameters
     ----------
@@ -374,12 +374,18 @@ class DESKNN(_PicksSeveral, name="des_knn"):
        classifiers to build ensembles", IJCNN 2006.
     """
 
-    def __init__(self, n_neighbors=7, accurate_share=0.5, diverse_share=0.3, voting="hard"):
+    def __init__(
+        self,
+        n_neighbors: int = 7,
+        accurate_share: float = 0.5,
+        diverse_share: float = 0.3,
+        voting: str = "hard",
+    ) -> None:
         super().__init__(n_neighbors, voting)
         self.accurate_share = accurate_share
         self.diverse_share = diverse_share
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         super()._check_parameters(P)
         check_number(self.accurate_share, "accurate_share", low=0, high=1, closed="right")
         check_number(self.diverse_share, "diverse_share", low=0, high=1, closed="right")
@@ -389,120 +395,18 @@ class DESKNN(_PicksSeveral, name="des_knn"):
                 f"accurate_share={self.accurate_share}: the diverse are chosen among the accurate."
             )
 
-    def competence(self, P, region):
-        """Accuracy among the neighbours; zero for members not both accurate and diverse."""
+    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+        """Accuracy among the neighbors; zero for members not both accurate and diverse."""
         n_accurate = max(1, int(P.n_members * self.accurate_share))
         n_diverse = min(n_accurate, int(np.ceil(P.n_members * self.diverse_share)))
-        accuracy = local_accuracy(self.right_, region, self.spoken_)
+        accuracy = local_accuracy(self.right_, region, self.available_)
         accurate = keep_highest(accuracy, n_accurate)
         # Few common failures first; of equally diverse members, the more accurate.
-        faults = double_faults(self.right_, region, self.spoken_)
+        faults = double_faults(self.right_, region, self.available_)
         diversity = np.where(accurate, accuracy - 1e6 * faults, -np.inf)
         # Accuracies may be zero and still selected: rate from one upwards.
         return keep_highest(diversity, n_diverse) * (1.0 + accuracy)
 
-    def select(self, competence):
-        """All members that passed both hurdles, alike."""
+    def select(self, competence: np.ndarray) -> np.ndarray:
+        """All members that are both accurate and diverse, with equal weights."""
         return (competence > 0).astype(float)
-
-
-class MetaDES(_OutputProfiles, _PicksSeveral, name="meta_des"):
-    """META-DES: a classifier learns from five kinds of evidence when a member is right [1]_.
-
-    The evidence for a member and a sample: on which neighbours it is right, with what
-    probability of their true class, how accurate it is among them, on which of the samples
-    with the most similar output profiles it is right, and how sure it is of itself.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    n_profiles : int, default=5
-        The number of similar output profiles.
-    threshold : float, default=0.5
-        Members whose probability to be right is above it are selected.
-    meta_classifier : classifier or None, default=None
-        None is a naive Bayes classifier on evidence in ten levels, as in the paper.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote or average their probabilities.
-
-    References
-    ----------
-    .. [1] Cruz, Sabourin, Cavalcanti and Ren, "META-DES: A dynamic ensemble selection
-       framework using meta-learning", Pattern Recognition 48(5), 2015.
-    """
-
-    kinds = ("probability",)
-
-    def __init__(
-        self, n_neighbors=7, n_profiles=5, threshold=0.5, meta_classifier=None, voting="hard"
-    ):
-        super().__init__(n_neighbors, voting)
-        self.n_profiles = n_profiles
-        self.threshold = threshold
-        self.meta_classifier = meta_classifier
-
-    def _check_parameters(self, P):
-        super()._check_parameters(P)
-        check_number(self.n_profiles, "n_profiles", low=1, whole=True)
-        check_number(self.threshold, "threshold", low=0, high=1)
-        if self.meta_classifier is not None and not hasattr(self.meta_classifier, "predict_proba"):
-            raise ValueError("meta_classifier must have predict_proba.")
-
-    def _fit(self, P, codes, X, sample_weight):
-        super()._fit(P, codes, X, sample_weight)
-        used = np.flatnonzero(sample_weight > 0)
-        if len(used) < 2:
-            raise ValueError(
-                "MetaDES judges samples by others and needs two or more to learn from."
-            )
-        P, codes = P.rows(used), codes[used]
-        self._fit_profiles(P, self.n_profiles)
-        self._true_probability = np.take_along_axis(P.values, codes[:, None, None], axis=2)[..., 0]
-        # Each known sample is judged by its neighbours without itself.
-        alone = max(1, P.n_samples - 1)
-        near = self._index.kneighbors(n_neighbors=min(self._n_near, alone), return_distance=False)
-        alike = self._profile_index.kneighbors(
-            n_neighbors=min(self.n_profiles, alone), return_distance=False
-        )
-        self._n_near, self._n_alike = near.shape[1], alike.shape[1]
-        if self.meta_classifier is None:
-            self.meta_classifier_ = make_pipeline(Levels(), MultinomialNB())
-        else:
-            self.meta_classifier_ = clone(self.meta_classifier)
-        said = slice(None) if P.available is None else P.available.ravel()
-        right = self.right_.ravel()[said]
-        self._all_alike = right.all() or not right.any()
-        if not self._all_alike:
-            self.meta_classifier_.fit(self._evidence(P, near, alike)[said], right)
-
-    def _evidence(self, P, near, alike):
-        """One row for each sample and member, one column for each piece of evidence."""
-
-        def by_member(values):  # (n, k, K) -> (n * K, k)
-            return values.swapaxes(1, 2).reshape(-1, values.shape[1])
-
-        # Where a member has not spoken it was neither right nor wrong.
-        right = self.right_ if self.spoken_ is None else np.where(self.spoken_, self.right_, 0.5)
-        right_near = by_member(right[near])
-        return np.hstack(
-            [
-                right_near,
-                by_member(self._true_probability[near]),
-                right_near.mean(axis=1, keepdims=True),
-                by_member(right[alike]),
-                P.values.max(axis=2).reshape(-1, 1),
-            ]
-        )
-
-    def competence(self, P, region):
-        """The probability that each member is right."""
-        if self._all_alike:
-            return np.ones((P.n_samples, P.n_members))
-        alike = self._profile_region(P)[:, : self._n_alike]
-        evidence = self._evidence(P, region[:, : self._n_near], alike)
-        return self.meta_classifier_.predict_proba(evidence)[:, 1].reshape(P.n_samples, -1)
-
-    def select(self, competence):
-        """All members whose probability to be right is above the threshold."""
-        return (competence > self.threshold).astype(float)

@@ -1,5 +1,9 @@
 """Fixed rules on probabilities and ranks, and the bounds to compare them with."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy.special import log_softmax
 
@@ -14,15 +18,16 @@ from covey._core.fusion.rules import (
 )
 from covey._validation import check_number
 from covey.fusers._base import Fuser, agreeing_importance, available_weight, values_by
-from covey.fusers._weights import WeightedFuser
+from covey.fusers._predictions import Predictions
+from covey.fusers._weights import VotingFuser, WeightedFuser
 
 
-def _spoken(P):
-    """Where members speak of classes, broadcastable to (n, K, C); None: everywhere."""
-    spoken = None if P.available is None else P.available[:, :, None]
+def _known(P: Predictions) -> np.ndarray | None:
+    """Where members know classes of samples, broadcastable to (n, K, C); None: everywhere."""
+    available = None if P.available is None else P.available[:, :, None]
     if P.seen is None or P.seen.all():
-        return spoken
-    return P.seen[None] if spoken is None else spoken & P.seen[None]
+        return available
+    return P.seen[None] if available is None else available & P.seen[None]
 
 
 class Mean(WeightedFuser, name="mean"):
@@ -45,7 +50,7 @@ class Mean(WeightedFuser, name="mean"):
 
     kinds = ("probability", "label", "value")
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return values_by(P, self._importance(P, X, codes))
         return weighted_mean(P.values, self._weight(P))
@@ -58,7 +63,7 @@ class Product(WeightedFuser, name="product"):
 
     renormalized to probabilities and computed in log space. Equal importances 1/K are the
     paper's g_EW. For softmax-linear members the result is itself softmax-linear: the logits
-    average. A probability of zero is a veto, unless every class is vetoed by someone.
+    average. A probability of zero is a veto, unless every class is vetoed by some member.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ class Product(WeightedFuser, name="product"):
     array([[0.75, 0.25]])
     """
 
-    def _fuse_log(self, P, X, codes):
+    def _fuse_log(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         weight = self._weight(P)
         if P.seen is None or P.seen.all():
             logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, codes))
@@ -88,36 +93,36 @@ class Product(WeightedFuser, name="product"):
             )
         return log_softmax(logs, axis=1)
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return np.exp(self._fuse_log(P, X, codes))
 
 
 class _OrderRule(Fuser):
     """A rule that orders the members' probabilities of each class."""
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return self._statistic(P)
         fallback = weighted_mean(P.values, available_weight(P))
         return normalized(self._statistic(P), fallback)
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return agreeing_importance(P, self._fuse(P, X, codes), available_weight(P))
 
 
 class _TrimmedRule(_OrderRule):
-    """A rule that leaves out the extremes; a subclass says how many, by ``_proportion``.
+    """A rule that leaves out the extremes; ``_proportion`` of a subclass is how many.
 
     Of numbers (predictions of kind "value") those members decide that are not left out: the
-    importances are their shares, and members that say the same share alike.
+    importances are their shares, and members that predict the same share alike.
     """
 
     kinds = ("probability", "value")
 
-    def _statistic(self, P):
-        return trimmed_mean(P.values, _spoken(P), self._proportion())
+    def _statistic(self, P: Predictions) -> np.ndarray:
+        return trimmed_mean(P.values, _known(P), self._proportion())
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return trimmed_shares(P.values[:, :, 0], P.available, self._proportion())
         return super()._importance(P, X, codes)
@@ -126,7 +131,7 @@ class _TrimmedRule(_OrderRule):
 class Median(_TrimmedRule, name="median"):
     """The median of the members' probabilities of each class, renormalized.
 
-    Where all medians are zero, the mean rule stands in. Of the numbers that regressors predict
+    Where all medians are zero, the mean rule is used. Of the numbers that regressors predict
     it is the median as it is.
 
     Examples
@@ -136,7 +141,7 @@ class Median(_TrimmedRule, name="median"):
     array([[0.6, 0.4]])
     """
 
-    def _proportion(self):
+    def _proportion(self) -> float:
         return 0.5
 
 
@@ -159,13 +164,13 @@ class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
     array([[0.75, 0.25]])
     """
 
-    def __init__(self, proportion=0.1):
+    def __init__(self, proportion: float = 0.1) -> None:
         self.proportion = proportion
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         check_number(self.proportion, "proportion", low=0, high=0.5, closed="left")
 
-    def _proportion(self):
+    def _proportion(self) -> float:
         return self.proportion
 
 
@@ -179,14 +184,14 @@ class Max(_OrderRule, name="max"):
     array([[0.6, 0.4]])
     """
 
-    def _statistic(self, P):
-        return masked(P.values, _spoken(P), 0.0).max(axis=1)
+    def _statistic(self, P: Predictions) -> np.ndarray:
+        return masked(P.values, _known(P), 0.0).max(axis=1)
 
 
 class Min(_OrderRule, name="min"):
     """The smallest probability that any member gives each class, renormalized.
 
-    Where every class is ruled out by someone, the mean rule stands in.
+    Where every class is ruled out by some member, the mean rule is used.
 
     Examples
     --------
@@ -195,12 +200,12 @@ class Min(_OrderRule, name="min"):
     array([[0.8, 0.2]])
     """
 
-    def _statistic(self, P):
-        lowest = masked(P.values, _spoken(P), np.inf).min(axis=1)
+    def _statistic(self, P: Predictions) -> np.ndarray:
+        lowest = masked(P.values, _known(P), np.inf).min(axis=1)
         return np.where(np.isfinite(lowest), lowest, 0.0)
 
 
-class Borda(WeightedFuser, name="borda"):
+class Borda(VotingFuser, name="borda"):
     """Borda count: the class that members rank above most others, in total.
 
     A member gives each class one point for every class that it scores strictly below it, so
@@ -220,14 +225,9 @@ class Borda(WeightedFuser, name="borda"):
     array([[0.5, 0.5, 0. ]])
     """
 
-    kinds = ("probability", "score", "label")
-
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         points = np.einsum("nkc,nk->nc", borda_counts(P.values), self._vote_weight(P))
         return normalized(points, uniform(P.n_samples, P.n_classes))
-
-    def _importance(self, P, X, codes):
-        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
 class SingleBest(Fuser, name="single_best"):
@@ -249,20 +249,20 @@ class SingleBest(Fuser, name="single_best"):
 
     learns = True
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         weight = available_weight(P) * sample_weight[:, None]
         right = (weight * (P.labels == codes[:, None])).sum(axis=0)
         total = weight.sum(axis=0)
         self.best_ = int(np.argmax(right / np.where(total > 0, total, 1.0)))
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return weighted_mean(P.values, self._importance(P, X, codes))
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         chosen = np.zeros((P.n_samples, P.n_members))
         chosen[:, self.best_] = 1.0
         if P.available is not None:
-            # Where the best has not spoken, all that have stand in.
+            # Where the best is not available, all that are replace it.
             chosen = normalized(chosen * P.available, available_weight(P))
         return normalized(chosen, uniform(P.n_samples, P.n_members))
 
@@ -271,8 +271,8 @@ class Oracle(Fuser, name="oracle"):
     """The paper's oracle g_orc: for each sample, a member that is right, if there is one.
 
     It reads the true labels, so it is a bound to compare with and no way to predict. Of
-    several members that are right the first counts; where none is, the first that has spoken
-    stands with its (wrong) opinion.
+    several members that are right the first counts; where none is, the first available member's
+    (wrong) prediction is taken.
 
     Examples
     --------
@@ -285,30 +285,30 @@ class Oracle(Fuser, name="oracle"):
     needs_y = True
     kinds = ("probability", "label")
 
-    def right(self, P, codes):
+    def right(self, P: Predictions, codes: np.ndarray | None) -> np.ndarray:
         """Which members are right on which samples, as (n_samples, n_members) bool."""
         if codes is None:
             raise ValueError(
                 "The oracle picks a member that is right, so it needs the true labels y; "
                 "it bounds what fusion can reach and cannot predict. Use oracle_score(X, y), or "
-                "another fusion to predict."
+                "another fuser to predict."
             )
         right = P.labels == codes[:, None]
         return right if P.available is None else right & P.available
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         chosen = self._importance(P, X, codes).argmax(axis=1)
         fused = P.values[np.arange(P.n_samples), chosen]
         if P.available is not None:
-            # Where nobody has spoken, nobody is right: a wrong class.
-            silent = np.flatnonzero(~P.available.any(axis=1))
-            fused[silent] = np.eye(P.n_classes)[(codes[silent] + 1) % P.n_classes]
+            # Where no member is available, none is right: a wrong class.
+            empty = np.flatnonzero(~P.available.any(axis=1))
+            fused[empty] = np.eye(P.n_classes)[(codes[empty] + 1) % P.n_classes]
         return normalized(fused, uniform(P.n_samples, P.n_classes))
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         right = self.right(P, codes)
-        # Where nobody is right: the first that has spoken.
-        standing = np.where(right.any(axis=1, keepdims=True), right, available_weight(P) > 0)
+        # Where no member is right: the first available one.
+        eligible = np.where(right.any(axis=1, keepdims=True), right, available_weight(P) > 0)
         importance = np.zeros(right.shape)
-        importance[np.arange(P.n_samples), standing.argmax(axis=1)] = 1.0
+        importance[np.arange(P.n_samples), eligible.argmax(axis=1)] = 1.0
         return importance

@@ -1,6 +1,12 @@
-"""What members say, in the one form that fusers and measures read."""
+"""What members predict, in the one form that fusers and measures read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 KINDS = ("probability", "score", "label", "value")
 
@@ -25,8 +31,8 @@ class Predictions:
         a "value" is what a regressor predicts. By default three dimensions are probabilities,
         and two are labels.
     available : array of shape (n_samples, n_members), bool, optional
-        Where a member has spoken. By default everywhere, except where all that it says of a
-        sample is NaN.
+        Where a member has a prediction. By default everywhere, except where all its values of a
+        sample are NaN.
     seen : array of shape (n_members, n_classes), bool, optional
         Which classes a member knows of; all by default. A class that a member never saw
         counts 0 in sums, and the member abstains on it in products and minima.
@@ -46,15 +52,15 @@ class Predictions:
 
     def __init__(
         self,
-        values,
-        classes=None,
-        names=None,
-        kind=None,
+        values: ArrayLike,
+        classes: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        kind: str | None = None,
         *,
-        available=None,
-        seen=None,
-        log_values=None,
-    ):
+        available: ArrayLike | None = None,
+        seen: np.ndarray | None = None,
+        log_values: np.ndarray | None = None,
+    ) -> None:
         values = np.asarray(values)
         if kind is None:
             kind = "label" if values.ndim == 2 else "probability"
@@ -75,10 +81,10 @@ class Predictions:
         self.available = self._checked_available(available)
         self._values = self._labels = None
         if values.ndim == 2:
-            values = self._notice_absent_labels(values)
+            values = self._mark_missing_labels(values)
             self.classes, self._labels = _encoded(values, classes)
         else:
-            self._values = self._notice_absent(values.astype(np.float64, copy=False))
+            self._values = self._mark_missing(values.astype(np.float64, copy=False))
             self.classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
             if kind != "value" and len(self.classes) != values.shape[2]:
                 raise ValueError(
@@ -90,19 +96,19 @@ class Predictions:
         # Members of our own need no check of their probabilities.
         self._checked = log_values is not None
 
-    def _checked_available(self, available):
+    def _checked_available(self, available: ArrayLike | None) -> np.ndarray | None:
         if available is None:
             return None
         available = np.asarray(available, dtype=bool)
         if available.shape != (self.n_samples, self.n_members):
             raise ValueError(
-                f"available must say of each of the {self.n_samples} samples and {self.n_members} "
-                f"members whether it has spoken, got an array of shape {available.shape}."
+                f"available must hold one bool for each of the {self.n_samples} samples and "
+                f"{self.n_members} members, got an array of shape {available.shape}."
             )
         return available
 
-    def _notice_absent_labels(self, labels):
-        """Mark missing labels as absent; any other label stands in their place."""
+    def _mark_missing_labels(self, labels: np.ndarray) -> np.ndarray:
+        """Mark missing labels as not available, and replace them by any other label."""
         if labels.dtype.kind == "f":
             missing = np.isnan(labels)
             if (labels[~missing] != np.round(labels[~missing])).any():
@@ -119,15 +125,15 @@ class Predictions:
         if not missing.any():
             return labels
         if missing.all():
-            raise ValueError("All labels are missing; no member has spoken.")
+            raise ValueError("All labels are missing; no member is available.")
         self.available = ~missing if self.available is None else self.available & ~missing
         return np.where(missing, labels[~missing][0], labels)
 
-    def _notice_absent(self, values):
-        """Mark as absent what is NaN throughout; refuse what is NaN in part."""
+    def _mark_missing(self, values: np.ndarray) -> np.ndarray:
+        """Mark as not available what is NaN throughout; refuse what is NaN in part."""
         if self.available is not None:
-            # What a silent member would have said must not matter.
-            values = np.where(self.available[:, :, None], values, self._of_silent(values))
+            # The values of members that are not available must not matter.
+            values = np.where(self.available[:, :, None], values, self._filler(values))
         if not np.isnan(values.sum()):
             return values
         missing = np.isnan(values)
@@ -137,56 +143,56 @@ class Predictions:
             sample, member = np.argwhere(partly if partly.any() else absent)[0]
             raise ValueError(
                 f"{self.names[member]!r} has NaN among its values for sample {sample}; give all "
-                "of them, or NaN for all where the member has not spoken."
+                "of them, or NaN for all where the member is not available."
             )
         if absent.any():
             self.available = ~absent
-        return np.where(absent[:, :, None], self._of_silent(values), values)
+        return np.where(absent[:, :, None], self._filler(values), values)
 
-    def _of_silent(self, values):
-        """What stands where a member has not spoken: no class before another, no number."""
+    def _filler(self, values: np.ndarray) -> float:
+        """The value where a member is not available: equal probabilities, or 0."""
         return 0.0 if self.kind == "value" else 1.0 / values.shape[2]
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         """How many classes there are."""
         return len(self.classes)
 
     @property
-    def row_size(self):
+    def row_size(self) -> int:
         """How many numbers are held for a sample."""
         return self.n_members if self._values is None else self.n_members * self._values.shape[2]
 
     @property
-    def values(self):
+    def values(self) -> np.ndarray:
         """The values of shape (n_samples, n_members, width); labels as ones and zeros."""
         if self._values is None:
             self._values = np.eye(self.n_classes)[self._labels]
         return self._values
 
     @property
-    def labels(self):
+    def labels(self) -> np.ndarray:
         """What each member decides, as positions in ``classes``, (n_samples, n_members)."""
         if self._labels is None:
             self._labels = argmax_last(self._values)
         return self._labels
 
     @property
-    def votes(self):
+    def votes(self) -> np.ndarray:
         """Each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
         return self.values if self.kind == "label" else np.eye(self.n_classes)[self.labels]
 
-    def log(self):
+    def log(self) -> np.ndarray:
         """Logarithms of the probabilities, finite everywhere.
 
         A probability of zero counts as the smallest positive number: a veto that any other
-        member's veto on the remaining classes can still answer, never a NaN.
+        member's veto on the remaining classes can still outweigh, never a NaN.
         """
         if self.log_values is not None:
             return self.log_values
         return np.log(np.maximum(self.values, np.finfo(np.float64).tiny))
 
-    def _part(self, cut, names, seen):
+    def _part(self, cut: tuple, names: list[str], seen: np.ndarray | None) -> Self:
         part = object.__new__(Predictions)
         part.kind, part.classes, part.names, part.seen = self.kind, self.classes, names, seen
         part._checked = self._checked
@@ -197,25 +203,25 @@ class Predictions:
         part.n_samples, part.n_members = known.shape[:2]
         return part
 
-    def rows(self, rows):
+    def rows(self, rows: Any) -> Self:
         """Only some samples."""
         return self._part((rows,), self.names, self.seen)
 
-    def first(self, n_members):
+    def first(self, n_members: int) -> Self:
         """Only the first members."""
         return self.members(slice(n_members))
 
-    def members(self, members):
+    def members(self, members: Any) -> Self:
         """Only some members, by slice or list of positions."""
         names = [self.names[k] for k in np.arange(self.n_members)[members]]
         seen = None if self.seen is None else self.seen[members]
         return self._part((slice(None), members), names, seen)
 
-    def aligned(self, classes):
+    def aligned(self, classes: np.ndarray) -> Predictions:
         """The same predictions over other classes, of which these must be some."""
         if np.array_equal(self.classes, classes):
             return self
-        positions = encode_labels(self.classes, classes, "The predictions speak of")
+        positions = encode_labels(self.classes, classes, "The predictions hold")
         if self._values is None:
             codes = positions[self._labels]
             return Predictions(
@@ -229,7 +235,7 @@ class Predictions:
             values, classes, self.names, self.kind, available=self.available, seen=seen
         )
 
-    def encode(self, y, unknown="error"):
+    def encode(self, y: ArrayLike, unknown: str = "error") -> np.ndarray:
         """The labels ``y`` as positions in ``classes``; -1 for others, if those are ignored.
 
         Beside predictions of kind "value" the truth is numbers, and they stay as they are.
@@ -247,7 +253,7 @@ class Predictions:
             return y
         return encode_labels(y, self.classes, "y holds", unknown)
 
-    def check_probabilities(self):
+    def check_probabilities(self) -> None:
         """Refuse values that are no probabilities, by the name of the member at fault."""
         if self.kind != "probability" or self._checked:
             return
@@ -269,16 +275,16 @@ class Predictions:
         )
 
 
-def _as_floats(numbers, who):
+def _as_floats(numbers: np.ndarray, owner: str) -> np.ndarray:
     try:
         return numbers.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{who} must hold numbers where kind='value', got an array of {numbers.dtype}."
+            f"{owner} must hold numbers where kind='value', got an array of {numbers.dtype}."
         ) from None
 
 
-def _as_numbers(values):
+def _as_numbers(values: np.ndarray) -> np.ndarray:
     """What regressors predict, as (n, K, 1)."""
     values = _as_floats(values, "Predictions")
     if values.ndim == 2:
@@ -291,7 +297,7 @@ def _as_numbers(values):
     return values
 
 
-def _encoded(labels, classes):
+def _encoded(labels: np.ndarray, classes: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
     """The classes of a table of labels, and the labels as positions in them."""
     if classes is None:
         highest = _highest_of_range(labels)
@@ -303,7 +309,7 @@ def _encoded(labels, classes):
     return classes, codes.reshape(labels.shape)
 
 
-def _highest_of_range(labels):
+def _highest_of_range(labels: np.ndarray) -> int | None:
     """The highest label, if the labels are whole numbers and all from 0 to it occur.
 
     Sorting millions of labels to find their classes takes longer than counting their votes.
@@ -311,13 +317,13 @@ def _highest_of_range(labels):
     """
     if labels.dtype.kind not in "iu" or not labels.size:
         return None
-    # Read as unsigned, a negative label is a huge one: one pass tells both ends.
+    # Read as unsigned, a negative label is a huge one: one pass finds both ends.
     highest = int(labels.view(f"u{labels.dtype.itemsize}").max())
     first = np.unique(labels[: 1 + 4096 // labels.shape[1]])
     return highest if len(first) == highest + 1 and first[0] == 0 else None
 
 
-def _checked_names(names, n_members):
+def _checked_names(names: Sequence[str] | None, n_members: int) -> list[str]:
     if names is None:
         return [f"member {k}" for k in range(1, n_members + 1)]
     if len(names) != n_members:
@@ -327,7 +333,7 @@ def _checked_names(names, n_members):
     return list(names)
 
 
-def argmax_last(values):
+def argmax_last(values: np.ndarray) -> np.ndarray:
     """``values.argmax(axis=-1)``, the first of equals, without its slowness on short axes."""
     best = values[..., 0]
     winner = np.zeros(best.shape, dtype=np.intp)
@@ -338,8 +344,10 @@ def argmax_last(values):
     return winner
 
 
-def encode_labels(labels, classes, who, unknown="error"):
-    """Positions of labels in ``classes``; ``who`` begins the sentence if one is unknown."""
+def encode_labels(
+    labels: np.ndarray, classes: np.ndarray, who: str, unknown: str = "error"
+) -> np.ndarray:
+    """Positions of labels in ``classes``; ``who`` begins the message if one is unknown."""
     order = np.argsort(classes, kind="stable")
     try:
         position = np.searchsorted(classes, labels, sorter=order)
@@ -356,7 +364,13 @@ def encode_labels(labels, classes, who, unknown="error"):
     return codes
 
 
-def align_classes(values, member_classes, classes, fill=0.0, who="A member predicts"):
+def align_classes(
+    values: np.ndarray,
+    member_classes: ArrayLike,
+    classes: np.ndarray,
+    fill: float = 0.0,
+    who: str = "A member predicts",
+) -> tuple[np.ndarray, np.ndarray]:
     """One member's columns, in the order of the ensemble's classes.
 
     Parameters
@@ -367,7 +381,7 @@ def align_classes(values, member_classes, classes, fill=0.0, who="A member predi
     fill : float
         What a class that the member never saw gets.
     who : str
-        Begins the sentence if the member knows a class that the ensemble does not.
+        Begins the message if the member knows a class that the ensemble does not.
 
     Returns
     -------
@@ -384,7 +398,13 @@ def align_classes(values, member_classes, classes, fill=0.0, who="A member predi
     return aligned, seen
 
 
-def as_predictions(P, *, classes=None, names=None, kind=None):
+def as_predictions(
+    P: Any,
+    *,
+    classes: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    kind: str | None = None,
+) -> Predictions:
     """Whatever a user has saved, as checked `Predictions`.
 
     Parameters
@@ -393,7 +413,7 @@ def as_predictions(P, *, classes=None, names=None, kind=None):
         An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
         (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
         member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
-        one column a member. With ``kind="value"`` numbers stand in the place of labels.
+        one column a member. With ``kind="value"`` numbers take the place of labels.
     classes, names, kind
         As for `Predictions`.
     """
@@ -416,19 +436,19 @@ def as_predictions(P, *, classes=None, names=None, kind=None):
     return P
 
 
-def _stacked(arrays, names):
+def _stacked(arrays: Sequence[ArrayLike], names: Sequence[str] | None) -> np.ndarray:
     arrays = [np.asarray(array) for array in arrays]
     names = _checked_names(names, len(arrays))
     for array, name in zip(arrays, names, strict=True):
         if array.shape != arrays[0].shape:
             raise ValueError(
                 f"{name!r} has predictions of shape {array.shape}, but {names[0]!r} of "
-                f"{arrays[0].shape}; all members must speak of the same samples and classes."
+                f"{arrays[0].shape}; all members must predict the same samples and classes."
             )
     return np.stack(arrays, axis=1)
 
 
-def concatenated(blocks):
+def concatenated(blocks: Sequence[Predictions]) -> Predictions:
     """Predictions of different samples by the same members."""
     first = blocks[0]
     values = np.concatenate(

@@ -1,12 +1,18 @@
 """Stacking: weights of members that are learnt from held-out predictions, all together."""
 
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
 import numpy as np
 
-from covey._core.fusion.rules import normalized, uniform, weighted_mean
+from covey._core.fusion.rules import normalized, weighted_mean
 from covey._core.fusion.stacking_weights import log_weights, squared_weights
 from covey._core.search.selection import greedy_selection
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, available_weight, with_means_of_available
+from covey.fusers._base import Fuser, available_weight, equal_shares, with_means_of_available
+from covey.fusers._predictions import Predictions
 
 
 class _StackedFuser(Fuser):
@@ -15,40 +21,45 @@ class _StackedFuser(Fuser):
     learns = True
     kinds = ("probability", "label")
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         values = P.values
         self.weights_ = np.zeros(P.n_members)
-        heard = np.ones(P.n_members, dtype=bool)
+        known = np.ones(P.n_members, dtype=bool)
         if P.available is not None:
-            # Who has not spoken of a row says what the others say on average, which speaks
-            # neither for nor against it; who has spoken of no row gets no weight.
-            spoken = P.available & (sample_weight > 0)[:, None]
-            heard = spoken.any(axis=0)
-            sample_weight = sample_weight * spoken.any(axis=1)
+            # A member that is not available gets the mean of the others, which is evidence
+            # neither for nor against it; one that never is available gets no weight.
+            available = P.available & (sample_weight > 0)[:, None]
+            known = available.any(axis=0)
+            sample_weight = sample_weight * available.any(axis=1)
             values = with_means_of_available(P)
-        if not heard.any():
+        if not known.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
         counted = sample_weight > 0
         learn = self._learn_values if P.kind == "value" else self._learn
-        self.weights_[heard] = learn(
-            values[counted][:, heard], codes[counted], sample_weight[counted]
+        self.weights_[known] = learn(
+            values[counted][:, known], codes[counted], sample_weight[counted]
         )
 
-    def _fuse(self, P, X, codes):
+    @abstractmethod
+    def _learn(
+        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
+        """Weights of members from values (n, K, C) and true classes."""
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return with_means_of_available(P)[:, :, 0] @ self.weights_[:, None]
-        # Where no member with a weight has spoken, or nothing positive is left: the mean.
+        # Where no member with a weight is available, or nothing positive is left: the mean.
         sums = np.einsum("nkc,nk->nc", P.values, available_weight(P, self.weights_))
         return normalized(np.maximum(sums, 0.0), weighted_mean(P.values, available_weight(P)))
 
-    def _importance(self, P, X, codes):
-        everyone = normalized(available_weight(P), uniform(P.n_samples, P.n_members))
-        return normalized(available_weight(P, np.abs(self.weights_)), everyone)
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return normalized(available_weight(P, np.abs(self.weights_)), equal_shares(P))
 
 
-def _given_to_truth(values, codes):
-    """What each member gives to the true class, as (n, K)."""
+def _of_true_class(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The probability that each member gives to the true class, as (n, K)."""
     return values[np.arange(len(codes)), :, codes]
 
 
@@ -58,10 +69,10 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     .. math:: \hat w = \arg\min_w \frac{1}{n} \sum_i L\Big(y_i, \sum_k w_k p_k(x_i)\Big)
               + \lambda \sum_k \Big(w_k - \frac{1}{K}\Big)^2
 
-    Where members have not spoken of a sample, the weights of the others stand; where none of
-    those with a weight has, the mean rule stands in. The numbers of regressors (predictions of
-    kind "value") are summed as they are, a member that has not spoken says what the others say
-    on average, and the loss is in units of the variance of y.
+    Where members are not available for a sample, the weights of the others are used; where none
+    of those with a weight is, the mean rule is used. The numbers of regressors (predictions of
+    kind "value") are summed as they are, a member that is not available counts as the mean of
+    the others, and the loss is in units of the variance of y.
 
     Parameters
     ----------
@@ -70,7 +81,7 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
         "log": the log-loss of the mixture, which needs both constraints.
     nonnegative : bool, default=True
         Whether weights must not be negative. If they may be, sums below zero count as zero
-        and the rest is divided by its sum; where nothing is left, the mean rule stands in.
+        and the rest is divided by its sum; where nothing is left, the mean rule is used.
     sum_to_one : bool, default=True
         Whether weights must sum to one. Fused probabilities do so in any case.
     uniform_penalty : float, default=0.0
@@ -95,16 +106,22 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
 
     kinds = ("probability", "label", "value")
 
-    def __init__(self, loss="squared", nonnegative=True, sum_to_one=True, uniform_penalty=0.0):
+    def __init__(
+        self,
+        loss: str = "squared",
+        nonnegative: bool = True,
+        sum_to_one: bool = True,
+        uniform_penalty: float = 0.0,
+    ) -> None:
         self.loss = loss
         self.nonnegative = nonnegative
         self.sum_to_one = sum_to_one
         self.uniform_penalty = uniform_penalty
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         check_choice(self.loss, "loss", ("squared", "log"))
         check_number(self.uniform_penalty, "uniform_penalty", low=0)
-        if self.loss == "log" and P is not None and P.kind == "value":
+        if self.loss == "log" and P.kind == "value":
             raise ValueError(
                 "loss='log' is for probabilities; use loss='squared' for predictions of kind "
                 "value."
@@ -115,9 +132,11 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
                 "sum_to_one=True; use loss='squared' for other weights."
             )
 
-    def _learn(self, values, codes, sample_weight):
+    def _learn(
+        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
         if self.loss == "log":
-            true = _given_to_truth(values, codes)
+            true = _of_true_class(values, codes)
             return log_weights(true, sample_weight, self.uniform_penalty)
         n_members, n_classes = values.shape[1:]
         return squared_weights(
@@ -130,9 +149,11 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
             self.sum_to_one,
         )
 
-    def _learn_values(self, values, y, sample_weight):
-        centre = np.average(y, weights=sample_weight)
-        spread = np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))
+    def _learn_values(
+        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
+        center = np.average(y, weights=sample_weight)
+        spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
         return squared_weights(
             values[:, :, 0] / unit,
@@ -149,8 +170,8 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
 
     Ensemble selection of Caruana et al. (2004): it starts from nothing, adds the member that
     helps the mean of all picked so far most, and keeps the best mean on the way. Most members
-    of a large library get no weight. Where none of those picked has spoken of a sample, the
-    mean rule stands in.
+    of a large library get no weight. Where none of those picked is available for a sample, the
+    mean rule is used.
 
     Parameters
     ----------
@@ -172,16 +193,18 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
     array([1., 0.])
     """
 
-    def __init__(self, n_picks=25, replace=True):
+    def __init__(self, n_picks: int = 25, replace: bool = True) -> None:
         self.n_picks = n_picks
         self.replace = replace
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         check_number(self.n_picks, "n_picks", low=1, whole=True)
 
-    def _learn(self, values, codes, sample_weight):
+    def _learn(
+        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
         return greedy_selection(
-            _given_to_truth(values, codes).T,
+            _of_true_class(values, codes).T,
             sample_weight,
             n_picks=self.n_picks,
             replace=bool(self.replace),

@@ -1,15 +1,20 @@
 """Rules on decisions: votes, and thresholds of votes for a positive class."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._core.fusion.rules import k_of_n, vote_shares
 from covey._validation import check_number
-from covey.fusers._base import agreeing_importance, available_weight
-from covey.fusers._predictions import encode_labels
-from covey.fusers._weights import WeightedFuser
+from covey.fusers._base import available_weight
+from covey.fusers._predictions import Predictions, encode_labels
+from covey.fusers._weights import VotingFuser
 
 
-class Majority(WeightedFuser, name="majority"):
+class Majority(VotingFuser, name="majority"):
     """The class that most members vote for.
 
     Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
@@ -30,22 +35,19 @@ class Majority(WeightedFuser, name="majority"):
     # What members decide counts, not what their probabilities would.
     kinds = ("label", "probability", "score")
 
-    def _is_exact(self):
+    def _is_exact(self) -> bool:
         return self.weights is None  # whole votes
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         equal = self.weights is None and P.available is None
         return vote_shares(P.labels, None if equal else self._vote_weight(P), P.n_classes)
 
-    def _importance(self, P, X, codes):
-        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
-
-class KOfN(WeightedFuser, name="k_of_n"):
+class KOfN(VotingFuser, name="k_of_n"):
     """Accept the positive class if at least k members vote for it.
 
     With two classes p(positive) is the k-th largest of the members' p(positive), so it is
-    above one half where k members or more say so. With more classes, where the positive class
+    above one half where k members or more are for it. With more classes, where the positive class
     is rejected p(positive) is 0 and the others share as the mean rule has it; where it is
     accepted p(positive) is that k-th largest, and more than one half.
 
@@ -67,17 +69,17 @@ class KOfN(WeightedFuser, name="k_of_n"):
     array([[0.4, 0.6]])
     """
 
-    kinds = ("probability", "score", "label")
-
-    def __init__(self, k=1, positive_class=None, weights=None):
+    def __init__(
+        self, k: float = 1, positive_class: Any = None, weights: ArrayLike | None = None
+    ) -> None:
         super().__init__(weights)
         self.k = k
         self.positive_class = positive_class
 
-    def _threshold(self, P):
+    def _threshold(self, P: Predictions) -> float:
         return float(self.k)
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):
             raise ValueError(
                 f"weights of {type(self).__name__} must be numbers or None, got {self.weights!r}: "
@@ -86,42 +88,49 @@ class KOfN(WeightedFuser, name="k_of_n"):
         super()._check_parameters(P)
         if P.n_classes < 2:
             raise ValueError(
-                f"{type(self).__name__} accepts or rejects a class, but the predictions speak of "
+                f"{type(self).__name__} accepts or rejects a class, but the predictions hold "
                 "one class alone; name all of them with classes=."
             )
         self._positive(P)
         self._check_k(P)
 
-    def _check_k(self, P):
+    def _check_k(self, P: Predictions) -> None:
         total = P.n_members if self.weights is None else float(np.sum(self.weights))
         check_number(self.k, "k", low=0, closed="neither")
         if self.k > total * (1 + 1e-9):
             unit = "members" if self.weights is None else "the sum of the weights"
             raise ValueError(f"k={self.k} asks for more votes than there are: {total:g} ({unit}).")
 
-    def _positive(self, P):
+    def _positive(self, P: Predictions) -> int:
         if self.positive_class is None:
             return P.n_classes - 1
         return int(
             encode_labels(np.array([self.positive_class]), P.classes, "positive_class names")[0]
         )
 
-    def _counted_weight(self, P):
-        """What counts towards k: silence, and a vote without weight, do not."""
+    def _counted_weight(self, P: Predictions) -> np.ndarray:
+        """What counts towards k: members that are not available, or have no weight, do not."""
         return available_weight(P, self.weights)
 
-    def _fuse(self, P, X, codes):
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         # Scores of different members are not comparable; their votes are.
         values = P.votes if P.kind == "score" else P.values
         return k_of_n(
             values, P.labels, self._counted_weight(P), self._threshold(P), self._positive(P)
         )
 
-    def _importance(self, P, X, codes):
-        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
+
+class _Unweighted(KOfN):
+    """A threshold that needs no k and no weights: one vote, or all of them."""
+
+    k = 1
+    weights = None
+
+    def __init__(self, positive_class: Any = None) -> None:
+        self.positive_class = positive_class
 
 
-class Or(KOfN, name="or"):
+class Or(_Unweighted, name="or"):
     """Accept the positive class if any member votes for it: p(positive) is the largest.
 
     Parameters
@@ -136,14 +145,8 @@ class Or(KOfN, name="or"):
     array([[0.3, 0.7]])
     """
 
-    def __init__(self, positive_class=None):
-        self.positive_class = positive_class
 
-    weights = None
-    k = 1
-
-
-class And(KOfN, name="and"):
+class And(_Unweighted, name="and"):
     """Accept the positive class if all members vote for it: p(positive) is the smallest.
 
     Parameters
@@ -158,19 +161,14 @@ class And(KOfN, name="and"):
     array([[0.9, 0.1]])
     """
 
-    def __init__(self, positive_class=None):
-        self.positive_class = positive_class
+    def _check_k(self, P: Predictions) -> None:
+        """All available members: there is no k."""
 
-    weights = None
-
-    def _check_k(self, P):
-        """All members that have spoken: there is no k."""
-
-    def _threshold(self, P):
+    def _threshold(self, P: Predictions) -> float:
         return float(P.n_members)
 
-    def _counted_weight(self, P):
-        # A member that has not spoken stands in nobody's way: the others weigh as much as all.
+    def _counted_weight(self, P: Predictions) -> np.ndarray:
+        # The available members weigh as much as all: the others do not prevent acceptance.
         weight = super()._counted_weight(P)
         total = weight.sum(axis=1, keepdims=True)
         return weight * (P.n_members / np.where(total > 0, total, 1.0))

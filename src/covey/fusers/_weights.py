@@ -1,9 +1,15 @@
 """Fusers that weigh their members, by given or by learnt weights."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._core.fusion.rules import normalized, uniform
-from covey.fusers._base import Fuser, available_weight, effective_weight
+from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
+from covey.fusers._predictions import Predictions
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
 LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
@@ -12,7 +18,7 @@ LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
 class WeightedFuser(Fuser):
     """A rule whose members have weights.
 
-    Of a sample of which only members without weight have spoken, these decide, all alike.
+    Where only members without weight are available, these decide, all alike.
 
     Parameters
     ----------
@@ -30,15 +36,15 @@ class WeightedFuser(Fuser):
         Learnt weights; they sum to one.
     """
 
-    def __init__(self, weights=None):
+    def __init__(self, weights: ArrayLike | str | None = None) -> None:
         self.weights = weights
 
     @property
-    def learns(self):
+    def learns(self) -> bool:
         """Whether the weights are learnt."""
         return isinstance(self.weights, str)
 
-    def _check_parameters(self, P):
+    def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):
             known = LEARNT_WEIGHTS_OF_VALUES if P.kind == "value" else LEARNT_WEIGHTS
             if self.weights not in known:
@@ -59,7 +65,7 @@ class WeightedFuser(Fuser):
                     f"weights must be finite, not negative and not all zero, got {weights}."
                 )
 
-    def _fit(self, P, codes, X, sample_weight):
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         weight = available_weight(P) * sample_weight[:, None]
         if P.kind == "value":
             self.weights_ = _inverse_errors(P.values[:, :, 0] - codes[:, None], weight)
@@ -77,20 +83,20 @@ class WeightedFuser(Fuser):
             weights = np.ones(P.n_members)
         self.weights_ = weights / weights.sum()
 
-    def member_weights(self, n_members):
+    def member_weights(self, n_members: int) -> np.ndarray:
         """The weights in use, summing to one."""
         if self.learns:
             return self.weights_
         weights = np.ones(n_members) if self.weights is None else np.asarray(self.weights, float)
         return weights / weights.sum()
 
-    def _weight(self, P):
+    def _weight(self, P: Predictions) -> np.ndarray:
         return effective_weight(P, self.member_weights(P.n_members))
 
-    def _importance(self, P, X, codes):
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return normalized(self._weight(P), uniform(P.n_samples, P.n_members))
 
-    def _vote_weight(self, P):
+    def _vote_weight(self, P: Predictions) -> np.ndarray:
         """Weights as given, not divided by their sum: whole numbers of votes stay whole.
 
         Sums of fractions depend on their order, and members' order must not break a tie.
@@ -98,11 +104,20 @@ class WeightedFuser(Fuser):
         return effective_weight(P, self.weights_ if self.learns else self.weights)
 
 
-def _inverse_errors(errors, weight):
+class VotingFuser(WeightedFuser):
+    """A weighted rule on votes or ranks: members that agree with the decision made it."""
+
+    kinds = ("probability", "score", "label")
+
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
+
+
+def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Weights (K,) by the inverse mean squared error of errors (n, K); they sum to one."""
     total = weight.sum(axis=0)
     squared = (weight * errors**2).sum(axis=0) / np.where(total > 0, total, 1.0)
-    squared[total == 0] = np.inf  # who has never spoken is not known to be good
+    squared[total == 0] = np.inf  # a member that was never available is not known to be good
     if not np.isfinite(squared).any():
         return np.full(len(squared), 1.0 / len(squared))
     best = squared.min()

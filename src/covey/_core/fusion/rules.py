@@ -1,7 +1,7 @@
 """Fixed fusion rules on plain NumPy arrays.
 
 Shapes: ``n`` samples, ``K`` members, ``C`` classes. Weights are ``(n, K)``, non-negative; a
-member that has not spoken of a sample weighs 0 there.
+member that is not available for a sample weighs 0 there.
 """
 
 from __future__ import annotations
@@ -120,22 +120,22 @@ def weighted_mean(values: FloatArray, weight: FloatArray) -> FloatArray:
     return normalized(fused, uniform(*fused.shape))
 
 
-def masked(values: FloatArray, spoken: Any, stand_in: float) -> FloatArray:
-    """Values with those of members that have not spoken replaced."""
-    return values if spoken is None else np.where(spoken, values, stand_in)
+def masked(values: FloatArray, available: Any, replacement: float) -> FloatArray:
+    """Values with those of members that are not available replaced."""
+    return values if available is None else np.where(available, values, replacement)
 
 
-def trimmed_mean(values: FloatArray, spoken: Any, proportion: float) -> FloatArray:
+def trimmed_mean(values: FloatArray, available: Any, proportion: float) -> FloatArray:
     """The mean of each class without the lowest and highest ``proportion`` of members.
 
     ``proportion=0.5`` is the median: the middle member, or the mean of the middle two.
     """
     n_samples, n_members, n_classes = values.shape
-    ordered = np.sort(masked(values, spoken, np.inf), axis=1)
+    ordered = np.sort(masked(values, available, np.inf), axis=1)
     count = (
         np.full((n_samples, 1, n_classes), n_members)
-        if spoken is None
-        else np.broadcast_to(spoken, values.shape).sum(axis=1, keepdims=True)
+        if available is None
+        else np.broadcast_to(available, values.shape).sum(axis=1, keepdims=True)
     )
     cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
     rank = np.arange(n_members)[None, :, None]
@@ -144,28 +144,32 @@ def trimmed_mean(values: FloatArray, spoken: Any, proportion: float) -> FloatArr
     return mean
 
 
-def trimmed_shares(values: FloatArray, spoken: BoolArray | None, proportion: float) -> FloatArray:
+def trimmed_shares(
+    values: FloatArray, available: BoolArray | None, proportion: float
+) -> FloatArray:
     """How much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
 
-    Members that say the same share alike, so that their order decides nothing.
+    Members that predict the same share alike, so that their order decides nothing.
 
     Parameters
     ----------
     values : ndarray of shape (n, K)
-    spoken : ndarray of shape (n, K), bool, or None
+    available : ndarray of shape (n, K), bool, or None
     proportion : float
     """
-    heard = np.ones(values.shape, dtype=bool) if spoken is None else spoken
-    count = heard.sum(axis=1, keepdims=True)
+    known = np.ones(values.shape, dtype=bool) if available is None else available
+    count = known.sum(axis=1, keepdims=True)
     cut = np.minimum(np.floor(proportion * count), np.maximum((count - 1) // 2, 0))
-    # Who has not spoken comes last.
-    order = np.argsort(values, axis=1) if spoken is None else np.lexsort((values, ~heard), axis=1)
+    # Members that are not available come last.
+    order = (
+        np.argsort(values, axis=1) if available is None else np.lexsort((values, ~known), axis=1)
+    )
     below, end = _runs(np.take_along_axis(values, order, axis=1), count)
     # Equals take the ranks from ``below`` to ``end``; some of these may be left out.
     within = np.maximum(np.minimum(end, count - cut) - np.maximum(below, cut), 0)
     kept = np.empty(values.shape)
     np.put_along_axis(kept, order, within / (end - below), axis=1)
-    return normalized(np.where(heard, kept, 0.0), uniform(*values.shape))
+    return normalized(np.where(known, kept, 0.0), uniform(*values.shape))
 
 
 def _runs(ordered: FloatArray, count: IntArray) -> tuple[IntArray, IntArray]:
