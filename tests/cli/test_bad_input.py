@@ -42,6 +42,8 @@ def bad(folder):
         ((*FIT, "outcome", "--group", "unit"), "all rows have the same 'unit'"),
         ((*FIT, "outcome", "--fuser", "gaet"), "--fuser must be one of"),
         ((*FIT, "outcome", "--fuser", "oracle"), "cannot predict"),
+        ((*FIT, "age", "--fuser", "majority"), "fuses classes, and the target is a quantity"),
+        ((*FIT, "outcome", "--engine", "spark"), "'spark' is not one of 'plain', 'dask'"),
         (
             (*FIT, "outcome", "--effort", "great"),
             "'--effort': 'great' is not one of 'fast', 'balanced', 'best'.",

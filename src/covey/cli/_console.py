@@ -65,8 +65,7 @@ class Console:
         for row in rows:
             table.add_row(*map(str, row))
         # A line is never cut: it may be read by a program.
-        width = table.__rich_measure__(Terminal(width=100_000), Terminal(width=100_000).options)
-        terminal = Terminal(file=sys.stdout, width=width.maximum, markup=False, emoji=False)
+        terminal = Terminal(file=sys.stdout, width=1_000_000, markup=False, emoji=False)
         terminal.print(table, highlight=False)
 
     def emit(self, **result: Any) -> None:

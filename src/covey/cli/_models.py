@@ -10,6 +10,7 @@ import numpy as np
 from covey._kinds import listed
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
+from covey.cli._reading import opening
 from covey.cli._writing import writing
 
 if TYPE_CHECKING:
@@ -66,13 +67,8 @@ def load_model(path: str) -> Any:
     from covey.tables import TableClassifier, TableRegressor
 
     try:
-        model = load(path)
-    except FileNotFoundError:
-        raise CommandError(f"there is no file {path}; covey fit makes one.") from None
-    except IsADirectoryError:
-        raise CommandError(f"{path} is a folder, not a model.") from None
-    except PermissionError:
-        raise CommandError(f"{path} may not be read; ask for the right to.") from None
+        with opening(path, "model", "; covey fit makes one"):
+            model = load(path)
     except ModelFileError as error:
         raise CommandError(str(error)) from None
     if not isinstance(model, TableClassifier | TableRegressor):

@@ -149,6 +149,19 @@ def _batches(
 
 
 @contextmanager
+def opening(path: str, what: str, hint: str = "") -> Iterator[None]:
+    """Errors of the system in this block become a sentence about the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise CommandError(f"there is no file {path}{hint}.") from None
+    except IsADirectoryError:
+        raise CommandError(f"{path} is a folder, not a {what}.") from None
+    except PermissionError:
+        raise CommandError(f"{path} may not be read; ask for the right to.") from None
+
+
+@contextmanager
 def _opened(path: str) -> Iterator[tuple[Any, bool]]:
     """The bytes of a file, unpacked, and whether they are Parquet."""
     if path == "-":
@@ -157,14 +170,8 @@ def _opened(path: str) -> Iterator[tuple[Any, bool]]:
         raw = sys.stdin.buffer
     else:
         separator_of(path)  # refuses an unknown ending before the file is opened
-        try:
+        with opening(path, "table"):
             raw = open(path, "rb")  # noqa: SIM115 (closed below, but stdin is not)
-        except FileNotFoundError:
-            raise CommandError(f"there is no file {path}.") from None
-        except IsADirectoryError:
-            raise CommandError(f"{path} is a folder, not a table.") from None
-        except PermissionError:
-            raise CommandError(f"{path} may not be read; ask for the right to.") from None
     try:
         source: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
         if source.peek(2)[:2] == b"\x1f\x8b":

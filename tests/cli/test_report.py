@@ -1,0 +1,59 @@
+"""``covey report`` and ``covey fit --report`` for numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from .conftest import as_json
+
+
+@pytest.fixture(scope="module")
+def prices(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("prices")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(160, 3)), columns=list("abc")).round(3)
+    table["town"] = rng.choice(["Rome", "Oslo"], 160)
+    table["price"] = (
+        2 * table["b"] + 3 * (table["town"] == "Rome") + rng.normal(0, 0.3, 160)
+    ).round(3)
+    table.head(100).to_csv(folder / "prices.csv", index=False)
+    table.tail(60).to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+def test_numbers_are_reported_as_classes_are(prices, run):
+    pytest.importorskip("jinja2")
+    said = as_json(
+        run(
+            *("fit", "prices.csv", "--target", "price", "--effort", "fast", "--json"),
+            *("--report", "held.html"),
+            cwd=prices,
+        )
+    )
+    assert said["report"] == "held.html"
+    page = (prices / "held.html").read_text()
+    assert "ridge regression, tuned" in page
+    assert "reported on 20 others" in page
+    said = as_json(
+        run("report", "flock.covey", "new.csv", "--out", "page.html", "--json", cwd=prices)
+    )
+    assert said["rows"] == 60
+    # Better than the mean on rows that the model has not seen.
+    assert said["r2"] > 0.5
+    assert "price" in (prices / "page.html").read_text()
+
+
+def test_rows_without_a_true_number_are_left_out(prices, run):
+    pytest.importorskip("jinja2")
+    table = pd.read_csv(prices / "new.csv", dtype=str)
+    table.loc[0, "price"] = "cheap"
+    table.loc[1, "price"] = None
+    table.to_csv(prices / "gaps.csv", index=False)
+    result = run("report", "flock.covey", "gaps.csv", "--out", "gaps.html", cwd=prices)
+    assert result.exit_code == 0, result.output
+    assert "1 of 60 rows have no true value" in result.stderr
+    assert "1 rows have values that the model does not know ('cheap')" in result.stderr
+    arguments = ("report", "flock.covey", "new.csv", "--out", "no.html", "--target", "town")
+    result = run(*arguments, cwd=prices)
+    assert result.exit_code == 2
+    assert "no value of 'town' is a number to compare with" in result.stderr
