@@ -72,8 +72,8 @@ def main(out=HERE, quick=False):
         if N in BAGGED:
             at = int(np.flatnonzero(BAGGED == N)[0])
             own = f"   {bagged.mean[at]:.4f} ± {bagged.half[at]:.4f}"
-        simulated = f"{drawn.mean[position]:.4f} ± {drawn.half[position]:.4f}"
-        print(f"{N:4}   {exact(N):.4f}   {simulated}{own}")
+        estimate = f"{drawn.mean[position]:.4f} ± {drawn.half[position]:.4f}"
+        print(f"{N:4}   {exact(N):.4f}   {estimate}{own}")
     print(f"limit  {1 / np.e:.4f}")
     draw(out, drawn, bagged)
     return {"exact": exact(SIZES), "simulated": drawn, "bagging": bagged}
