@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
-from covey._core.journal import Journal
+from covey._checkpoint import Journal
 
 WINE = load_wine(return_X_y=True)
 SMALL = {"n_estimators": 3, "effort": "fast"}

@@ -75,7 +75,7 @@ def test_trusted_must_be_a_list_of_types(trusted, tmp_path):
         ("skrub._llm_encoder", "LLMEncoder"),
         ("skrub._table_vectorizer", "TableVectorizer"),
         ("skrub._no_such_module", "X"),
-        ("covey._core.journal", "Journal"),
+        ("covey._checkpoint", "Journal"),
         ("covey.cli._console", "Console"),
         (None, None),
     ],

@@ -6,7 +6,7 @@ from itertools import chain
 import joblib
 
 from covey import __version__
-from covey._core.journal import Journal
+from covey._checkpoint import Journal
 
 
 class Checkpointed:

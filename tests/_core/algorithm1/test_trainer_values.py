@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from covey._checkpoint import Journal
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -38,7 +39,7 @@ def problem(n_rows=50, n_features=6, seed=0):
     return X, (y - y.mean()) / y.std()
 
 
-def trainer(X, y, loss, settings, *, weight=None, runs=(0,), p=0.1, design=None):
+def trainer(X, y, loss, settings, *, weight=None, runs=(0,), p=0.1, design=None, journal=None):
     n_features = X.shape[1]
     weight = np.ones((len(runs), len(y))) if weight is None else np.atleast_2d(weight)
     settings = replaced(settings, loss=loss)
@@ -51,6 +52,7 @@ def trainer(X, y, loss, settings, *, weight=None, runs=(0,), p=0.1, design=None)
         flip_probability=np.full(len(runs), p),
         unit_of_feature=np.arange(n_features),
         usable=np.ones(n_features, dtype=bool),
+        journal=journal,
     )
 
 
@@ -231,3 +233,79 @@ def test_later_members_are_drawn_to_rows_that_earlier_ones_miss():
     reweigh(grown.rows, grown._settings)
     weight = grown.rows._blocks[0]._reweighting.weight[0]
     assert_allclose(weight, (1 - expected) / (1 - expected).sum())
+
+
+# -- blocks, devices and journals ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, monkeypatch):
+    X, y = problem(n_rows=300)
+    weight = np.random.default_rng(1).uniform(0, 2, (2, len(y)))
+    settings = replaced(PLAIN, learning_rate="auto", alpha=0.01)
+
+    def grown():
+        grower = trainer(X, y, loss, settings, weight=weight, runs=(0, 1))
+        return [grower.grow() for _ in range(3)]
+
+    whole = grown()
+    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 70)
+    for one, other in zip(whole, grown(), strict=True):
+        assert_array_equal(one.support, other.support)
+        assert_array_equal(one.n_iter, other.n_iter)
+        assert_allclose(one.theta, other.theta, atol=1e-10)
+        assert_allclose(one.history[1].objective, other.history[1].objective)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+def test_torch_grows_the_members_that_numpy_grows(loss):
+    torch = pytest.importorskip("torch")
+    X, y = problem()
+    weight = np.random.default_rng(1).uniform(0, 2, (2, len(y)))
+    settings = replaced(PLAIN, learning_rate="auto", alpha=0.01, subset_penalty=0.01)
+    how = {"runs": (0, 1), "p": 0.2}
+    ours = trainer(X, y, loss, settings, weight=weight, **how)
+    columns = torch.asarray(np.ascontiguousarray(X.T))
+    theirs = StackTrainer(
+        in_memory(
+            Design(columns),
+            torch.asarray(y),
+            torch.asarray(weight),
+            replaced(settings, loss=loss),
+        ),
+        replaced(settings, loss=loss),
+        seed=SEED,
+        runs=(0, 1),
+        flip_probability=np.full(2, 0.2),
+        unit_of_feature=np.arange(X.shape[1]),
+        usable=np.ones(X.shape[1], dtype=bool),
+    )
+    for _ in range(3):
+        one, other = ours.grow(), theirs.grow()
+        assert_array_equal(one.support, other.support)
+        assert_allclose(one.theta, other.theta.numpy(), atol=1e-10)
+
+
+@pytest.mark.parametrize("stop", [3, 30])
+def test_an_interrupted_member_continues_from_its_journal(stop, tmp_path):
+    X, y = problem()
+    settings = replaced(PLAIN, learning_rate="auto", finish=50)
+    expected = trainer(X, y, LOSSES[1], settings)
+    expected = [expected.grow() for _ in range(3)]
+
+    def interrupt(step):
+        counted.append(step)
+        if len(counted) == stop:
+            raise KeyboardInterrupt
+
+    counted = []
+    first = trainer(X, y, LOSSES[1], settings, journal=Journal(tmp_path / "journal", "key", 0))
+    with pytest.raises(KeyboardInterrupt):
+        _ = [first.grow(interrupt) for _ in range(3)]
+    again = trainer(X, y, LOSSES[1], settings, journal=Journal(tmp_path / "journal", "key", 0))
+    for member in expected:
+        other = again.grow()
+        assert_array_equal(member.support, other.support)
+        assert_array_equal(member.theta, other.theta)
+        assert_array_equal(member.history[0].objective, other.history[0].objective)

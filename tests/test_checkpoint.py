@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from covey._core.journal import Journal, JournalError
+from covey._checkpoint import Journal, JournalError
 from covey._core.lbfgs import minimise
 
 
@@ -97,7 +97,7 @@ def test_journals_of_others_and_other_files_are_refused(tmp_path):
 def test_a_journal_of_a_newer_covey_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "journal"
     with monkeypatch.context() as patch:
-        patch.setattr("covey._core.journal.FORMAT", 2)
+        patch.setattr("covey._checkpoint.FORMAT", 2)
         Journal(path, "key", 0).begin().finish({"x": np.arange(3)})
     with pytest.raises(JournalError, match="newer covey"):
         Journal(path, "key", 0)
@@ -114,7 +114,7 @@ def test_a_failed_write_leaves_the_file_that_was_there(tmp_path, monkeypatch):
     journal = Journal(path, "key", 0)
     journal.begin()
     with monkeypatch.context() as patch:
-        patch.setattr("covey._core.journal.np.savez", full)
+        patch.setattr("covey._checkpoint.np.savez", full)
         with pytest.raises(JournalError, match="No space left"):
             journal.begin().finish({"x": np.arange(4)})
     assert path.read_bytes() == before

@@ -1,0 +1,155 @@
+"""The checkpoint file of a long computation, from which it continues after a kill.
+
+It is a `covey._core.journal.Journal` on disk. Nothing but arrays is written, and nothing else is
+read: a file cannot make the reader execute anything.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from covey._core.journal import Arrays
+from covey._files import replacing
+
+FORMAT = 1
+# A journal is written again when this share of the steps is new: what a kill costs at most.
+_NEW_SHARE = 0.08
+
+
+class JournalError(ValueError):
+    """A journal that cannot be used; the text is one sentence."""
+
+
+class Task:
+    """One part of the computation: `covey._core.journal.Task`."""
+
+    def __init__(self, journal: Journal, result: Arrays | None, state: Arrays | None) -> None:
+        self._journal = journal
+        self.result = result
+        self.state = state
+
+    def step(self, snapshot: Callable[[], Arrays]) -> None:
+        """Count a step, and write the state if it is time."""
+        self._journal.count(snapshot)
+
+    def finish(self, result: Arrays) -> None:
+        """Keep the result; the state is no longer needed."""
+        self._journal.keep(result)
+
+
+class Journal:
+    """The tasks of one computation.
+
+    Parameters
+    ----------
+    path : path
+        The file. If it exists, the computation continues from what it holds.
+    key : str
+        A digest of all that the computation depends on. A file with another one is refused.
+    seed : int
+        The seed of the draws. A file has the seed of the process that began.
+
+    Attributes
+    ----------
+    seed : int
+    n_steps : int
+        Steps done so far, by all processes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], key: str, seed: int) -> None:
+        self._path = Path(path)
+        self._key = key
+        self.seed = seed
+        self.n_steps = 0
+        self._results: list[Arrays] = []
+        self._state: Arrays | None = None
+        self._next = 0
+        if self._path.exists():
+            self._read()
+        elif not self._path.resolve().parent.is_dir():
+            raise JournalError(
+                f"checkpoint={str(path)!r} lies in a folder that does not exist; make the folder."
+            )
+        self._n_written = self.n_steps
+
+    # -- the computation's side --------------------------------------------------------------
+
+    def begin(self) -> Task:
+        """The next task."""
+        position, self._next = self._next, self._next + 1
+        if position < len(self._results):
+            return Task(self, self._results[position], None)
+        state = self._state if position == len(self._results) else None
+        return Task(self, None, state)
+
+    def count(self, snapshot: Callable[[], Arrays]) -> None:
+        """A step is done."""
+        self.n_steps += 1
+        if self.n_steps - self._n_written > _NEW_SHARE * self._n_written:
+            self._state = snapshot()
+            self._write()
+
+    def keep(self, result: Arrays) -> None:
+        """A task is done."""
+        self._results.append(result)
+        self._state = None
+        self._write()
+
+    # -- the file's side ---------------------------------------------------------------------
+
+    def _write(self) -> None:
+        arrays: Arrays = {
+            "format": np.array(FORMAT),
+            "key": np.array(self._key),
+            "seed": np.array(self.seed),
+            "n_steps": np.array(self.n_steps),
+            "n_results": np.array(len(self._results)),
+        }
+        for number, result in enumerate(self._results):
+            arrays.update({f"result/{number}/{name}": x for name, x in result.items()})
+        for name, x in (self._state or {}).items():
+            arrays[f"state/{name}"] = x
+        try:
+            with replacing(self._path) as draft, open(draft, "wb") as file:
+                np.savez(file, **arrays)  # type: ignore[arg-type]
+        except OSError as error:
+            raise JournalError(
+                f"The checkpoint {str(self._path)!r} cannot be written: {error.strerror}."
+            ) from error
+        self._n_written = self.n_steps
+
+    def _read(self) -> None:
+        try:
+            with np.load(self._path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            known = int(arrays["format"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise JournalError(
+                f"{str(self._path)!r} is no checkpoint; delete it, or give another path."
+            ) from error
+        if known > FORMAT:
+            raise JournalError(
+                f"The checkpoint {str(self._path)!r} was written by a newer covey; use that one."
+            )
+        if str(arrays["key"]) != self._key:
+            raise JournalError(
+                f"The checkpoint {str(self._path)!r} belongs to a fit of other data, with other "
+                "parameters or by another covey; delete it, or give another path."
+            )
+        self.seed = int(arrays["seed"])
+        self.n_steps = int(arrays["n_steps"])
+        self._results = [{} for _ in range(int(arrays["n_results"]))]
+        state: Arrays = {}
+        for name, x in arrays.items():
+            part, _, rest = name.partition("/")
+            if part == "result":
+                number, _, rest = rest.partition("/")
+                self._results[int(number)][rest] = x
+            elif part == "state":
+                state[rest] = x
+        self._state = state or None
