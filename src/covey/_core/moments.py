@@ -18,8 +18,9 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# Numbers whose moments are computed together: bounds the memory that this needs.
+# Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 17
+_COLUMNS_AT_ONCE = 64
 
 
 def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -28,6 +29,16 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     A column that is constant over the rows of positive weight has the deviation 0, exactly,
     and no other column has.
     """
+    if hasattr(columns, "tocsc"):
+        return _of_one_block(columns, weight)
+    at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(weight)))
+    starts = range(0, len(columns), at_once)
+    parts = [_of_one_block(columns[start : start + at_once], weight) for start in starts]
+    mean, deviation = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return mean, deviation
+
+
+def _of_one_block(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     total = np.array([weight.sum()])
     mean, deviation, _ = reduced_moments(
         extent(columns, weight),
@@ -126,9 +137,8 @@ def scaled_squares(
 def _dense(columns: FloatArray, used: npt.NDArray[np.bool_]) -> Iterator[tuple[slice, FloatArray]]:
     """Some dense columns at a time, without the rows that have no weight."""
     every = bool(used.all())
-    at_once = max(1, _NUMBERS_AT_ONCE // max(1, columns.shape[1]))
-    for start in range(0, len(columns), at_once):
-        which = slice(start, start + at_once)
+    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
+        which = slice(start, start + _COLUMNS_AT_ONCE)
         yield which, columns[which] if every else columns[which][:, used]
 
 
