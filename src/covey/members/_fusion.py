@@ -125,7 +125,7 @@ class _Fusion(GivenModels, NamedMembers):
 
 
 class FusionClassifier(_Fusion, FusedClassifier):
-    """Fuses any classifiers into one decision, and says who decided.
+    """Fuses any classifiers into one decision, and shows who decided.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class FusionClassifier(_Fusion, FusedClassifier):
     fuser_ : Fuser
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
-        What the members are asked for.
+        What the members predict for the fuser.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only where X has names.
@@ -187,16 +187,16 @@ class FusionClassifier(_Fusion, FusedClassifier):
 
 
 class FusionRegressor(_Fusion, FusedRegressor):
-    """Fuses any regressors into one, and says who decided.
+    """Fuses any regressors into one, and shows who decided.
 
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, or list of estimators
         The members. They may look at different columns (Pipelines). Where one predicts NaN, it
-        has not spoken, and the others decide.
+        is not available, and the others decide.
     fuser : str or Fuser, default="mean"
-        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking" or "gate", or an
-        object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
+        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "stacking" or "gate",
+        or an object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
         ``Mean(weights="inverse_error")`` learns the weights one by one, ``LinearStacking()``
         all together, and ``Gate()`` as a function of the row.
     cv : int, splitter or iterable, default=5

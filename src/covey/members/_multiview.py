@@ -87,7 +87,7 @@ class MultiviewClassifier(FusedClassifier):
         selection) a missing value is the mean of its column.
     partition : {"random", "correlation"}, default="random"
         How a number of views is found. "random" deals the columns out: every view gets some of
-        everything and can decide alone, as teaching each other asks for. "correlation" puts
+        everything and can decide alone, as teaching each other needs. "correlation" puts
         columns together that are correlated, by complete linkage of ``1 - |r|``: what
         belongs together is easier to understand, but views may be of very different size.
     disjoint : bool, default=False

@@ -1,7 +1,10 @@
 """What ensembles of given models share: their names, their parameters, their folds."""
 
+from __future__ import annotations
+
 import warnings
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._models import fit_on_rows
 
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
 
 class NamedMembers:
     """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``.
@@ -20,7 +25,7 @@ class NamedMembers:
     A subclass sets ``_models`` to the kind of models that it takes.
     """
 
-    def _named(self):
+    def _named(self) -> list[tuple[str, Any]]:
         """The members as (name, estimator) pairs; members without a name get their class's."""
         if not isinstance(self.estimators, list | tuple) or not len(self.estimators):
             raise ValueError(
@@ -52,7 +57,7 @@ class NamedMembers:
             raise ValueError(f"The member names must differ, but {repeated.pop()!r} is repeated.")
         return pairs
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this estimator and, if ``deep``, of its named members."""
         params = super().get_params(deep=deep)
         if deep and isinstance(self.estimators, list | tuple):
@@ -68,7 +73,7 @@ class NamedMembers:
                         params[f"{name}__{key}"] = value
         return params
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
         if "estimators" in params:
             self.estimators = params.pop("estimators")
@@ -93,7 +98,7 @@ class NamedMembers:
         super().set_params(**own)
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         members = [
             entry[1] if isinstance(entry, tuple) else entry
@@ -104,7 +109,7 @@ class NamedMembers:
         tags.input_tags.allow_nan = bool(inner) and all(tag.input_tags.allow_nan for tag in inner)
         return tags
 
-    def _check_fitted(self, name, member):
+    def _check_fitted(self, name: str, member: Any) -> Any:
         try:
             check_is_fitted(member)
         except NotFittedError:
@@ -112,12 +117,12 @@ class NamedMembers:
                 f"The member {name!r} is not fitted; fit it, or use prefit=False."
             ) from None
         except (AttributeError, TypeError):
-            pass  # no estimator of scikit-learn's kind: it will predict, or say why not
+            pass  # no estimator of scikit-learn's kind: it will predict, or raise its own error
         return member
 
     # -- out of fold -------------------------------------------------------------------------
 
-    def _folds(self, X, y, groups):
+    def _folds(self, X: Any, y: np.ndarray, groups: Any) -> Folds:
         """The folds of ``cv`` that hold a row out."""
         splitter = self._splitter(y, groups)
         try:
@@ -133,7 +138,7 @@ class NamedMembers:
             )
         return folds
 
-    def _splitter(self, y, groups):
+    def _splitter(self, y: np.ndarray, groups: Any) -> Any:
         """What ``cv`` stands for; a number of folds keeps groups whole, where there are any."""
         classifier = is_classifier(self)
         if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
@@ -142,7 +147,9 @@ class NamedMembers:
             return by_group(5 if self.cv is None else self.cv)
         return check_cv(self.cv, y, classifier=classifier)
 
-    def _fit_folds(self, pairs, folds, X, y, weight):
+    def _fit_folds(
+        self, pairs: list, folds: Folds, X: Any, y: np.ndarray, weight: np.ndarray | None
+    ) -> list[list]:
         """The members of each fold, fitted without the rows that it holds out."""
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(fit_on_rows)(member, name, X, y, weight, train, number)
@@ -151,18 +158,20 @@ class NamedMembers:
         )
         return [fitted[start : start + len(pairs)] for start in range(0, len(fitted), len(pairs))]
 
-    def _rows_held_out(self, folds, n_rows, who_learns):
-        """The rows that a fold holds out, and the first place of each among all folds'."""
+    def _rows_held_out(
+        self, folds: Folds, n_rows: int, learner: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The rows that a fold holds out, and the first position of each among all folds'."""
         rows, first = np.unique(np.concatenate([test for _, test in folds]), return_index=True)
         if len(rows) < n_rows:
             warnings.warn(
                 f"{n_rows - len(rows)} of {n_rows} rows have no out-of-fold prediction under "
-                f"{self._cv_name()}; {who_learns} from the other {len(rows)}.",
+                f"{self._cv_name()}; {learner} from the other {len(rows)}.",
                 UserWarning,
                 stacklevel=4,
             )
         return rows, first
 
-    def _cv_name(self):
+    def _cv_name(self) -> str:
         known = isinstance(self.cv, int) or hasattr(self.cv, "split")
         return f"cv={self.cv!r}" if known else "The given cv"

@@ -1,5 +1,9 @@
 """Columns whose numbers are too large or too small for the models that read them."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -20,7 +24,15 @@ _OF_TREES = (
 _SINGLE = np.finfo(np.float32)
 
 
-def check_range(X, feature_names, *, smallest, largest, reader, columns=None):
+def check_range(
+    X: Any,
+    feature_names: np.ndarray | None,
+    *,
+    smallest: float,
+    largest: float,
+    reader: str,
+    columns: np.ndarray | None = None,
+) -> None:
     """Refuse columns that a model would overflow on, or take for constant.
 
     Parameters
@@ -35,15 +47,15 @@ def check_range(X, feature_names, *, smallest, largest, reader, columns=None):
     reader : str
         Who cannot read such numbers, for the message.
     columns : array of int, optional
-        The columns to look at; all, if None.
+        The columns to check; all, if None.
     """
     if hasattr(X, "tocsr"):
         low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()
     else:
         low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     size = np.maximum(np.abs(low), np.abs(high))
-    looked_at = np.zeros(len(size), dtype=bool)
-    looked_at[slice(None) if columns is None else columns] = True
+    checked = np.zeros(len(size), dtype=bool)
+    checked[slice(None) if columns is None else columns] = True
     for broken, what, remedy in (
         (size > largest, "more than {} can read", "divide it by a constant"),
         (
@@ -52,7 +64,7 @@ def check_range(X, feature_names, *, smallest, largest, reader, columns=None):
             "multiply it by a constant, or drop it",
         ),
     ):
-        broken = broken & looked_at
+        broken = broken & checked
         if broken.any():
             column = int(np.argmax(broken))
             raise ValueError(
@@ -61,18 +73,17 @@ def check_range(X, feature_names, *, smallest, largest, reader, columns=None):
             )
 
 
-def check_tree_range(learner, X, feature_names, *, room=1.0, smallest=float(_SINGLE.tiny)):
+def check_tree_range(
+    learner: Any,
+    X: Any,
+    feature_names: np.ndarray | None,
+    *,
+    room: float = 1.0,
+    smallest: float = float(_SINGLE.tiny),
+) -> None:
     """Refuse columns beyond single precision where the learner is a tree, or made of trees.
 
-    Parameters
-    ----------
-    learner : classifier
-    X : array or sparse matrix of shape (n, D)
-    feature_names : array of str or None
-    room : float
-        By how much rows that are made of these may be larger.
-    smallest : float
-        As in `check_range`.
+    ``room`` is by how much rows that are made of these may be larger.
     """
     if isinstance(learner, _OF_TREES):
         check_range(

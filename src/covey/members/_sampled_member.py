@@ -1,6 +1,12 @@
 """One member of an ensemble that samples, as a model of the whole X."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -13,56 +19,50 @@ from covey.members._sampling import as_array
 
 
 class _OnColumns(BaseEstimator):
-    """A fitted member that picks its columns out of the whole X.
+    """A fitted member that picks its columns out of the whole X."""
 
-    Parameters
-    ----------
-    estimator : estimator
-        As the ensemble fitted it, on some columns.
-    columns : array of int, or None
-        Which ones, in its order; one may be there twice. None: all of them.
-    n_features : int
-        How many columns X has.
-    feature_names : array of str or None
-        Their names, where they have any.
-    """
-
-    def __init__(self, estimator, columns, n_features, feature_names=None):
+    def __init__(
+        self,
+        estimator: Any,
+        columns: ArrayLike | None,
+        n_features: int,
+        feature_names: ArrayLike | None = None,
+    ) -> None:
         self.estimator = estimator
         self.columns = columns
         self.n_features = n_features
         self.feature_names = feature_names
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """How many columns X must have."""
         return self.n_features
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """The names of the columns of X, where they are known."""
         if self.feature_names is None:
             raise AttributeError("This member was fitted on columns without names.")
         return self.feature_names
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> Self:
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
 
-    def fit(self, X, y=None, **fit_params):
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
         """Do nothing: the member is fitted."""
         return self
 
-    def _view(self, X):
-        """What the member looks at, without names: it was fitted without."""
+    def _view(self, X: Any) -> Any:
+        """The columns that the member uses, without names: it was fitted without."""
         if not (isinstance(X, np.ndarray) or hasattr(X, "tocsr")):
             X = as_table(X)
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -75,7 +75,7 @@ class _OnColumns(BaseEstimator):
         return X if self.columns is None else X[:, self.columns]
 
 
-def _has(method):
+def _has(method: str) -> Callable:
     return available_if(lambda self: hasattr(self.estimator, method))
 
 
@@ -89,7 +89,7 @@ class SampledClassifier(ClassifierMixin, _OnColumns):
     estimator : classifier
         As the ensemble fitted it: on some columns, to the positions of labels.
     columns : array of int, or None
-        Which columns, in its order; one may be there twice. None: all of them.
+        Which columns, in its order; one may occur twice. None: all of them.
     n_features : int
         How many columns X has.
     feature_names : array of str or None
@@ -113,29 +113,36 @@ class SampledClassifier(ClassifierMixin, _OnColumns):
     array(['yes'], dtype='<U3')
     """
 
-    def __init__(self, estimator, columns, n_features, feature_names=None, classes=()):
+    def __init__(
+        self,
+        estimator: Any,
+        columns: ArrayLike | None,
+        n_features: int,
+        feature_names: ArrayLike | None = None,
+        classes: ArrayLike = (),
+    ) -> None:
         super().__init__(estimator, columns, n_features, feature_names)
         self.classes = classes
 
-    def _labels(self, positions):
+    def _labels(self, positions: ArrayLike) -> np.ndarray:
         return np.asarray(self.classes)[np.asarray(positions).astype(np.intp)]
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """The labels that the member has seen."""
         return self._labels(self.estimator.classes_)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The labels that the member decides on."""
         return self._labels(self.estimator.predict(self._view(X)))
 
     @_has("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Probabilities, in the order of ``classes_``."""
         return self.estimator.predict_proba(self._view(X))
 
     @_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Scores, in the order of ``classes_``."""
         return self.estimator.decision_function(self._view(X))
 
@@ -150,7 +157,7 @@ class SampledRegressor(RegressorMixin, _OnColumns):
     estimator : regressor
         As the ensemble fitted it, on some columns.
     columns : array of int, or None
-        Which columns, in its order; one may be there twice. None: all of them.
+        Which columns, in its order; one may occur twice. None: all of them.
     n_features : int
         How many columns X has.
     feature_names : array of str or None
@@ -165,6 +172,6 @@ class SampledRegressor(RegressorMixin, _OnColumns):
     array([3.])
     """
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The member's values."""
         return self.estimator.predict(self._view(X))

@@ -30,9 +30,9 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
 
-    z writes down what a member says (``outputs``), :math:`x_S` are chosen columns
+    z encodes what a member predicts (``outputs``), :math:`x_S` are chosen columns
     (``passthrough``) and t generated ones (``features``). :math:`\theta` is learnt from what
-    members, and t, fitted without a row say of it; they are then fitted again on all rows.
+    members, and t, fitted without a row give for it; they are then fitted again on all rows.
     Stacked generalisation of Wolpert (1992).
 
     With probabilities, one layer and folds that are a partition, this is scikit-learn's
@@ -45,11 +45,11 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     that are fitted already.
 
     *Layers.* The members of a layer see the outputs of the layer before and the columns
-    beside, not X. All layers use the same folds: a member of layer 2 that speaks of a fold is
-    fitted on what layer 1 said out of fold of the other folds' rows. What layer 1 said of those
-    was fitted with the held-out fold among its rows, so a trace of its labels remains, as in
-    every scheme that does not nest folds in folds; no model is ever asked about a row that it
-    was itself fitted on.
+    beside, not X. All layers use the same folds: a member of layer 2 that predicts a fold is
+    fitted on the out-of-fold predictions of layer 1 for the other folds' rows. Layer 1 was then
+    fitted with the held-out fold among its rows, so a trace of its labels remains, as in
+    every scheme that does not nest folds in folds; no model ever predicts a row that it was
+    itself fitted on.
 
     *Rows.* Those without an out-of-fold output are left out, with a warning, and under a
     time-ordered splitter each layer loses a block more. The mean is taken of several outputs
@@ -63,9 +63,9 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
         are probabilities.
     outputs : str, list of str or dict from members' names, default="probabilities"
-        How each member's output is written down: "probabilities", "one_hot" (asks for
-        ``predict`` only), "logits" or "ranks" (average ranks of the classes; asks for
-        ``predict_proba`` or ``decision_function``). A list has one entry a member, over all
+        How each member's output is encoded: "probabilities", "one_hot" (needs ``predict``
+        only), "logits" or "ranks" (average ranks of the classes; needs ``predict_proba`` or
+        ``decision_function``). A list has one entry a member, over all
         layers; members that a dict does not name give probabilities.
     passthrough : bool, column, list of columns, mask, slice or callable, default=False
         The columns of X that later layers and A see too: True is all of them, others by name
@@ -90,11 +90,11 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         All members, fitted: the first layer on all rows, others on the outputs that are out of
         fold.
     estimators_ : list of estimators
-        The last layer, which A listens to.
+        The last layer, whose outputs A reads.
     named_estimators_ : dict
         The members of all layers by name.
     outputs_ : list of lists of str
-        How each member's output is written down, by layer.
+        How each member's output is encoded, by layer.
     features_ : transformer or None
         Fitted on all rows.
     fuser_ : Stacking
@@ -255,7 +255,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
 
     .. math:: f(x) = A_\theta\big(z(f_1(x)), \ldots, z(f_K(x)), x_S, t(x)\big)
 
-    The regressor's `GeneralStackingClassifier`, which says how layers, folds, chosen and
+    The regressor's `GeneralStackingClassifier`, which explains how layers, folds, chosen and
     generated columns work. With one layer, values and folds that are a partition this is
     scikit-learn's `StackingRegressor` to rounding.
 
@@ -266,7 +266,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
     final_estimator : regressor, optional
         A; by default a `RidgeCV`.
     outputs : str, list of str or dict from members' names, default="values"
-        How each member's output is written down. "values": as it is. "ranks": the (weighted)
+        How each member's output is encoded. "values": as it is. "ranks": the (weighted)
         share of the member's own out-of-fold predictions that are lower, ties by half; a wild
         prediction is then no more than the highest one.
     passthrough : bool, column, list of columns, mask, slice or callable, default=False
@@ -284,11 +284,11 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
     layers_ : list of lists of estimators
         All members, fitted.
     estimators_ : list of estimators
-        The last layer, which A listens to.
+        The last layer, whose outputs A reads.
     named_estimators_ : dict
         The members of all layers by name.
     outputs_ : list of lists of str
-        How each member's output is written down, by layer.
+        How each member's output is encoded, by layer.
     features_ : transformer or None
         Fitted on all rows.
     final_estimator_ : regressor

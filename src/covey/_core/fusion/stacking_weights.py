@@ -1,4 +1,4 @@
-"""Weights of a sum of members, from what they say of rows that they were not fitted on.
+"""Weights of a sum of members, from predictions of rows that they were not fitted on.
 
 Both losses can pull the weights towards ``1/K``: ``uniform_penalty * sum_k (w_k - 1/K)^2`` is
 added to the mean loss of a row.
@@ -14,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 # No member is surer than this that a class is impossible.
 _FLOOR = 1e-6
 # Newton's last step promises less than this of the mean loss; the loss itself is too rough to
-# tell whether it falls by so little.
+# show whether it falls by so little.
 _GAIN = 1e-12
 _ROUNDING = 1e-15
 
@@ -37,13 +37,13 @@ def squared_weights(
     Parameters
     ----------
     A : ndarray of shape (n, K)
-        What each member says of each row.
+        What each member predicts of each row.
     b : ndarray of shape (n,)
         The truth.
     sample_weight : ndarray of shape (n,)
         How much each row counts; not all zero.
     uniform_penalty : float
-        How strongly weights are drawn towards ``1/K``. At 0, members that say the same share
+        How strongly weights are drawn towards ``1/K``. At 0, members that predict the same share
         their weight in an arbitrary way if weights are non-negative.
     nonnegative, sum_to_one : bool
         The constraints.
@@ -156,7 +156,7 @@ def _nonnegative_solution(rows: FloatArray, target: FloatArray) -> FloatArray:
 
     SciPy's ``nnls`` solves the normal equations in some versions, and does not end where
     members repeat each other. Here each step is an orthogonal solution, and a member that does
-    not lower the error when it enters is not asked again until another one has.
+    not lower the error when it enters is not tried again until another one has.
     """
     size = np.sqrt((rows**2).sum(axis=0))
     size[size == 0.0] = 1.0

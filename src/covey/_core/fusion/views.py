@@ -1,7 +1,7 @@
 """Views of a table: how columns are parted, and how views teach each other.
 
 Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. ``codes`` are classes as positions,
--1 where a row has no label. ``present`` of shape (n, V) says which rows have which view.
+-1 where a row has no label. ``present`` of shape (n, V) marks which rows have which view.
 
 A learner is a function ``teach(view, rows, codes, weight)``: it fits the view's classifier on
 rows (some of them more than once, if they have several labels) and gives the probabilities of
@@ -64,13 +64,13 @@ def correlations(X: FloatArray, weight: FloatArray) -> FloatArray:
     known = ~np.isnan(X)
     total = weight @ known
     mean = weight @ np.where(known, X, 0.0) / np.where(total > 0, total, 1.0)
-    centred = np.where(known, X - mean, 0.0) * np.sqrt(weight)[:, None]
+    centered = np.where(known, X - mean, 0.0) * np.sqrt(weight)[:, None]
     # Column by column, so that huge and tiny columns are measured alike.
-    largest = np.abs(centred).max(axis=0, initial=0.0)
-    centred /= np.where(largest > 1e-12 * np.abs(mean), largest, np.inf)
-    length = np.sqrt((centred**2).sum(axis=0))
-    centred /= np.where(length > 0, length, 1.0)
-    product: FloatArray = centred.T @ centred
+    largest = np.abs(centered).max(axis=0, initial=0.0)
+    centered /= np.where(largest > 1e-12 * np.abs(mean), largest, np.inf)
+    length = np.sqrt((centered**2).sum(axis=0))
+    centered /= np.where(length > 0, length, 1.0)
+    product: FloatArray = centered.T @ centered
     return product
 
 
@@ -109,9 +109,9 @@ def most_confident(probability: FloatArray, rows: IntArray, quota: IntArray) -> 
     return np.concatenate(taken) if taken else rows[:0]
 
 
-def agreed(said: Iterable[FloatArray], present: BoolArray) -> BoolArray:
-    """On which rows all views that are present think of the same class, (n,)."""
-    voted = np.stack([probability.argmax(axis=1) for probability in said])
+def agreed(predicted: Iterable[FloatArray], present: BoolArray) -> BoolArray:
+    """On which rows all views that are present predict the same class, (n,)."""
+    voted = np.stack([probability.argmax(axis=1) for probability in predicted])
     highest = np.where(present.T, voted, -1).max(axis=0)
     same: BoolArray = (~present.T | (voted == highest)).all(axis=0)
     return same
@@ -134,7 +134,7 @@ def co_train(
     the pool each picks its most confident rows, ``quota`` of each class, among those that have
     no label yet for itself, nor for some other view; the others take the label. Where several
     views pick a row for another, the surest is believed. A label once given stays, and who has
-    learnt a row hands it to nobody: a guess does not come back to the view that made it. It
+    learnt a row hands it to no other: a guess does not come back to the view that made it. It
     ends when a round gives no label, or after ``max_iter``; then the classifiers are fitted a
     last time.
 
@@ -164,30 +164,30 @@ def co_train(
     n_rows, n_views = present.shape
     given = np.where(present.T, codes, -1)
     stale = np.ones(n_views, dtype=bool)
-    said: list[FloatArray] = [np.empty((0, 0))] * n_views
+    predicted: list[FloatArray] = [np.empty((0, 0))] * n_views
 
     def learn() -> None:
-        # Who has got no new label would learn the same again.
+        # A view without a new label would learn the same again.
         for view in np.flatnonzero(stale):
             rows = np.flatnonzero(given[view] >= 0)
-            said[view] = teach(int(view), rows, given[view, rows], weight[rows])
+            predicted[view] = teach(int(view), rows, given[view, rows], weight[rows])
         stale[:] = False
 
     for n_iter in range(max_iter):
         learn()
         lacking = present.T & (given < 0)
-        # Someone must be left to teach a row, and someone else to learn it.
+        # One view must be left to teach a row, and another one to learn it.
         open_rows = lacking.sum(axis=0) >= 2
         pool = order[open_rows[order]]
         if agree:
-            pool = pool[agreed(said, present)[pool]]
+            pool = pool[agreed(predicted, present)[pool]]
         pool = pool[:pool_size]
         trust = np.zeros((n_views, n_rows))
         offer = np.full((n_views, n_rows), -1)
         for view in range(n_views):
-            picked = most_confident(said[view], np.sort(pool[lacking[view, pool]]), quota)
-            sure = np.round(said[view][picked].max(axis=1), 12)
-            label = said[view][picked].argmax(axis=1)
+            picked = most_confident(predicted[view], np.sort(pool[lacking[view, pool]]), quota)
+            sure = np.round(predicted[view][picked].max(axis=1), 12)
+            label = predicted[view][picked].argmax(axis=1)
             for other in range(n_views):
                 better = lacking[other, picked] & (sure > trust[other, picked])
                 if other != view:
@@ -204,14 +204,14 @@ def co_train(
 # -- co-EM -------------------------------------------------------------------------------------
 
 
-def told_by_others(
-    said: FloatArray, present: BoolArray, view: int
+def predicted_by_others(
+    predicted: FloatArray, present: BoolArray, view: int
 ) -> tuple[FloatArray, BoolArray]:
-    """What the other views say of each row on average, (n, C), and of which rows any speaks."""
-    voice = present.T.astype(np.float64)
-    voice[view : view + 1] = 0.0  # no view of this number: all speak
-    total = voice.sum(axis=0)
-    mean = np.einsum("vnc,vn->nc", said, voice) / np.maximum(total, 1.0)[:, None]
+    """The mean prediction of the other views for each row, (n, C), and which rows have one."""
+    counted = present.T.astype(np.float64)
+    counted[view : view + 1] = 0.0  # a number that no view has: all are counted
+    total = counted.sum(axis=0)
+    mean = np.einsum("vnc,vn->nc", predicted, counted) / np.maximum(total, 1.0)[:, None]
     return mean, total > 0
 
 
@@ -235,7 +235,7 @@ def co_em(
     tol: float,
     agree: bool,
 ) -> tuple[FloatArray, int]:
-    """Co-EM: views take turns; each learns all rows by what the others think of them.
+    """Co-EM: views take turns; each learns all rows by what the others predict of them.
 
     At first each view learns the labelled rows alone. A round: from the second view on, the
     first view last, each is fitted on its labelled rows and on all unlabelled ones, which have
@@ -245,19 +245,19 @@ def co_em(
 
     Returns
     -------
-    said : (V, n, C)
-        What each view says of the unlabelled rows in the end.
+    predicted : (V, n, C)
+        What each view predicts of the unlabelled rows in the end.
     n_iter : int
         How many rounds there were.
     """
     n_rows, n_views = present.shape
     labelled, unlabelled = codes >= 0, codes < 0
-    said = np.zeros((n_views, n_rows, n_classes))
+    predicted = np.zeros((n_views, n_rows, n_classes))
 
     def learn(view: int, soft: IntArray, targets: FloatArray) -> None:
         hard = np.flatnonzero(labelled & present[:, view])
         rows, guessed, share = softly_labelled(soft, targets, weight[soft])
-        said[view] = teach(
+        predicted[view] = teach(
             view,
             np.concatenate([hard, rows]),
             np.concatenate([codes[hard], guessed]),
@@ -266,16 +266,16 @@ def co_em(
 
     for view in range(n_views):
         learn(view, np.empty(0, dtype=np.intp), np.empty((0, n_classes)))
-    before, _ = told_by_others(said, present, n_views)
+    before, _ = predicted_by_others(predicted, present, n_views)
     for n_iter in range(1, max_iter + 1):
         for view in [*range(1, n_views), 0]:
-            targets, told = told_by_others(said, present, view)
+            targets, known = predicted_by_others(predicted, present, view)
             if agree:
-                told &= agreed(said, present)
-            soft = np.flatnonzero(unlabelled & told & present[:, view])
+                known &= agreed(predicted, present)
+            soft = np.flatnonzero(unlabelled & known & present[:, view])
             learn(view, soft, targets[soft])
-        after, _ = told_by_others(said, present, n_views)
+        after, _ = predicted_by_others(predicted, present, n_views)
         if np.abs(after - before)[unlabelled].max(initial=0.0) < tol:
-            return said, n_iter
+            return predicted, n_iter
         before = after
-    return said, max_iter
+    return predicted, max_iter

@@ -21,7 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 # What a probability of zero counts as before it is inverted.
 SMALL_PROBABILITY = 1e-6
 
-# An iteration draws three matrices of its own, told apart by the number of the run.
+# An iteration draws three matrices of its own, distinguished by the number of the run.
 _NUMERIC, _NOMINAL, _LABELS = 0, 1, 2
 
 

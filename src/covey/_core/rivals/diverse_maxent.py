@@ -106,10 +106,10 @@ class DiverseMaxEnt:
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Take note of an earlier member."""
-        said = self._log_posteriors(theta[:, None, :], intercept[:, None])[:, 0, :]
+        predicted = self._log_posteriors(theta[:, None, :], intercept[:, None])[:, 0, :]
         if self._measure == "cross_correlation":
-            said = self._xp.exp(said)
-        self._total = said if self._total is None else self._total + said
+            predicted = self._xp.exp(predicted)
+        self._total = predicted if self._total is None else self._total + predicted
         self._n_seen += 1
 
     def _log_posteriors(self, theta: Array, intercept: Array) -> Array:

@@ -1,7 +1,7 @@
 """Search for feature subsets when a subset can only be judged by fitting a model on it.
 
 Two searches, both over sets of subsets, masks of shape (K, D): climbing by single flips, and a
-genetic algorithm. They know nothing of models; they ask `Judged` how good a subset is.
+genetic algorithm. They know nothing of models; `Judged` shows them how good a subset is.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Judged:
         self._share = weight / weight.sum()
         self._budget = budget
         self._accuracy: dict[bytes, float] = {}
-        self._said: dict[bytes, IntArray] = {}
+        self._decisions: dict[bytes, IntArray] = {}
 
     @property
     def count(self) -> int:
@@ -68,10 +68,10 @@ class Judged:
         if self._budget is not None and self.count + len(new) > self._budget:
             return False
         if new:
-            accuracy, said = self._judge(masks[list(new.values())])
+            accuracy, decisions = self._judge(masks[list(new.values())])
             self._accuracy.update(zip(new, accuracy.round(DECIMALS).tolist(), strict=True))
-            if said is not None:
-                self._said.update(zip(new, said, strict=True))
+            if decisions is not None:
+                self._decisions.update(zip(new, decisions, strict=True))
         return True
 
     def accuracy(self, masks: BoolArray) -> FloatArray:
@@ -82,9 +82,11 @@ class Judged:
         """Weighted share of rows decided otherwise, mean over the others; 0 without any."""
         if not len(others):
             return 0.0
-        said = self._said[mask.tobytes()]
+        decisions = self._decisions[mask.tobytes()]
         return float(
-            np.mean([self._share @ (said != self._said[other.tobytes()]) for other in others])
+            np.mean(
+                [self._share @ (decisions != self._decisions[other.tobytes()]) for other in others]
+            )
         )
 
 
@@ -168,22 +170,22 @@ def hill_climb(
                 for k in range(n_members)
             ]
         ).argsort(axis=1, kind="stable")
-        moved = False
+        changed = False
         for tried in order.T:
             # What one subset scores does not depend on the others: all K are judged at once.
             flipped = support.copy()
             flipped[np.arange(n_members), tried] ^= True
             useful = np.flatnonzero(flipped.any(axis=1))
             if not judged.look(flipped[useful]):
-                if moved:
+                if changed:
                     history.append(_flock_stage(judged, support, diversity_weight))
                 return Found(support, history, complete=False)
             for k in useful.tolist():
                 if _helps(judged, support, k, flipped[k], diversity_weight, acceptance):
                     support[k] = flipped[k]
-                    moved = True
+                    changed = True
         history.append(_flock_stage(judged, support, diversity_weight))
-        if not moved:
+        if not changed:
             break
     return Found(support, history, complete=True)
 
