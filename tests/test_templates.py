@@ -1,0 +1,25 @@
+import subprocess
+import sys
+
+from covey._templates import Markup, environment, escaped
+
+
+def test_text_is_escaped_and_markup_is_not():
+    assert escaped("<b>") == "&lt;b&gt;"
+    assert escaped(Markup("<b>")) == "<b>"
+    assert escaped(None) == ""
+
+
+def test_characters_that_no_page_may_hold_are_replaced():
+    template = environment("covey.reporting").from_string("{{ name }}|{{ nothing }}")
+    assert template.render(name="a\x00\ud800<", nothing=None) == "a\ufffd\ufffd&lt;|"
+
+
+def test_a_missing_jinja2_names_the_extra():
+    code = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "try:\n    import covey.reporting\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'pip install "covey[cli]"' in done.stdout
