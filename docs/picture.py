@@ -41,8 +41,7 @@ def draw_subsets(ax):
     X, y = load_wine(return_X_y=True, as_frame=True)
     flock = SubsetEnsembleClassifier.paper(n_estimators=12, select_size=None, random_state=0)
     flock.fit(X, y)
-    coef = np.stack([member.coef_ for member in flock.estimators_])
-    weight = np.ptp(coef, axis=1) * flock.scale_
+    weight = np.ptp(flock.member_coef_, axis=1) * flock.scale_
     order = np.argsort(-flock.feature_importances_)
     shown = np.where(flock.support_, weight / weight.max(), np.nan)[:, order]
     colors = plt.get_cmap("Blues").copy()

@@ -19,9 +19,15 @@ from covey._core.design import Design
 from covey._core.inspection import selection as core
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
+from covey._devices import HostDevice
 from covey._validation import check_all_finite, check_number, check_sample_weight
-from covey.members import LinearFlock, SubsetEnsembleClassifier, SubsetEnsembleRegressor
-from covey.members._columns import flip_units
+from covey.members import (
+    InMemoryRows,
+    LinearFlock,
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+    flip_units,
+)
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy
 # for classes, in weighted loss of a standardized y for numbers.
@@ -266,10 +272,10 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             truth = class_blocks(np.bincount(strata, minlength=len(classes)))
             settings = recipe._settings()
         else:
-            recipe._set_scale(X, weight)
-            target = recipe._standardised_target(y, weight)
-            loss = recipe._value_loss(X, target, weight)
-            truth, settings = target.astype(np.float32), replace(recipe._settings(loss), finish=0)
+            rows = InMemoryRows(X, y, weight, None, numeric=True, device=HostDevice())
+            recipe._set_target(rows, continued=False)
+            truth = rows.target.astype(np.float32)
+            settings = replace(recipe._settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
         masks, sizes = [], np.zeros(n_features)
         for _ in range(int(recipe.n_estimators)):

@@ -93,7 +93,9 @@ def plainly(rows, columns=("age", "Größe", "pulse", "noise", "smokes"), **how)
 def assert_same(one, other):
     assert one.classes_.tolist() == other.classes_.tolist()
     np.testing.assert_array_equal(one.estimator_.support_, other.estimator_.support_)
-    np.testing.assert_allclose(one.estimator_.coef_, other.estimator_.coef_, atol=1e-8)
+    np.testing.assert_allclose(
+        one.estimator_.member_coef_, other.estimator_.member_coef_, atol=1e-8
+    )
     medians = other.preparation_.imputer_.statistics_
     np.testing.assert_allclose(one.preparation_.imputer_.statistics_, medians, rtol=1e-12)
 

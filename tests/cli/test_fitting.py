@@ -60,4 +60,4 @@ def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
     path = str(tmp_path / "fit.checkpoint")
     fits = [prepared.fit(learner, path) for _ in range(2)]
     assert sum("--effort fast" in note for note in console.notes) == 1
-    np.testing.assert_array_equal(*[one.estimator_.coef_ for one in fits])
+    np.testing.assert_array_equal(*[one.estimator_.member_coef_ for one in fits])

@@ -284,7 +284,7 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     ]
     assert said[0] == said[1]
     one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
-    np.testing.assert_array_equal(one.estimator_.coef_, other.estimator_.coef_)
+    np.testing.assert_array_equal(one.estimator_.member_coef_, other.estimator_.member_coef_)
     assert not list(tmp_path.glob("fit.checkpoint*"))
 
 

@@ -18,9 +18,13 @@ def assert_same(flock, local):
     np.testing.assert_array_equal(flock.n_iter_, local.n_iter_)
     np.testing.assert_allclose(flock.mean_, local.mean_, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(flock.scale_, local.scale_, rtol=1e-13)
-    scale = np.abs(local.coef_).max()
-    np.testing.assert_allclose(flock.coef_, local.coef_, rtol=1e-8, atol=1e-8 * scale)
-    np.testing.assert_allclose(flock.intercept_, local.intercept_, rtol=1e-8, atol=1e-8)
+    scale = np.abs(local.member_coef_).max()
+    np.testing.assert_allclose(
+        flock.member_coef_, local.member_coef_, rtol=1e-8, atol=1e-8 * scale
+    )
+    np.testing.assert_allclose(
+        flock.member_intercept_, local.member_intercept_, rtol=1e-8, atol=1e-8
+    )
 
 
 def blocks(n, count):
@@ -180,7 +184,9 @@ def test_the_same_seed_gives_the_same_bits(client, wine):
     how = {"n_estimators": 2, "max_iter": 10, "fuser": "product", "random_state": 0}
     with client.as_current():
         first = SubsetEnsembleClassifier(**how).fit(dX, dy)
-    np.testing.assert_array_equal(first.coef_, SubsetEnsembleClassifier(**how).fit(dX, dy).coef_)
+    np.testing.assert_array_equal(
+        first.member_coef_, SubsetEnsembleClassifier(**how).fit(dX, dy).member_coef_
+    )
 
 
 def test_the_current_client_is_used(client, wine, monkeypatch):

@@ -56,7 +56,7 @@ def test_a_fitted_flock_holds_nothing_of_the_cluster(client, wine):
     np.testing.assert_array_equal(again.predict_proba(X), flock.predict_proba(X))
     assert not [name for name in vars(flock) if name in ("_table", "_journal", "_n_used")]
     without = SubsetEnsembleClassifier(**HOW).fit(dX, y)
-    np.testing.assert_array_equal(without.coef_, flock.coef_)
+    np.testing.assert_array_equal(without.member_coef_, flock.member_coef_)
 
 
 # -- bad input -----------------------------------------------------------------------------------

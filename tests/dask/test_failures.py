@@ -106,7 +106,7 @@ def test_workers_that_die_in_mid_fit_change_nothing(client, data, monkeypatch, h
     assert len(set(killed)) == 2
     assert len(reductions) > 100
     np.testing.assert_array_equal(flock.support_, expected.support_)
-    np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(flock.member_coef_, expected.member_coef_, rtol=1e-8, atol=1e-10)
     client.wait_for_workers(2)
     assert set(client.run(_worker.n_blocks).values()) == {0}
 
@@ -158,7 +158,7 @@ def test_calls_are_replayed_by_a_block_that_is_lost_before_any_reduction(data, m
     monkeypatch.undo()
     before_reductions(monkeypatch, dict.fromkeys(range(1, len(reductions) + 1), lose))
     flock = SubsetEnsembleClassifier(**how).fit(*data)
-    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
     assert {"steepest", "errors", "spread", "objective"} <= set(reductions)
 
 
@@ -173,7 +173,9 @@ def test_a_request_that_comes_twice_is_carried_out_once(data, monkeypatch):
         return again
 
     monkeypatch.setattr(_worker.BlockStore, "reduced", twice)
-    np.testing.assert_array_equal(SubsetEnsembleClassifier(**HOW).fit(*data).coef_, expected.coef_)
+    np.testing.assert_array_equal(
+        SubsetEnsembleClassifier(**HOW).fit(*data).member_coef_, expected.member_coef_
+    )
 
 
 def test_a_block_that_missed_a_request_is_lost(wine):
@@ -214,7 +216,7 @@ def test_when_the_scheduler_dies_a_checkpoint_goes_on(clusters, data, monkeypatc
     with Client(address, set_as_default=False) as client, client.as_current():
         flock = SubsetEnsembleClassifier(**how).fit(*data)
     assert len(reductions) < 130
-    np.testing.assert_allclose(flock.coef_, expected.coef_, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(flock.member_coef_, expected.member_coef_, rtol=1e-8, atol=1e-10)
     # Other data is not taken for the same.
     with pytest.raises(ValueError, match="belongs to a fit of other data"):
         SubsetEnsembleClassifier(**how).fit(data[0] * 2, data[1])

@@ -171,7 +171,7 @@ def test_sparse_blocks_are_searched_as_the_local_class_does(double, thin):
 
 def assert_same_gate(flock, local, X):
     np.testing.assert_array_equal(flock.support_, local.support_)
-    np.testing.assert_allclose(flock.coef_, local.coef_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(flock.member_coef_, local.member_coef_, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(flock.fuser_.coef_, local.fuser_.coef_, rtol=1e-6, atol=1e-6)
     assert flock.fuser_.n_iter_ == local.fuser_.n_iter_ > 1
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
@@ -237,7 +237,7 @@ def test_a_block_lost_before_any_reduction_is_made_again(few, monkeypatch, flock
     expected = clone(flock).fit(*data)
     names = watch(monkeypatch, lambda table, name: lose(table, 1))
     flock.fit(*data)
-    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
     np.testing.assert_array_equal(
         flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
     )
@@ -258,7 +258,7 @@ def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few
     flock = FlockClassifier(**HOW).fit(*data)
     assert len(lost) > 25
     np.testing.assert_array_equal(flock.cv_results_["weight"], expected.cv_results_["weight"])
-    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
 
 
 @pytest.mark.parametrize("limit", [0, 40_000])
@@ -273,7 +273,7 @@ def test_a_search_beyond_memory_finds_the_same(few, spilled, monkeypatch, limit)
         SpillBuffer, "_write", lambda *args: written.append(args[1]) or write(*args)
     )
     flock = FlockClassifier(**how).fit(*data)
-    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
     # With some memory, blocks go to disk as they grow; what only reduces them writes nothing.
     assert max(n_files) == 3 if limit == 0 else 1 <= max(n_files) <= 3
     assert len(written) < 2 * len(n_files)
@@ -307,7 +307,7 @@ def test_a_fit_that_is_interrupted_goes_on_from_its_checkpoint(few, monkeypatch,
     again = watch(monkeypatch, lambda table, name: None)
     found = clone(flock).fit(*data)
     assert len(again) < 0.6 * n_reductions
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    np.testing.assert_array_equal(found.member_coef_, expected.member_coef_)
     with pytest.raises(ValueError, match="belongs to a fit of other data"):
         flock.fit(data[0] * 2, data[1])
 

@@ -20,7 +20,7 @@ def test_a_table_beyond_memory_gives_the_same_flock(wine, spilled, limit):
     assert max(n_files) == 6 if limit == 0 else 3 <= max(n_files) < 6
     assert len(buffer) == 0
     assert not [file for file in folder.rglob("*") if file.is_file()]
-    np.testing.assert_array_equal(flock.coef_, expected.coef_)
+    np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
 
 
 def test_several_threads_of_a_worker_give_the_same_results(wine):

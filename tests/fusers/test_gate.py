@@ -70,9 +70,9 @@ def test_members_keep_their_subsets_and_names():
     model = SubsetEnsembleClassifier(5, flip_probability=0.2, fuser=Gate(), random_state=0)
     model.fit(X, y)
     assert_array_equal(model.support_, plain.support_)
-    assert not model.coef_.transpose(1, 0, 2)[:, ~model.support_].any()
+    assert not model.member_coef_.transpose(1, 0, 2)[:, ~model.support_].any()
     assert list(model.feature_names_in_) == list(X.columns)
-    assert np.abs(model.coef_ - plain.coef_).max() > 1e-3
+    assert np.abs(model.member_coef_ - plain.member_coef_).max() > 1e-3
 
 
 def test_sparse_gives_the_dense_gate():
@@ -99,7 +99,7 @@ def test_weights_are_repetitions():
 def test_without_intercept_members_stay_without():
     X, y = load_iris(return_X_y=True)
     model = gated().set_params(fit_intercept=False).fit(X, y)
-    assert not model.intercept_.any()
+    assert not model.member_intercept_.any()
     assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
 
 

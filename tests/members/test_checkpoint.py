@@ -24,7 +24,7 @@ def flock(**parameters):
 
 
 def assert_same(one, other):
-    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(one.member_coef_, other.member_coef_)
     assert_array_equal(one.support_, other.support_)
     assert_array_equal(one.n_iter_, other.n_iter_)
     assert_array_equal(one.predict_proba(WINE[0]), other.predict_proba(WINE[0]))

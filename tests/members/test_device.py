@@ -30,8 +30,8 @@ def test_tensors_give_what_arrays_give(wine):
     here = paper().fit(X, y)
     there = paper().fit(torch.asarray(X), torch.asarray(y))
     np.testing.assert_array_equal(here.support_, there.support_)
-    np.testing.assert_allclose(here.coef_, there.coef_, atol=1e-10)
-    assert isinstance(there.coef_, np.ndarray)
+    np.testing.assert_allclose(here.member_coef_, there.member_coef_, atol=1e-10)
+    assert isinstance(there.member_coef_, np.ndarray)
     assert there.score(torch.asarray(X), torch.asarray(y)) == here.score(X, y)
     pickle.loads(pickle.dumps(there))
 
@@ -41,7 +41,7 @@ def test_warm_starts_go_on_elsewhere(wine):
     whole = paper(select_size=None).fit(X, y)
     grown = paper(select_size=None, warm_start=True).set_params(n_estimators=2)
     grown.fit(torch.asarray(X), y).set_params(n_estimators=3).fit(torch.asarray(X), y)
-    np.testing.assert_allclose(whole.coef_, grown.coef_, atol=1e-10)
+    np.testing.assert_allclose(whole.member_coef_, grown.member_coef_, atol=1e-10)
 
 
 def test_tensors_come_back_where_scikit_learn_dispatches(wine):

@@ -81,7 +81,7 @@ def test_knows_products():
 def test_attributes_agree_with_each_other(fitted, iris):
     X, _ = iris
     n_members, n_groups = fitted.n_estimators_, len(fitted.group_weights_)
-    assert fitted.coef_.shape == (n_members, 3, fitted.basis_.n_columns)
+    assert fitted.member_coef_.shape == (n_members, 3, fitted.basis_.n_columns)
     assert fitted.support_.shape == (n_members, 4)
     assert len(fitted.history_) == len(fitted.n_iter_) == len(fitted.estimators_) == n_members
     assert_array_equal(np.unique(fitted.group_of_), np.arange(n_groups))
@@ -185,7 +185,7 @@ def test_few_members_are_enough():
 def test_same_seed_same_bits(iris):
     X, y = iris
     one, other = flock().fit(X, y), flock(n_jobs=2).fit(X, y)
-    assert_array_equal(one.coef_, other.coef_)
+    assert_array_equal(one.member_coef_, other.member_coef_)
     assert_array_equal(one.predict_proba(X), other.predict_proba(X))
     copy = pickle.loads(pickle.dumps(one))
     assert_array_equal(one.predict_proba(X), copy.predict_proba(X))
@@ -225,7 +225,7 @@ def test_alpha_is_the_only_penalty_if_given(iris):
     assert set(model.cv_results_["alpha"]) == {0.05}
     small = flock(alpha=1e-4, effort="fast").fit(*iris)
     large = flock(alpha=1.0, effort="fast").fit(*iris)
-    assert np.abs(large.coef_).max() < np.abs(small.coef_).max()
+    assert np.abs(large.member_coef_).max() < np.abs(small.member_coef_).max()
 
 
 def test_weightless_rows_do_not_exist(iris):
@@ -426,7 +426,7 @@ def test_wide_and_narrow_columns_spoil_nothing(factor):
     X[:, 3] *= factor
     model = flock().fit(X, y)
     assert model.score(X, y) > 0.9
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.member_coef_).all()
     assert np.isfinite(model.predict_proba(100 * X)).all()
 
 

@@ -8,7 +8,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from covey.fusers import Product
-from covey.members._plain import as_logistic_regression
 from tests.onnx._helpers import X_TWO, X_WINE, Y_TWO, Y_WINE, flock
 
 
@@ -17,7 +16,7 @@ from tests.onnx._helpers import X_TWO, X_WINE, Y_TWO, Y_WINE, flock
 def test_a_collapsed_flock_is_a_logistic_regression(X, y, fuser):
     frame = pd.DataFrame(X, columns=[f"column {k}" for k in range(X.shape[1])])
     model = flock(fuser=fuser).fit(frame, y)
-    plain = as_logistic_regression(model)
+    plain = model.to_sklearn()
     assert type(plain) is LogisticRegression
     np.testing.assert_allclose(
         plain.predict_proba(frame), model.predict_proba(frame), rtol=0, atol=1e-12
@@ -32,17 +31,17 @@ def test_a_collapsed_flock_is_a_logistic_regression(X, y, fuser):
 
 
 def test_a_plain_model_needs_no_covey(tmp_path):
-    plain = as_logistic_regression(flock(fuser="product").fit(X_WINE, Y_WINE))
+    plain = flock(fuser="product").fit(X_WINE, Y_WINE).to_sklearn()
     (tmp_path / "plain.pickle").write_bytes(pickle.dumps(plain))
     assert b"covey" not in (tmp_path / "plain.pickle").read_bytes()
 
 
 def test_only_a_product_is_plain():
     with pytest.raises(ValueError, match="fuser='mean' cannot collapse"):
-        as_logistic_regression(flock(fuser="mean").fit(X_WINE, Y_WINE))
+        flock(fuser="mean").fit(X_WINE, Y_WINE).to_sklearn()
 
 
 def test_a_plain_model_of_unnamed_columns_has_no_names():
-    plain = as_logistic_regression(flock(fuser="product", fit_intercept=False).fit(X_WINE, Y_WINE))
+    plain = flock(fuser="product", fit_intercept=False).fit(X_WINE, Y_WINE).to_sklearn()
     assert not hasattr(plain, "feature_names_in_")
     assert not plain.intercept_.any()

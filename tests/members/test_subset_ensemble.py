@@ -53,8 +53,8 @@ def flock(**parameters):
 
 def assert_same_model(one, other, atol=0.0):
     assert_array_equal(one.support_, other.support_)
-    assert_allclose(one.coef_, other.coef_, rtol=0, atol=atol)
-    assert_allclose(one.intercept_, other.intercept_, rtol=0, atol=atol)
+    assert_allclose(one.member_coef_, other.member_coef_, rtol=0, atol=atol)
+    assert_allclose(one.member_intercept_, other.member_intercept_, rtol=0, atol=atol)
 
 
 # -- Algorithm 1 in its limits ---------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_blas_threads_change_no_subset(tmp_path):
         "from covey import SubsetEnsembleClassifier\n"
         "X, y = make_classification(3000, 60, n_informative=20, n_classes=4, random_state=0)\n"
         "m = SubsetEnsembleClassifier(3, fuser='product', random_state=0).fit(X, y)\n"
-        "np.savez(sys.argv[1], support=m.support_, coef=m.coef_)\n"
+        "np.savez(sys.argv[1], support=m.support_, coef=m.member_coef_)\n"
     )
     results = []
     for threads in ("1", "2"):
@@ -197,9 +197,9 @@ def test_warm_start_equals_one_fit(noisy, select_size):
 def test_warm_start_leaves_grown_members_alone(noisy):
     X, y = noisy
     model = flock(warm_start=True).fit(X, y)
-    before = model.coef_.copy(), model.member_probabilities(X)
+    before = model.member_coef_.copy(), model.member_probabilities(X)
     model.set_params(n_estimators=6).fit(X * 3 + 1, y, sample_weight=1 + (X[:, 0] > 0))
-    assert_array_equal(model.coef_[:4], before[0])
+    assert_array_equal(model.member_coef_[:4], before[0])
     assert_allclose(model.member_probabilities(X)[:, :4], before[1], atol=1e-12)
     with pytest.raises(ValueError, match="fit_intercept=False differs from True"):
         model.set_params(fit_intercept=False).fit(X, y)
@@ -221,10 +221,10 @@ def test_coefficients_are_in_the_units_of_X(noisy):
     model = flock().fit(X, y)
     rescaled = flock().fit(X * factor + shift, y)
     assert_array_equal(model.support_, rescaled.support_)
-    assert_allclose(rescaled.coef_ * factor, model.coef_, atol=1e-8)
+    assert_allclose(rescaled.member_coef_ * factor, model.member_coef_, atol=1e-8)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    logits = Z @ (model.coef_[0] * X.std(axis=0)).T
-    logits += model.intercept_[0] + model.coef_[0] @ X.mean(axis=0)
+    logits = Z @ (model.member_coef_[0] * X.std(axis=0)).T
+    logits += model.member_intercept_[0] + model.member_coef_[0] @ X.mean(axis=0)
     assert_allclose(model.estimators_[0].decision_function(X), logits, atol=1e-10)
 
 
@@ -232,7 +232,7 @@ def test_coefficients_are_in_the_units_of_X(noisy):
 def test_without_intercept_the_origin_is_undecided(noisy, scale_features):
     X, y = noisy
     model = flock(fit_intercept=False, scale_features=scale_features).fit(X + 1, y)
-    assert not model.intercept_.any()
+    assert not model.member_intercept_.any()
     assert_allclose(model.predict_proba(np.zeros((1, 12))), 1 / 3)
 
 
@@ -255,7 +255,7 @@ def test_columns_in_extreme_units_are_fine(noisy):
     X, y = noisy
     model, extreme = flock().fit(X, y), flock().fit(X * 1e-200, y)
     assert_array_equal(extreme.support_, model.support_)
-    assert_allclose(extreme.coef_ * 1e-200, model.coef_, rtol=1e-6)
+    assert_allclose(extreme.member_coef_ * 1e-200, model.member_coef_, rtol=1e-6)
 
 
 def test_importances_do_not_depend_on_units(noisy):
@@ -280,7 +280,7 @@ def test_a_constant_column_is_fine_and_unused(noisy):
     with_constant = np.insert(X, 3, 7.5, axis=1)
     model = flock().fit(with_constant, y)
     assert not model.support_[:, 3].any()
-    assert not model.coef_[:, :, 3].any()
+    assert not model.member_coef_[:, :, 3].any()
     assert model.feature_importances_[3] == 0
 
 
@@ -336,8 +336,8 @@ def test_class_weight_is_sample_weight(noisy):
 def test_fitted_attributes_have_their_shapes(noisy):
     X, y = noisy
     model = flock(flip_probability=0.3).fit(X, y)
-    assert model.coef_.shape == (4, 3, 12)
-    assert model.intercept_.shape == (4, 3)
+    assert model.member_coef_.shape == (4, 3, 12)
+    assert model.member_intercept_.shape == (4, 3)
     assert model.support_.shape == (4, 12)
     assert model.n_estimators_ == len(model.estimators_) == len(model.history_) == 4
     assert model.member_probabilities(X).shape == (300, 4, 3)
@@ -372,7 +372,7 @@ def test_collapse_has_the_products_probabilities(load):
     model = flock(n_estimators=7, max_iter=1000).fit(X, y)
     # Eq. (10) with i_k = 1/K, written out; far away, where probabilities underflow, too.
     for rows in (X, 30 * X):
-        logits = np.einsum("nd,kcd->nkc", rows, model.coef_) + model.intercept_
+        logits = np.einsum("nd,kcd->nkc", rows, model.member_coef_) + model.member_intercept_
         logs = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
         product = logs.mean(axis=1)
         product -= np.logaddexp.reduce(product, axis=1, keepdims=True)
@@ -417,7 +417,7 @@ def test_size_is_selected_where_the_fused_accuracy_peaks(noisy):
     stages = clone(whole).fit(X, y).staged_score(X, y)
     selected = clone(whole).set_params(select_size="train").fit(X, y)
     assert selected.n_estimators_ == np.argmax(stages) + 1 < 12
-    assert selected.coef_.shape[0] == selected.n_estimators_
+    assert selected.member_coef_.shape[0] == selected.n_estimators_
 
 
 def test_validation_rows_choose_the_size_and_train_no_member(noisy):
@@ -429,7 +429,7 @@ def test_validation_rows_choose_the_size_and_train_no_member(noisy):
     alone = flock(n_estimators=12, flip_probability=0.3).fit(X[~held_out], y[~held_out])
     best = np.argmax(alone.staged_score(X[held_out], y[held_out])) + 1
     assert model.n_estimators_ == best < 12
-    assert_array_equal(model.coef_, alone.coef_[:best])
+    assert_array_equal(model.member_coef_, alone.member_coef_[:best])
 
 
 def test_explain_fusion_names_the_members(wine):
@@ -544,8 +544,8 @@ def test_every_loss_and_reweighting_learns(wine, loss, reweighting):
 
 def test_without_reweighting_or_flips_members_differ_only_by_their_start(wine):
     model = flock(reweighting=None, flip_probability=0, init_scale=0.0, max_iter=20).fit(*wine)
-    for member in model.coef_[1:]:
-        assert_array_equal(member, model.coef_[0])
+    for member in model.member_coef_[1:]:
+        assert_array_equal(member, model.member_coef_[0])
 
 
 def test_adaboost_leads_later_members_to_earlier_mistakes(noisy):
@@ -650,13 +650,15 @@ def test_bad_data_gets_one_sentence(wine):
 def test_a_learning_rate_that_diverges_is_reported(wine):
     X, y = wine
     for printed in ({}, {"n_iter_no_change": None}, {"n_iter_no_change": 1}):
-        with pytest.raises(ValueError, match="learning_rate=1e\\+308 lets the ascent of member 1"):
+        with pytest.raises(
+            ValueError, match="learning_rate=1e\\+308 lets the training of member 1"
+        ):
             flock(learning_rate=1e308, **printed).fit(X, y)
     with pytest.raises(ValueError, match="features are too large or too small"):
         flock(scale_features=False).fit(X * 1e200, y)
     with pytest.warns(ConvergenceWarning, match="learning_rate=50.0 overshoots"):
         model = flock(learning_rate=50.0, max_iter=4, tol=-np.inf).fit(X[:, :3], y)
-    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.member_coef_).all()
 
 
 def test_groups_without_a_search_are_refused(wine):

@@ -219,7 +219,7 @@ def test_products_that_vary_by_rounding_alone_are_not_used():
     X = np.column_stack([first, 0.3 - first, rng.normal(size=120)])
     y = 10 * first + X[:, 2] ** 2 + 0.1 * rng.normal(size=120)
     flock = regressor(n_estimators=2, cv=3, random_state=0).fit(X, y)
-    assert np.abs(flock.coef_).max() < 1e3
+    assert np.abs(flock.member_coef_).max() < 1e3
     assert np.abs(flock.predict([[0.15, 0.15, 0.0], [0.2, 0.2, 0.0]])).max() < 10
     # Of two rows every product is a constant, and of two that weigh something.
     X, y = rng.normal(size=(6, 3)), rng.normal(size=6)
@@ -292,8 +292,9 @@ def test_members_and_importances_make_the_prediction(searched, diabetes):
 def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
     X, _ = diabetes
     K, D = searched.n_estimators_, X.shape[1]
-    assert searched.coef_.shape == (K, searched.basis_.n_columns)
-    assert searched.intercept_.shape == searched.n_iter_.shape == (K,)
+    assert searched.member_coef_.shape == (K, 1, searched.basis_.n_columns)
+    assert searched.member_intercept_.shape == (K, 1)
+    assert searched.n_iter_.shape == (K,)
     assert searched.support_.shape == (K, D)
     assert searched.feature_importances_.shape == (D,)
     assert_allclose(searched.feature_importances_.sum(), 1)
@@ -314,7 +315,7 @@ def test_coefficients_are_zero_outside_the_subset(diabetes):
         n_estimators=5, fuser="mean", flip_probability=0.1, subset_penalty=0.01, random_state=0
     ).fit(X, y)
     assert not flock.support_.all()
-    assert_array_equal(flock.coef_ != 0, flock.support_)
+    assert_array_equal(flock.member_coef_[:, 0] != 0, flock.support_)
     for past, n_iter in zip(flock.history_, flock.n_iter_, strict=True):
         assert set(past) == {"weighted_loss", "objective", "subset_size", "accepted_flip"}
         assert all(len(values) == n_iter + 1 for values in past.values())
@@ -358,7 +359,7 @@ def test_weights_are_learnt_from_rows_that_members_have_not_seen(diabetes, fuser
     # All rows weigh the same, so what the members have not seen shows in their mean: it is not
     # that of all rows.
     everything = regressor(n_estimators=3, fuser="mean", random_state=0).fit(X, y)
-    assert not np.allclose(flock.coef_, everything.coef_)
+    assert not np.allclose(flock.member_coef_, everything.member_coef_)
 
 
 def test_sparse_rows_give_what_dense_ones_do(diabetes):
@@ -378,7 +379,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(searched, diabet
     assert_array_equal(pickle.loads(pickle.dumps(searched)).predict(X), searched.predict(X))
     other = regressor(n_estimators=4, fuser="mean", random_state=1).fit(X, y)
     first = regressor(n_estimators=4, fuser="mean", random_state=0).fit(X, y)
-    assert not np.array_equal(other.coef_, first.coef_)
+    assert not np.array_equal(other.member_coef_, first.member_coef_)
 
 
 def test_rows_of_one_group_are_held_out_together(diabetes):
@@ -468,7 +469,7 @@ def test_a_member_reads_as_a_formula():
         ({"always_keep": ["height"]}, "always_keep names the column 'height'"),
         (
             {"fuser": "mean", "learning_rate": 1e300},
-            "lets the descent of member 1 diverge; use learning_rate='auto'",
+            "lets the training of member 1 diverge; use learning_rate='auto'",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_a_warm_start_goes_on_after_loading(tmp_path):
     short = flock(fuser="product", n_estimators=1, warm_start=True).fit(X, y)
     again = round_trip(short, tmp_path).set_params(n_estimators=3).fit(X, y)
     whole = flock(fuser="product", n_estimators=3).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, whole.coef_)
+    np.testing.assert_array_equal(again.member_coef_, whole.member_coef_)
 
 
 def test_sparse_training_rows_come_back(tmp_path):

@@ -39,9 +39,11 @@ def test_the_stack_equals_paper_fitted_split_by_split():
             flock = fitted(X, y, rows, 7, flip_probability=flip_probability)
             assert np.array_equal(flock.support_, ensembles[kind].support)
             assert np.array_equal(flock.n_iter_, ensembles[kind].n_iter)
-            np.testing.assert_allclose(ensembles[kind].coef, flock.coef_, rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(
-                ensembles[kind].intercept, flock.intercept_, rtol=1e-6, atol=1e-6
+                ensembles[kind].coef, flock.member_coef_, rtol=1e-6, atol=1e-9
+            )
+            np.testing.assert_allclose(
+                ensembles[kind].intercept, flock.member_intercept_, rtol=1e-6, atol=1e-6
             )
 
 
@@ -56,7 +58,7 @@ def test_another_eta_is_that_of_the_estimator():
         X, y, 3, [rows], Constants(-0.01, 0.4), seed=seed_of(7), runs=[0], n_members=N_MEMBERS
     )
     assert np.array_equal(flock.support_, stack[0]["both"].support)
-    np.testing.assert_allclose(stack[0]["both"].coef, flock.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(stack[0]["both"].coef, flock.member_coef_, rtol=1e-6, atol=1e-9)
 
 
 def test_runs_are_the_same_alone_and_in_a_stack():

@@ -304,7 +304,7 @@ def estimators():
             fitted[device] = make(random_state=0, device=device, **options).fit(X, y)
             times[device] = time.perf_counter() - start
         here, there = fitted[None], fitted["cuda"]
-        same = here.coef_.shape == there.coef_.shape
+        same = here.member_coef_.shape == there.member_coef_.shape
         same = same and bool((here.support_ == there.support_).all())
         gap = np.abs(here.predict_proba(X) - there.predict_proba(X)).max()
         print(

@@ -1,7 +1,6 @@
 """How members are grown, or brought along."""
 
-from covey.members._base import GrownClassifier
-from covey.members._columns import column_positions, positions_of_slice
+from covey.members._columns import column_positions, flip_units, positions_of_slice
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
@@ -18,6 +17,8 @@ from covey.members._sampled import (
 )
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.members._template import GrownClassifier
+from covey.members._training_rows import InMemoryRows, TrainingRows
 
 __all__ = [
     "Classifiers",
@@ -29,6 +30,7 @@ __all__ = [
     "FusionRegressor",
     "GivenModels",
     "GrownClassifier",
+    "InMemoryRows",
     "LinearFlock",
     "LinearMember",
     "LinearRegressionMember",
@@ -41,7 +43,9 @@ __all__ = [
     "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
+    "TrainingRows",
     "column_positions",
+    "flip_units",
     "from_bagging",
     "from_forest",
     "positions_of_slice",

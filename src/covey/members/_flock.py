@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-from covey._core.search.families import EFFORTS
-from covey._validation import check_choice, check_number
-from covey.members._folds import check_cv_parameter
-from covey.members._linear_flock import LinearFlockClassifier
-from covey.members._linear_flock_regression import LinearFlockRegressor
+from covey.members._class_flock import ClassFlock
+from covey.members._searched_flock import SearchedFlock
+from covey.members._value_flock import ValueFlock
 
 
-class _Searched:
-    """The settings of Algorithm 1 from which a search starts, and the parameters of a search."""
-
-    flip_probability = 0.01
-    learning_rate = "auto"
-    n_iter_no_change = 10
-    max_iter = 300
-    init_scale = 0.1
-    acceptance = "greedy"
-    temperature = None
-    subset_penalty = 0.0
-    fuser = "gate"
-    validation_fraction = 0.1
-
-    def _searches(self):
-        return True
-
-    def _check_search(self):
-        check_choice(self.effort, "effort", EFFORTS)
-        if self.alpha is not None:
-            check_number(self.alpha, "alpha", low=0, closed="neither")
-        check_cv_parameter(self.cv)
-
-
-class FlockClassifier(_Searched, LinearFlockClassifier):
+class FlockClassifier(SearchedFlock, ClassFlock):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
     Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
@@ -95,10 +69,10 @@ class FlockClassifier(_Searched, LinearFlockClassifier):
         Only where X has names.
     n_estimators_ : int
         How many members there are, in all groups.
-    coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
+    member_coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
         Coefficients of the columns of ``basis_``, in their units; zero outside a member's
         subset. The first ``n_features_in_`` columns are the features themselves.
-    intercept_ : ndarray of shape (n_estimators_, n_classes)
+    member_intercept_ : ndarray of shape (n_estimators_, n_classes)
     support_ : ndarray of shape (n_estimators_, n_features), bool
         The subset of each member. A constant column is in none.
     mean_, scale_ : ndarrays of shape (n_features,)
@@ -122,8 +96,7 @@ class FlockClassifier(_Searched, LinearFlockClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
         columns over classes and members (by their mean importance); sums to one. What a gate
-        sees is not counted. scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
-        ``importance_getter="feature_importances_"``.
+        sees is not counted.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -140,14 +113,13 @@ class FlockClassifier(_Searched, LinearFlockClassifier):
     ['members', 'prediction', 'probability']
     """
 
+    # Algorithm 1, as the paper has it; it gives the search its starts.
     tol = 0.0
     loss = "log"
     focal_gamma = 2.0
     reweighting = "mean_probability"
     fit_intercept = True
     scale_features = True
-    select_size = None
-    warm_start = False
 
     def __init__(
         self,
@@ -179,7 +151,7 @@ class FlockClassifier(_Searched, LinearFlockClassifier):
         self.verbose = verbose
 
 
-class FlockRegressor(_Searched, LinearFlockRegressor):
+class FlockRegressor(SearchedFlock, ValueFlock):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
     The regression sibling of `FlockClassifier`. Members are trained as in
@@ -230,6 +202,8 @@ class FlockRegressor(_Searched, LinearFlockRegressor):
         Threads that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
         The folds, the starts and the flips. The same int gives the same result, to the bit.
+    checkpoint, device
+        As for `FlockClassifier`.
     verbose : int, default=0
         With 1, prints a line for each family of candidates.
 
@@ -240,10 +214,10 @@ class FlockRegressor(_Searched, LinearFlockRegressor):
         Only where X has names.
     n_estimators_ : int
         How many members there are, in all groups.
-    coef_ : ndarray of shape (n_estimators_, n_columns)
+    member_coef_ : ndarray of shape (n_estimators_, 1, n_columns)
         Coefficients of the columns of ``basis_``, in their units and those of y; zero outside a
         member's subset. The first ``n_features_in_`` columns are the features themselves.
-    intercept_ : ndarray of shape (n_estimators_,)
+    member_intercept_ : ndarray of shape (n_estimators_, 1)
     support_ : ndarray of shape (n_estimators_, n_features), bool
         The subset of each member. A constant column is in none.
     mean_, scale_ : ndarrays of shape (n_features,)
@@ -304,6 +278,8 @@ class FlockRegressor(_Searched, LinearFlockRegressor):
         always_keep=None,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.effort = effort
@@ -317,4 +293,6 @@ class FlockRegressor(_Searched, LinearFlockRegressor):
         self.always_keep = always_keep
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

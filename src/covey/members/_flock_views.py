@@ -1,99 +1,87 @@
 """A fitted flock for people to read: who decided a row and why, and a table of members."""
 
+from __future__ import annotations
+
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-# A member with less weight than this is not said to have spoken.
-_LEAST_SAY = 0.01
+# A member with less weight than this is left out of an explanation.
+_LEAST_WEIGHT = 0.01
 
 # How many features of a member a table shows.
 _TOP_FEATURES = 4
 
 
-def decisions(flock, columns, *, said, importance, fused, column_mean, top):
-    """The records of ``FlockClassifier.explain``.
+def decisions(
+    flock: Any,
+    X: Any,
+    *,
+    top: int,
+    names: ArrayLike | None = None,
+    shares: np.ndarray | None = None,
+) -> list[dict[str, Any]]:
+    """The records of a flock's ``explain`` for checked rows.
 
-    Parameters
-    ----------
-    flock : FlockClassifier or SubsetEnsembleClassifier
-        Fitted.
-    columns : ndarray of shape (n_samples, n_columns)
-        What its basis makes of the rows.
-    said : ndarray of shape (n_samples, n_members, n_classes)
-    importance : ndarray of shape (n_samples, n_members)
-    fused : ndarray of shape (n_samples, n_classes)
-    column_mean : ndarray of shape (n_columns,)
-        The average row, with which these are compared.
-    top : int
+    With ``names`` (M,) and ``shares`` (P, M) the pushes of the columns are added up by name.
     """
-    names = flock.estimators_[0].column_names()
-    # Softmax ignores what all classes share.
-    contrast = flock.coef_ - flock.coef_.mean(axis=1, keepdims=True)
-    labels = flock.classes_.tolist()
+    columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
+    importance = flock._by_blocks(flock._importance, X)
+    values = flock._by_blocks(flock._member_values, X)
+    contrast = flock._contrast()
+    names = flock.estimators_[0].column_names() if names is None else names
+    numeric = flock._numeric
 
-    def spoken(row, member):
-        code = int(said[row, member].argmax())
-        push = contrast[member, code] * (columns[row] - column_mean)
-        strongest = np.argsort(-push, kind="stable")[:top]
+    def member_record(row: int, member: int) -> dict[str, Any]:
+        decided, code = flock._decision(values[row, member])
+        push = contrast[member, code] * columns[row]
+        push = push if shares is None else push @ shares
+        # A class is decided by what speaks for it, a number by what moves it either way.
+        size = np.abs(push) if numeric else push
+        strongest = np.argsort(-size, kind="stable")[:top]
         return {
             "member": int(member) + 1,
             "weight": float(importance[row, member]),
-            "prediction": labels[code],
-            "probability": float(said[row, member, code]),
-            "because": [(names[k], float(push[k])) for k in strongest if push[k] > 0],
+            **decided,
+            "because": [(names[k], float(push[k])) for k in strongest if size[k] > 0],
         }
 
     records = []
-    for row, probability in enumerate(fused):
-        code = int(probability.argmax())
-        asked = np.argsort(-importance[row], kind="stable")
-        asked = asked[importance[row, asked] > _LEAST_SAY]
-        records.append(
-            {
-                "prediction": labels[code],
-                "probability": float(probability[code]),
-                "members": [spoken(row, member) for member in asked],
-            }
-        )
+    for row, fused in enumerate(flock._by_blocks(flock._fused, X)):
+        order = np.argsort(-importance[row], kind="stable")
+        order = order[importance[row, order] > _LEAST_WEIGHT]
+        decided, _ = flock._decision(fused)
+        records.append({**decided, "members": [member_record(row, k) for k in order]})
     return records
 
 
-def flock_table(flock, column_scale, shares):
-    """The members as an HTML table: their group, how much they are asked, top features.
-
-    Parameters
-    ----------
-    flock : FlockClassifier or SubsetEnsembleClassifier
-        Fitted.
-    column_scale : ndarray of shape (n_columns,)
-        How much each column varies.
-    shares : ndarray of shape (n_members,)
-        How much each member is asked.
-    """
+def flock_table(flock: Any) -> str:
+    """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = getattr(flock, "feature_names_in_", None)
     if names is None:
         names = [f"x{position}" for position in range(flock.n_features_in_)]
-    contrast = np.abs(flock.coef_ - flock.coef_.mean(axis=1, keepdims=True)).mean(axis=1)
+    sizes = np.abs(flock._contrast()).mean(axis=1) * flock._column_scale
     # Only a search makes more than one group.
-    groups = getattr(flock, "group_of_", np.zeros(len(contrast), dtype=int))
+    groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
     rows = []
-    for number, (size, support) in enumerate(
-        zip(contrast * column_scale, flock.support_, strict=True)
-    ):
+    for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
         heavy = np.argsort(-flock.basis_.on_features(size), kind="stable")
         top = ", ".join(str(names[which]) for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
             str(number + 1),
             str(groups[number] + 1),
-            f"{100 * shares[number]:.0f} %",
+            f"{100 * flock._member_shares[number]:.0f} %",
             f"{int(support.sum())} of {len(support)}",
             top,
         ]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    heads = ("member", "group", "asked", "features", "the heaviest")
+    heads = ("member", "group", "weight", "features", "the heaviest")
     head = "".join(f"<th>{name}</th>" for name in heads)
-    title = f"{flock.n_estimators_} members, {len(flock.classes_)} classes"
+    title = f"{flock.n_estimators_} members"
+    if not flock._numeric:
+        title += f", {len(flock.classes_)} classes"
     return (
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from covey.members._linear_flock import LinearFlockClassifier
-from covey.members._linear_flock_regression import LinearFlockRegressor
+from covey.members._algorithm1_flock import Algorithm1Flock
+from covey.members._class_flock import ClassFlock
+from covey.members._value_flock import ValueFlock
 
 
-class SubsetEnsembleClassifier(LinearFlockClassifier):
+class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     """An ensemble of softmax-linear members, each on a feature subset of its own.
 
     Members are trained one after another. Each climbs its class boundaries by gradient ascent
@@ -82,8 +83,8 @@ class SubsetEnsembleClassifier(LinearFlockClassifier):
         Whether each class has an intercept. It is never masked. Without one, features are
         scaled but not centered.
     scale_features : bool, default=True
-        Whether to standardize the features inside. ``coef_`` is in the units of X all the
-        same. Sparse X is centered implicitly and never densified.
+        Whether to standardize the features inside. Coefficients are in the units of X
+        all the same. Sparse X is centered implicitly and never densified.
     fuser : str or Fuser, default="product"
         How members are fused. "product": eq. (10) with equal importances. "gate" or a `Gate`:
         a learned function of the sample, refined together with the members. Or any other name
@@ -130,9 +131,12 @@ class SubsetEnsembleClassifier(LinearFlockClassifier):
         Only where X has names.
     n_estimators_ : int
         How many members were kept.
-    coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
+    member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         Coefficients in the units of X; zero outside a member's subset.
-    intercept_ : ndarray of shape (n_estimators_, n_classes)
+    member_intercept_ : ndarray of shape (n_estimators_, n_classes)
+    coef_, intercept_ : ndarrays of shape (n_classes, n_features) and (n_classes,)
+        Only with ``fuser="product"``, where the flock is one linear model; one row for two
+        classes, as in scikit-learn.
     support_ : ndarray of shape (n_estimators_, n_features), bool
         Lambda: the subset of each member. A constant column is in none (unless
         ``fit_intercept=False``, where it serves as the intercept).
@@ -148,8 +152,6 @@ class SubsetEnsembleClassifier(LinearFlockClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
         columns over classes and members (by their importance); sums to one.
-        scikit-learn's ``SelectFromModel`` and ``RFE`` take it by
-        ``importance_getter="feature_importances_"``.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -282,7 +284,7 @@ class SubsetEnsembleClassifier(LinearFlockClassifier):
         return cls(**{**printed, **overrides})
 
 
-class SubsetEnsembleRegressor(LinearFlockRegressor):
+class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
     r"""An ensemble of linear regressors, each on a feature subset of its own.
 
     The regression sibling of `SubsetEnsembleClassifier`: Algorithm 1 of Gupta, Audhkhasi and
@@ -311,7 +313,7 @@ class SubsetEnsembleRegressor(LinearFlockRegressor):
     n_estimators : int, default=6
         The number of members.
     loss : {"squared", "huber", "quantile"}, default="squared"
-        What is minimised. "huber" is squared for small errors and grows evenly beyond, so that
+        What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
         outliers pull no more than others. "quantile" leaves a share of the rows below what is
         predicted.
     epsilon : float, default=1.35
@@ -358,12 +360,20 @@ class SubsetEnsembleRegressor(LinearFlockRegressor):
         How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. One that
         learns, such as "linear_stacking", `Gate` or ``Mean(weights="inverse_error")``, does so
         from rows that are held out from the members (``validation_fraction``).
+    select_size : {"train", "validation"} or None, default=None
+        Keep as many members as fuse best on the training rows, or on a part of them that is
+        held out. None keeps all.
     validation_fraction : float, default=0.1
-        The share of rows that is held out for a fuser that learns.
+        The share of rows that is held out when something is chosen or learnt from held-out rows.
+    warm_start : bool, default=False
+        Whether ``fit`` continues with the members of the fit before, up to ``n_estimators`` in
+        all. The result is that of one fit, given the same data.
     n_jobs : int or None, default=None
         Threads that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
         The start and the flips. The same int gives the same result, to the bit.
+    checkpoint, device
+        As for `SubsetEnsembleClassifier`.
     verbose : int, default=0
         With 1, prints a line for each member.
 
@@ -374,9 +384,11 @@ class SubsetEnsembleRegressor(LinearFlockRegressor):
         Only where X has names.
     n_estimators_ : int
         How many members were kept.
-    coef_ : ndarray of shape (n_estimators_, n_features)
+    member_coef_ : ndarray of shape (n_estimators_, 1, n_features)
         Coefficients in the units of X and y; zero outside a member's subset.
-    intercept_ : ndarray of shape (n_estimators_,)
+    member_intercept_ : ndarray of shape (n_estimators_, 1)
+    coef_, intercept_ : ndarray of shape (n_features,) and float
+        Only with ``fuser="mean"``, where the flock is one linear model.
     support_ : ndarray of shape (n_estimators_, n_features), bool
         The subset of each member. A constant column is in none.
     mean_, scale_ : ndarrays of shape (n_features,)
@@ -429,9 +441,13 @@ class SubsetEnsembleRegressor(LinearFlockRegressor):
         feature_groups=None,
         always_keep=None,
         fuser="mean",
+        select_size=None,
         validation_fraction=0.1,
+        warm_start=False,
         n_jobs=None,
         random_state=None,
+        checkpoint=None,
+        device=None,
         verbose=0,
     ):
         self.n_estimators = n_estimators
@@ -451,7 +467,11 @@ class SubsetEnsembleRegressor(LinearFlockRegressor):
         self.feature_groups = feature_groups
         self.always_keep = always_keep
         self.fuser = fuser
+        self.select_size = select_size
         self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.checkpoint = checkpoint
+        self.device = device
         self.verbose = verbose

@@ -72,10 +72,11 @@ _STATE = {
     "covey._core.algorithm1.members.AccuracyHistory",
     "covey._core.algorithm1.members.LossHistory",
     "covey._core.basis.Basis",
+    "covey._core.value_losses.ValueLoss",
     "covey._core.rivals.diverse_maxent.MaxEntMember",
     "covey.fusers._gate.GateFeatures",
     "covey.rivals._diverse_maxent._Layout",
-    "covey.members._linear_flock._Grown",
+    "covey.members._algorithm1_flock.GrownMember",
     *_names(
         "sklearn._loss.link",
         "HalfLogitLink IdentityLink Interval LogLink LogitLink MultinomialLogit",

@@ -10,9 +10,9 @@ from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._models import classifies, fit_member
 from covey._validation import check_number
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members._base import GrownClassifier
 from covey.members._columns import column_positions
 from covey.members._ranges import check_tree_range
+from covey.members._template import GrownClassifier
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
 _MEMBER_SEED = 3

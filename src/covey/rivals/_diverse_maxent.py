@@ -13,8 +13,8 @@ from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
 from covey.fusers import Predictions, make_fuser
-from covey.members._base import GrownClassifier
 from covey.members._member import LinearMember
+from covey.members._template import GrownClassifier
 
 MEASURES = ("cross_correlation", "kl")
 

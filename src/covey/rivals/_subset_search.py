@@ -12,9 +12,9 @@ from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb,
 from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members._base import GrownClassifier
 from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._ranges import check_tree_range
+from covey.members._template import GrownClassifier
 from covey.rivals._neighbors import NeighborsMember
 
 

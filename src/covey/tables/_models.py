@@ -252,7 +252,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
         return self.estimator_.predict_proba(numbers)
 
     def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        coef = self.estimator_.coef_
+        coef = self.estimator_.member_coef_
         # Softmax ignores what all classes share.
         contrast = coef - coef.mean(axis=1, keepdims=True)
         return self.estimator_.member_probabilities(numbers), contrast
@@ -310,7 +310,9 @@ class TableRegressor(RegressorMixin, _TableModel):
         return self.estimator_.predict(numbers)
 
     def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(self.estimator_.member_predictions(numbers)), self.estimator_.coef_
+        return np.asarray(
+            self.estimator_.member_predictions(numbers)
+        ), self.estimator_.member_coef_[:, 0]
 
     @staticmethod
     def _coef_of(coef: np.ndarray, member: np.ndarray, values: np.ndarray) -> np.ndarray:

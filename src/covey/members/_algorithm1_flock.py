@@ -1,0 +1,225 @@
+"""Flocks that Algorithm 1 grows, one member after another."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from covey._core.basis import Basis
+from covey._validation import check_number
+from covey.fusers import Fuser, Gate
+from covey.members._linear_flock import LinearFlock
+from covey.members._template import best_size, check_fixed_size, check_size_parameters
+from covey.members._training_rows import TrainingRows
+
+
+@dataclass
+class GrownMember:
+    """A member as the trainer left it, in standardized units; a warm start continues from it."""
+
+    theta: np.ndarray  # (C, D)
+    intercept: np.ndarray  # (C,)
+    support: np.ndarray  # (D,)
+    n_iter: int
+    score: float  # weighted accuracy, or loss
+    history: Any
+    failure: str | None  # how its training failed
+
+
+class Algorithm1Flock(LinearFlock):
+    """What `SubsetEnsembleClassifier` and `SubsetEnsembleRegressor` share."""
+
+    def _check_parameters(self) -> None:
+        self._check_settings()
+        check_size_parameters(self)
+        if self._numeric:
+            check_number(self.alpha, "alpha", low=0)
+        gated = self._refines(self._make_fuser(self.fuser))
+        if gated and self.loss != "log":
+            raise ValueError(
+                f"loss={self.loss!r} trains members, but a gate would then refine them by their "
+                "likelihood; use loss='log', or a fuser other than a gate ('product', 'mean')."
+            )
+        if self.warm_start and self.checkpoint is not None:
+            raise ValueError(
+                "warm_start continues with the fitted members, checkpoint from a file; use one of "
+                "them."
+            )
+        if self.warm_start and gated:
+            raise ValueError(
+                "warm_start adds members beside the fitted ones, but a gate changes them all; "
+                "use warm_start=False, or a fuser other than a gate."
+            )
+
+    def _check_fuser(self, fuser: Fuser, groups: Any) -> None:
+        check_fixed_size(self.select_size, self.fuser, fuser)
+        if groups is not None:
+            search = "FlockRegressor" if self._numeric else "FlockClassifier"
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(self).__name__} has none; use {search}, or leave groups out."
+            )
+
+    def _refines(self, fuser: Fuser) -> bool:
+        """Whether members and fuser are refined together."""
+        return isinstance(fuser, Gate) and not self._numeric
+
+    def _max_tasks(self) -> int:
+        return self.n_estimators - len(self._grown)
+
+    def _optimizer(self) -> dict[str, Any]:
+        """Given its subset, a member of values is taken to the minimum of its loss."""
+        return {"alpha": float(self.alpha), "finish": int(self.max_iter)}
+
+    def _fit_rows(
+        self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
+    ) -> Fuser:
+        learns = fuser.learns and not self._refines(fuser)
+        if learns or self.select_size == "validation":
+            rows.hold_out(self.validation_fraction, self._seed)
+        if not (self._grown or self._numeric):
+            self._set_scale(*rows.moments())
+        self._grow(rows, fuser, context, given)
+        if self.select_size is not None:
+            self._keep_first(best_size(rows.stage_scores(self, fuser)))
+        if self._refines(fuser):
+            self._refine(rows, fuser)
+        elif fuser.learns:
+            X, y, weight = rows.held_out()
+            fuser.fit(self._predictions(X), y, X, weight)
+        else:
+            # A fixed rule learns nothing, but still checks that it suits these members.
+            fuser.fit(self._example())
+        return fuser
+
+    def _grow(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
+        self._check_warm_start()
+        trainer = rows.trainer(
+            self.mean_,
+            self.scale_,
+            self._usable,
+            self._settings(),
+            flip_probability=float(self.flip_probability),
+            seed=self._seed,
+            unit_of_feature=self._units(),
+            journal=self._journal,
+        )
+        for member in self._grown:
+            trainer.see(rows.send(member.theta[:, None, :]), rows.send(member.intercept[:, None]))
+        for number in range(len(self._grown), self.n_estimators):
+            task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=self)
+            started = time.perf_counter()
+            self._grown.append(self._grow_one(rows, trainer))
+            self._show(number, time.perf_counter() - started)
+            rows.done("member")
+            stop = task.call_on_fit_task_end(
+                estimator=self,
+                **given,
+                reconstruction_attributes=lambda: self._reconstruction(fuser),
+            )
+            if stop:
+                break
+        failures = [member.failure for member in self._grown if member.failure]
+        if failures:
+            warnings.warn(
+                f"{failures.count(failures[0])} of {len(self._grown)} members {failures[0]}",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        self._keep_first(len(self._grown))
+
+    def _check_warm_start(self) -> None:
+        layout = {"scale_features": self.scale_features, "fit_intercept": self.fit_intercept}
+        if not self._grown:
+            self._grown_with = layout
+        if self.n_estimators < len(self._grown):
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is fewer than the {len(self._grown)} members "
+                "already grown; with warm_start=True it cannot shrink."
+            )
+        for name, value in self._grown_with.items():
+            if layout[name] != value:
+                raise ValueError(
+                    f"{name}={layout[name]!r} differs from {value!r}, with which the "
+                    "fitted members were grown; with warm_start=True it cannot change."
+                )
+
+    def _grow_one(self, rows: TrainingRows, trainer: Any) -> GrownMember:
+        grown = trainer.grow()
+        return GrownMember(
+            rows.bring(grown.theta[:, 0]),
+            rows.bring(grown.intercept[:, 0]),
+            grown.support[0],
+            int(grown.n_iter[0]),
+            float(np.abs(grown.criterion[0])),
+            grown.history[0],
+            self._failure(grown),
+        )
+
+    def _show(self, number: int, seconds: float) -> None:
+        if self.verbose:
+            member = self._grown[-1]
+            measure = "weighted loss" if self._numeric else "weighted accuracy"
+            print(
+                f"[{type(self).__name__}] member {number + 1}/{self.n_estimators}: "
+                f"{member.n_iter} steps, {measure} {member.score:.4f}, "
+                f"{int(member.support.sum())} of {len(member.support)} features, {seconds:.2f} s"
+            )
+
+    def _reconstruction(self, fuser: Fuser) -> dict[str, Any] | None:
+        """What callbacks make a fitted flock of; None where the fuser is yet to be learnt."""
+        if fuser.learns:
+            return None
+        names = ("classes_", "y_center_", "y_scale_", "mean_", "scale_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**self._attributes(len(self._grown)), **known, "fuser_": fuser}
+
+    def _parts(self, n_members: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Theta (K, C, D), intercepts (K, C) and subsets (K, D) of the first members."""
+        members = self._grown[:n_members]
+        return (
+            np.stack([member.theta for member in members]),
+            np.stack([member.intercept for member in members]),
+            np.stack([member.support for member in members]),
+        )
+
+    def _attributes(self, n_members: int) -> dict[str, Any]:
+        theta, intercept, support = self._parts(n_members)
+        members = self._grown[:n_members]
+        coef = theta / self.scale_
+        return self._attributes_of(
+            Basis.plain(coef.shape[2]),
+            coef,
+            intercept - coef @ self.mean_,
+            support,
+            np.array([member.n_iter for member in members]),
+            [member.history for member in members],
+            self.mean_,
+            self.scale_,
+            np.full(len(members), 1.0 / len(members)),
+        )
+
+    def _keep_first(self, n_members: int) -> None:
+        for name, value in self._attributes(n_members).items():
+            setattr(self, name, value)
+
+    def _refine(self, rows: TrainingRows, fuser: Gate) -> None:
+        """Fit gate and members together, each member on the subset that it was grown on."""
+        theta, intercept = rows.refine(
+            fuser,
+            self.mean_,
+            self.scale_,
+            self._parts(len(self._grown)),
+            fit_intercept=bool(self.fit_intercept),
+            journal=self._journal,
+        )
+        for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
+            member.theta, member.intercept = refined, moved
+        self._keep_first(len(self._grown))
+        self.fuser_ = fuser
+        self._member_shares = rows.mean_importance(self)

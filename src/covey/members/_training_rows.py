@@ -1,0 +1,442 @@
+"""The rows that a flock is fitted to: what a fit needs of them, in memory or on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.design import Design, sorted_columns
+from covey._core.gating.gate import GatedLikelihood
+from covey._core.gating.likelihoods import ValueLikelihood
+from covey._core.lbfgs import minimise
+from covey._core.moments import moments
+from covey._core.search.rows import SearchBlock, SearchInMemory, SearchRows
+from covey._core.search.targets import ClassTarget, ValueTarget
+from covey._core.softmax_linear import class_blocks
+from covey._core.value_losses import ValueLoss, weighted_quantile
+from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
+from covey._validation import check_all_finite, check_sample_weight
+from covey.fusers import Fuser, Gate
+from covey.members._folds import make_folds
+from covey.members._hold_out import held_out_rows
+
+# Numbers of X that are sorted at once: bounds the memory that this needs.
+_NUMBERS_AT_ONCE = 1 << 18
+# The penalty of the linear model whose errors show how large the noise is.
+_LINEAR_ALPHA = 1e-3
+
+
+class TrainingRows(Protocol):
+    """The rows of one fit. Where they lie is known to their class alone.
+
+    ``classes`` are the labels, or None for values; the arrays (C,) beside them are of the rows as
+    they were given, C being 1 for values.
+    """
+
+    n_features: int
+    single: bool  # whether folds may be compared in single precision
+    keeps_folds: bool  # whether a checkpoint must keep the folds
+    classes: np.ndarray | None
+    class_counts: np.ndarray  # rows of a weight above 0
+    class_weights: np.ndarray  # sums
+    largest_weights: np.ndarray
+
+    def set_class_weight(self, factors: np.ndarray) -> None:
+        """Multiply the weights of each class."""
+
+    def digest(self) -> Any:
+        """What identifies the data, for a checkpoint."""
+
+    def done(self, part: str) -> None:
+        """Show progress, where that is possible."""
+
+    def close(self) -> None:
+        """Drop what only the fit needed."""
+
+    # -- values --
+
+    def target_moments(self) -> tuple[float, float]:
+        """Weighted mean and standard deviation of y."""
+
+    def target_quantile(self, share: float, center: float | None = None) -> float:
+        """A weighted quantile of y, or of its distances from a center."""
+
+    def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
+        """Let the target be (y - center) / scale, clipped; the largest size before that."""
+
+    def set_loss(self, loss: ValueLoss) -> None:
+        """What is descended from now on."""
+
+    def target_loss(self, loss: ValueLoss) -> float:
+        """The weighted sum of the loss of the constant 0."""
+
+    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
+        """The errors of a linear model that is penalized a little."""
+
+    # -- columns and weights --
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted mean and standard deviation of the columns, of rows that are not held out."""
+
+    def total_weight(self) -> float:
+        """The sum of all weights."""
+
+    def n_weighted(self) -> int:
+        """How many rows have a weight above 0."""
+
+    # -- training --
+
+    def hold_out(self, fraction: float, seed: int) -> None:
+        """Keep a share of each class from the members."""
+
+    def held_out(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """X, y and weights of the rows held out."""
+
+    def trainer(
+        self,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        usable: np.ndarray,
+        settings: TrainingSettings,
+        **how: Any,
+    ) -> StackTrainer:
+        """Algorithm 1 on the rows that are not held out, their columns standardized."""
+
+    def send(self, array: np.ndarray) -> Any:
+        """An array where members are trained."""
+
+    def bring(self, array: Any) -> np.ndarray:
+        """An array of the trainer, as NumPy's."""
+
+    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+        """Scores (K,) of the first members, on the rows held out if there are any."""
+
+    def refine(
+        self, gate: Gate, mean: np.ndarray, scale: np.ndarray, members: tuple, **how: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Refine a gate and members (theta, intercept, support) together."""
+
+    def mean_importance(self, flock: Any) -> np.ndarray:
+        """The weighted mean importance of each member, (K,)."""
+
+    # -- search --
+
+    def search_rows(self, n_members: int) -> SearchRows:
+        """The rows as a search reduces them."""
+
+    def folds(self, cv: Any, seed: int, n_repeats: int) -> Any:
+        """The folds by which candidates are compared."""
+
+
+@dataclass
+class LinearErrors:
+    """The errors of a linear model, and the weights of the rows."""
+
+    errors: np.ndarray
+    weight: np.ndarray
+
+    def quantile(self, share: float) -> float:
+        """A weighted quantile of their sizes."""
+        return weighted_quantile(np.abs(self.errors), self.weight, share)
+
+    def loss(self, loss: ValueLoss) -> float:
+        """The weighted sum of their losses."""
+        return float(loss.value(self.errors) @ self.weight)
+
+
+class InMemoryRows:
+    """A table in memory, trained on by NumPy or by PyTorch on a device.
+
+    Parameters
+    ----------
+    X : ndarray of float64, or CSR/CSC matrix, of shape (n, D)
+    y : ndarray of shape (n,)
+        Labels or numbers.
+    weight : ndarray of shape (n,)
+    groups : array-like of shape (n,) or None
+    numeric : bool
+        Whether y holds numbers to predict.
+    device : HostDevice or OnDevice
+    """
+
+    single = True
+    keeps_folds = True
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        groups: Any,
+        *,
+        numeric: bool,
+        device: HostDevice | OnDevice,
+    ) -> None:
+        self.X, self.y, self.weight, self._groups = X, y, weight, groups
+        self._device = device
+        self.n_features = X.shape[1]
+        self.classes = None
+        self._codes = np.zeros(len(y), dtype=np.int64)
+        if not numeric:
+            self.classes, self._codes = np.unique(y, return_inverse=True)
+        n_classes = 1 if numeric else len(self.classes)
+        self.class_counts = np.bincount(self._codes[weight > 0], minlength=n_classes)
+        self.class_weights = np.bincount(self._codes, weight, minlength=n_classes)
+        self.largest_weights = np.zeros(n_classes)
+        np.maximum.at(self.largest_weights, self._codes, weight)
+        self._held_out: np.ndarray | None = None
+        self.target: np.ndarray | None = None
+        self._loss: ValueLoss | None = None
+
+    @classmethod
+    def open(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        *,
+        reset: bool,
+        numeric: bool,
+    ) -> Self:
+        """Check what a user gave to ``fit``."""
+        device = _training_device(estimator, X, y, sample_weight)
+        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            y_numeric=numeric,
+            reset=reset,
+            ensure_all_finite=False,
+            ensure_min_samples=2 if numeric else 1,
+        )
+        check_all_finite(X, getattr(estimator, "feature_names_in_", None))
+        if hasattr(X, "tocsr") and not X.has_canonical_format:
+            # An entry may be stored in parts; their squares are not its square.
+            X = X.copy()
+            X.sum_duplicates()
+        if numeric:
+            y = y.astype(np.float64)
+        else:
+            check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, len(y))
+        return cls(X, y, weight, groups, numeric=numeric, device=device)
+
+    def set_class_weight(self, factors: np.ndarray) -> None:
+        """See `TrainingRows`."""
+        self.weight = self.weight * factors[self._codes]
+
+    def digest(self) -> Any:
+        """See `TrainingRows`."""
+        return self.X, self.y, self.weight, self._groups
+
+    def done(self, part: str) -> None:
+        """See `TrainingRows`."""
+
+    def close(self) -> None:
+        """See `TrainingRows`."""
+
+    # -- values ----------------------------------------------------------------------------
+
+    def target_moments(self) -> tuple[float, float]:
+        """See `TrainingRows`."""
+        (mean,), (deviation,) = moments(self.y[None], self.weight)
+        return float(mean), float(deviation)
+
+    def target_quantile(self, share: float, center: float | None = None) -> float:
+        """See `TrainingRows`."""
+        values = self.y if center is None else np.abs(self.y - center)
+        return weighted_quantile(values, self.weight, share)
+
+    def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
+        """See `TrainingRows`."""
+        # The y of a row of weight 0 does not count.
+        target = (np.where(self.weight > 0, self.y, center) - center) / scale
+        self.target = target if farthest is None else np.clip(target, -farthest, farthest)
+        return float(np.abs(target).max())
+
+    def set_loss(self, loss: ValueLoss) -> None:
+        """See `TrainingRows`."""
+        self._loss = loss
+
+    def target_loss(self, loss: ValueLoss) -> float:
+        """See `TrainingRows`."""
+        return float(loss.value(self.target) @ self.weight)
+
+    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
+        """See `TrainingRows`."""
+        design = self._design(np.arange(len(self.y)), mean, scale)
+        objective = GatedLikelihood(
+            design,
+            [design],
+            ValueLikelihood(self.target, loss),
+            self.weight[None, :],
+            np.array([_LINEAR_ALPHA]),
+            "log",
+            1,
+        )
+        found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
+        return LinearErrors(self.target - objective.predictions(found.x)[0], self.weight)
+
+    # -- columns and weights ---------------------------------------------------------------
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        X, weight = self.X, self.weight
+        if self._held_out is not None:
+            X, weight = X[~self._held_out], weight[~self._held_out]
+        return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
+
+    def total_weight(self) -> float:
+        """See `TrainingRows`."""
+        return float(self.weight.sum())
+
+    def n_weighted(self) -> int:
+        """See `TrainingRows`."""
+        return int(np.count_nonzero(self.weight))
+
+    def _design(self, order: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Design:
+        """The standardized columns of rows in the given order."""
+        if hasattr(self.X, "tocsr"):
+            return Design(sorted_columns(self.X, order), mean[None, :], scale[None, :])
+        columns = np.empty((self.n_features, len(order)))
+        at_once = max(1, _NUMBERS_AT_ONCE // self.n_features)
+        for start in range(0, len(order), at_once):
+            rows = slice(start, start + at_once)
+            columns[:, rows] = self.X[order[rows]].T
+        columns -= mean[:, None]
+        columns /= scale[:, None]
+        return Design(columns)
+
+    # -- training --------------------------------------------------------------------------
+
+    def hold_out(self, fraction: float, seed: int) -> None:
+        """See `TrainingRows`."""
+        self._held_out = held_out_rows(self._codes, self.weight, fraction, seed, self._groups)
+
+    def held_out(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        rows = self._held_out
+        return self.X[rows], self.y[rows], self.weight[rows]
+
+    def trainer(
+        self,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        usable: np.ndarray,
+        settings: TrainingSettings,
+        *,
+        flip_probability: float,
+        **how: Any,
+    ) -> StackTrainer:
+        """See `TrainingRows`."""
+        n_classes = len(self.class_counts)
+        newton = settings.learning_rate == "newton"
+        check_memory(
+            self._device, self.X, n_classes, flip_probability > 0, n_matrices=4 if newton else 0
+        )
+        rows = np.arange(len(self.y))
+        if self._held_out is not None:
+            rows = np.flatnonzero(~self._held_out)
+        how |= {"runs": [0], "flip_probability": np.array([flip_probability]), "usable": usable}
+        # The trainer needs rows sorted by class.
+        order = rows[np.argsort(self._codes[rows], kind="stable")]
+        design, weight = self._design(order, mean, scale), self.weight[order][None, :]
+        if not isinstance(self._device, HostDevice):
+            design = design.sent(self._device.send)
+        if self.classes is None:
+            truth = self._device.send(self.target[order])
+        else:
+            truth = class_blocks(np.bincount(self._codes[order], minlength=n_classes))
+        table = in_memory(design, truth, self._device.send(weight), settings)
+        return StackTrainer(table, settings, **how)
+
+    def send(self, array: np.ndarray) -> Any:
+        """See `TrainingRows`."""
+        return self._device.send(array)
+
+    def bring(self, array: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        return self._device.bring(array)
+
+    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+        """See `TrainingRows`."""
+        rows = slice(None) if self._held_out is None else self._held_out
+        X, truth = self.X[rows], self.y[rows] if self.classes is None else self._codes[rows]
+        return flock._stages(flock._predictions(X), truth, X, self.weight[rows], fuser)
+
+    def refine(
+        self,
+        gate: Gate,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        members: tuple[np.ndarray, np.ndarray, np.ndarray],
+        **how: Any,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        order = np.argsort(self._codes, kind="stable")
+        design = self._design(order, mean, scale)
+        return gate.refine(design, *members, self.X, self._codes, self.weight, self.classes, **how)
+
+    def mean_importance(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
+
+    # -- search ----------------------------------------------------------------------------
+
+    def search_rows(self, n_members: int) -> SearchRows:
+        """See `TrainingRows`."""
+        check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
+        beside = None
+        if not isinstance(self._device, HostDevice):
+            beside = self._device.send(np.zeros(0))
+        target = (
+            ValueTarget(self.target, self._loss)
+            if self.classes is None
+            else ClassTarget(self._codes, len(self.classes))
+        )
+        return SearchInMemory(SearchBlock(self.X, target, self.weight, beside=beside))
+
+    def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """See `TrainingRows`."""
+        return make_folds(
+            cv,
+            self.X,
+            self._codes,
+            self.weight,
+            np.zeros(1) if self.classes is None else self.classes,
+            groups=self._groups,
+            seed=seed,
+            n_repeats=n_repeats,
+            y=self.y,
+        )
+
+
+def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:
+    """Where members are trained; refuses what only the CPU can do."""
+    device = device_of(estimator.device, X, y, sample_weight)
+    if isinstance(device, HostDevice):
+        return device
+    for refused, what in (
+        (hasattr(X, "tocsr"), "sparse X"),
+        (estimator.learning_rate == "newton", "learning_rate='newton'"),
+    ):
+        if refused and device.device.type == "cpu":
+            return HostDevice()
+        if refused:
+            raise ValueError(
+                f"{what} is for the CPU, but the fit is to be computed on {device.name}; "
+                "use device=None and arrays of NumPy."
+            )
+    return device
