@@ -1,4 +1,4 @@
-"""A table in several blocks, all of them here; blocks can be lost and are made again."""
+"""A table in several blocks in memory; blocks can be lost and are made again."""
 
 from functools import reduce
 
@@ -22,9 +22,11 @@ class Several:
     n_classes : int
     lost : callable, optional
         ``lost(method, number)``: whether a block is gone when a method of it is called.
+    target : callable
+        ``target(codes, n_classes)`` gives the target of a block.
     """
 
-    def __init__(self, X, codes, weight, sizes, n_classes, lost=None):
+    def __init__(self, X, codes, weight, sizes, n_classes, lost=None, target=ClassTarget):
         assert sum(sizes) == len(codes)
         ends = np.cumsum(sizes)
         self._made_of = [
@@ -32,6 +34,7 @@ class Several:
             for size, stop in zip(sizes, ends, strict=True)
         ]
         self._starts = ends - sizes
+        self._target = target
         self.n_features = X.shape[1]
         self.n_classes = n_classes
         self.is_sparse = hasattr(X, "tocsr")
@@ -44,7 +47,7 @@ class Several:
     def _made(self, number):
         start = int(self._starts[number])
         X, codes, weight = self._made_of[number]
-        return SearchBlock(X, ClassTarget(codes, self.n_classes), weight, start)
+        return SearchBlock(X, self._target(codes, self.n_classes), weight, start)
 
     def gather(self, method, *args):
         results = []

@@ -7,10 +7,10 @@ small: parameters are broadcast to them, and what their methods return is reduce
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
-from covey._core.arrays import Array
+from covey._core.arrays import Array, namespace_of
 
 Block = TypeVar("Block", covariant=True)
 P = ParamSpec("P")
@@ -81,3 +81,55 @@ def call(
 ) -> Result:
     """Call a method of a block, which a subclass of the block may have overridden."""
     return cast(Result, getattr(block, method.__name__)(*args, **kwargs))
+
+
+class BlocksInMemory(Generic[B]):
+    """Blocks of rows that are called one after another."""
+
+    def __init__(self, blocks: Sequence[B]) -> None:
+        self._blocks = blocks
+
+    def broadcast(
+        self,
+        method: Callable[Concatenate[B, P], object],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> None:
+        """Call a method of every block."""
+        for block in self._blocks:
+            call(block, method, *args, **kwargs)
+
+    def sum(
+        self,
+        method: Callable[Concatenate[B, P], Arrays],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Arrays:
+        """Call it, and add up what the blocks return, entry by entry."""
+        blocks = iter(self._blocks)
+        total = call(next(blocks), method, *args, **kwargs)
+        for block in blocks:
+            for one, other in zip(total, call(block, method, *args, **kwargs), strict=True):
+                one += other
+        return total
+
+    def max(
+        self,
+        method: Callable[Concatenate[B, P], Array],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Array:
+        """Call it, and take the maximum of what the blocks return."""
+        largest, *others = self.gather(method, *args, **kwargs)
+        for other in others:
+            largest = namespace_of(largest).maximum(largest, other)
+        return largest
+
+    def gather(
+        self,
+        method: Callable[Concatenate[B, P], Result],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> list[Result]:
+        """Call it; what each block returns."""
+        return [call(block, method, *args, **kwargs) for block in self._blocks]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Concatenate
+from collections.abc import Sequence
+from typing import Any
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.targets import target_of
-from covey._core.arrays import Array, Workspace, cuda_kernels, is_on_host, namespace_of
+from covey._core.arrays import Array, Workspace, cuda_kernels, is_on_host
 from covey._core.design import Design
-from covey._core.rows import Arrays, P, Result, call
+from covey._core.rows import BlocksInMemory
 
 # A table is worked on in several blocks if it has twice the most rows of one, or if its outputs
 # (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
@@ -59,62 +59,12 @@ def in_memory(
     return InMemory(parts)
 
 
-class InMemory:
-    """The rows of a table in memory: `covey._core.rows.Rows`.
-
-    Parameters
-    ----------
-    blocks : list of RowBlock
-    """
+class InMemory(BlocksInMemory[RowBlock]):
+    """The rows of a table in memory: `covey._core.rows.Rows`."""
 
     def __init__(self, blocks: Sequence[RowBlock]) -> None:
-        self._blocks = blocks
+        super().__init__(blocks)
         first = blocks[0]
         self.n_features = first.design.n_features
         self.n_classes = first.n_classes
         self.like = first.design.like
-
-    def broadcast(
-        self,
-        method: Callable[Concatenate[RowBlock, P], object],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> None:
-        """Call a method of every block."""
-        for block in self._blocks:
-            call(block, method, *args, **kwargs)
-
-    def sum(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Arrays],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Arrays:
-        """Call it, and add up what the blocks return, entry by entry."""
-        blocks = iter(self._blocks)
-        total = call(next(blocks), method, *args, **kwargs)
-        for block in blocks:
-            for one, other in zip(total, call(block, method, *args, **kwargs), strict=True):
-                one += other
-        return total
-
-    def max(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Array],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Array:
-        """Call it, and take the maximum of what the blocks return."""
-        largest, *others = self.gather(method, *args, **kwargs)
-        for other in others:
-            largest = namespace_of(largest).maximum(largest, other)
-        return largest
-
-    def gather(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Result],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> list[Result]:
-        """Call it; what each block returns."""
-        return [call(block, method, *args, **kwargs) for block in self._blocks]

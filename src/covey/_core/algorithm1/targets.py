@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
+from array_api_compat import device
 
 from covey._core.arrays import Array, Workspace, like, namespace_of
 from covey._core.losses import ClassLoss
@@ -165,7 +166,8 @@ class ValueTarget:
         """See `Target`."""
         error = self.truth - outputs[0] if memo is None else memo
         out[0] = -weight * self._step_loss.slope(error)
-        return namespace_of(outputs).zeros_like(outputs[0, :, 0]), None
+        xp = namespace_of(outputs)
+        return xp.zeros(outputs.shape[1], dtype=outputs.dtype, device=device(outputs)), None
 
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array

@@ -15,18 +15,9 @@ _COLUMNS_AT_ONCE = 16
 
 
 def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[FloatArray]:
-    """The values of each column of a table at evenly spaced quantiles, its ends included.
+    """The values of each column at evenly spaced quantiles, its ends included.
 
-    Parameters
-    ----------
-    rows : SearchRows
-    n_features : int
-    n_ramps : int
-        The most intervals between them.
-
-    Returns
-    -------
-    knots : list of ndarray
+    There are at most ``n_ramps`` intervals between them; a column of fewer values gives all.
     """
     highest, lowest = rows.max(SearchBlock.extremes, True)
     knots = []

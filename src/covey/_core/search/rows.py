@@ -27,7 +27,7 @@ from covey._core.gating.gate import GatedRows, Parts
 from covey._core.gating.groups import group_importance
 from covey._core.gating.likelihoods import Pool
 from covey._core.moments import extent, scaled_means, scaled_squares
-from covey._core.rows import Arrays, P, Result, Rows, call
+from covey._core.rows import Arrays, BlocksInMemory, P, Result, Rows, call
 from covey._core.search.folds import Drawn, FoldAssignment, drawn
 from covey._core.search.selection import Library
 from covey._core.search.targets import Target
@@ -52,24 +52,13 @@ class SearchRows(Rows["SearchBlock"], Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """Which likelihood is meant.
+    """Which likelihood is meant."""
 
-    Attributes
-    ----------
-    basis, gate : str
-        What members and gate see.
-    pool : {"linear", "log"}
-    folds : bool
-        Whether runs are the folds, or the restarts on all rows.
-    single : bool
-        Whether single precision is enough.
-    """
-
-    basis: str
-    gate: str
+    basis: str  # what members see
+    gate: str  # what the gate sees
     pool: Pool
-    folds: bool
-    single: bool
+    folds: bool  # whether runs are the folds, or the restarts on all rows
+    single: bool  # whether single precision is enough
 
 
 class SearchBlock:
@@ -386,19 +375,7 @@ class SearchBlock:
         sizes: Sequence[int],
         weights: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        """The sum of each member's importance, (K,), and of all weights, (1,).
-
-        Parameters
-        ----------
-        basis : Basis
-            What the gates see.
-        coef, intercept : ndarrays of shape (K, P) and (K,)
-            Of the gates.
-        sizes : sequence of int
-            How many members each group has.
-        weights : ndarray
-            The weight of each group.
-        """
+        """The sum of each member's importance, (K,), and of all weights, (1,); see `Groups`."""
         logits = linear_logits(basis.rows(self._X), coef, intercept)
         importance = group_importance(logits, sizes, weights)
         return self.weight @ importance.T, np.array([self.weight.sum()])
@@ -422,69 +399,20 @@ class SearchBlock:
         return np.concatenate([rows for _, rows in self._parts])
 
 
-class SearchInMemory:
-    """A table that is searched, all of its rows in memory: one block.
-
-    Parameters
-    ----------
-    block : SearchBlock
-    """
+class SearchInMemory(BlocksInMemory[SearchBlock]):
+    """A table that is searched, all of its rows in memory: one block."""
 
     def __init__(self, block: SearchBlock) -> None:
+        super().__init__([block])
         self.block = block
         self.n_features = block.n_features
         self.n_classes = block.n_classes
         self.is_sparse = block.is_sparse
         self.like = np.zeros(0) if block.beside is None else block.beside
 
-    def broadcast(
-        self,
-        method: Callable[Concatenate[SearchBlock, P], object],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> None:
-        """Call a method of the block."""
-        call(self.block, method, *args, **kwargs)
-
-    def sum(
-        self,
-        method: Callable[Concatenate[SearchBlock, P], Arrays],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Arrays:
-        """What the method returns for the only block."""
-        return call(self.block, method, *args, **kwargs)
-
-    def max(
-        self,
-        method: Callable[Concatenate[SearchBlock, P], Array],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Array:
-        """What the method returns for the only block."""
-        return call(self.block, method, *args, **kwargs)
-
-    def gather(
-        self,
-        method: Callable[Concatenate[SearchBlock, P], Result],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> list[Result]:
-        """The same, as the only entry of a list."""
-        return [call(self.block, method, *args, **kwargs)]
-
 
 class GrowingRows:
-    """The rows on which members are grown on one basis, as `covey._core.rows.Rows`.
-
-    Parameters
-    ----------
-    rows : SearchRows
-        After ``begin_growing``.
-    name : str
-        Of the basis.
-    n_columns, n_runs : int
-    """
+    """The rows, after ``begin_growing``, on which members are grown on the basis of this name."""
 
     def __init__(self, rows: SearchRows, name: str, n_columns: int, n_runs: int) -> None:
         self._rows = rows

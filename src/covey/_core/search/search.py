@@ -37,25 +37,12 @@ _MAX_STEPS = 30
 
 
 class Search:
-    """One search, over one table.
+    """One search, over one table, whose rows are in memory or in blocks.
 
-    Parameters
-    ----------
-    rows : SearchRows
-        The rows, in memory or in blocks.
-    task : Task
-        Classification or regression.
-    features : Features
-    growth : TrainingSettings
-        How the members that a search starts from are grown.
-    flip_probability : float
-    seed : int
-    journal : Journal, optional
-        Where steps are kept, to continue from after an interruption.
-    single : bool, default=True
-        Whether folds are fitted in single precision. That is twice as fast, but what rounding
-        does then depends on how rows lie in blocks, and may decide between candidates that are
-        nearly equal.
+    ``growth`` is how the members that a search starts from are grown; a journal keeps the steps,
+    to continue from after an interruption. With ``single``, folds are fitted in single precision.
+    That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
+    decide between candidates that are nearly equal.
     """
 
     def __init__(
@@ -97,16 +84,8 @@ class Search:
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
-        Parameters
-        ----------
-        families : list of Family
-        folds : FoldAssignment, or list of (ndarray, ndarray)
-            Pairs are row numbers in the order of the table. Without any there must be one
-            candidate.
-        n_restarts : int
-        fit_intercept : bool
-        on_family : callable
-            Gives the context in which a family is cross-fitted.
+        Folds are assigned, or pairs of row numbers in the order of the table; without any there
+        must be one candidate. ``on_family`` gives the context in which a family is cross-fitted.
         """
         n_parts = self._split(folds, n_restarts)
         fits = CrossFit(
