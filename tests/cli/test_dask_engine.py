@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from distributed import LocalCluster
 
-from covey import FlockClassifier, SubsetEnsembleClassifier
+from covey import FlockClassifier, SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey._core.random import Purpose, UniformRows
 from covey.persistence import load
-from covey.tables import TableClassifier
+from covey.tables import TableClassifier, TableRegressor
 
 N_ROWS = 400
 FLOCK = ("--target", "outcome", "--engine", "dask", "--fuser", "product")
@@ -198,7 +198,7 @@ def test_the_default_fusion_works(lake, run):
 
 
 def test_a_fit_that_failed_goes_on_from_its_checkpoint(lake, run, fitted, monkeypatch):
-    from covey.dask import SubsetEnsembleClassifier as Flock
+    from covey import SubsetEnsembleClassifier as Flock
 
     fit, calls = Flock.fit, []
 
@@ -233,6 +233,36 @@ def test_blocks_of_numbers_that_are_mostly_numbers(tmp_path, run):
     assert said.exit_code == 0, said.output
     assert "x: 2 values are no numbers ('low') and counted as missing." in said.stderr
     assert load(tmp_path / "flock.covey").classes_.tolist() == [0, 1]
+
+
+def test_a_quantity_is_learned_as_by_the_plain_engine(lake, run):
+    command = ("fit", "rows", "--target", "age", "--drop", "outcome", "--engine", "dask")
+    result = run(*command, "--fuser", "mean", "--model", "age.covey", "--json", cwd=lake)
+    assert result.exit_code == 0, result.output
+    assert "age: 400 different numbers look like a quantity" in result.stderr
+    found = json.loads(result.stdout)
+    assert found["task"] == "numbers"
+    table, columns = measured(), ["Größe", "pulse", "noise", "smokes"]
+    held = UniformRows(0, Purpose.HOLD_OUT, 0, 0, 1).read(0, N_ROWS)[:, 0] < 0.25
+
+    def plain(rows):
+        model = TableRegressor(
+            SubsetEnsembleRegressor(fuser="mean", random_state=0),
+            columns=dict.fromkeys(columns, "number"),
+            random_state=0,
+        )
+        return model.fit(rows[columns], rows["age"])
+
+    model = load(lake / "age.covey")
+    np.testing.assert_allclose(model.predict(table), plain(table).predict(table), atol=1e-6)
+    test = table[held]
+    errors = plain(table[~held]).predict(test) - test["age"]
+    flock, mean, _ = found["scores"]
+    assert flock["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
+    total = np.mean((test["age"] - table["age"][~held].mean()) ** 2)
+    assert flock["r2"] == pytest.approx(1 - np.mean(errors**2) / total, abs=1e-5)
+    assert mean["r2"] == pytest.approx(0.0, abs=1e-9)
+    assert flock["low"] < flock["r2"] < flock["high"]
 
 
 @pytest.fixture(scope="session")
@@ -274,14 +304,13 @@ OUTCOME = ("--target", "outcome")
         (("good.parquet", *OUTCOME, "--group", "row"), "--group: with --engine dask"),
         (("good.parquet", *OUTCOME, "--time", "row"), "--time: with --engine dask"),
         (("good.parquet", *OUTCOME, "--report", "a.html"), "--report: with --engine dask"),
-        (("good.parquet", *OUTCOME, "--task", "numbers"), "--task: --engine dask learns classes"),
+        (("good.parquet", *OUTCOME, "--task", "numbers"), "is not made of numbers"),
         (("good.parquet", *OUTCOME, "--fuser", "knora_e"), "--fuser: knora_e learns"),
         (("good.parquet", *OUTCOME, "--fuser", "gaet"), "--fuser must be one of"),
         (("good.parquet", *OUTCOME, "--effort", "great"), "'--effort': 'great' is not one of"),
         (("good.parquet", *OUTCOME, "--model", "flock.pkl"), "ending"),
-        (("numbers.parquet", "--target", "age"), "looks like a quantity"),
-        (("numbers.parquet", "--target", "age", "--task", "classes"), "more than 200"),
-        (("numbers.parquet", "--target", "unit"), "has the one value '1.5'"),
+        (("numbers.parquet", "--target", "age", "--task", "classes"), "names rows rather than"),
+        (("numbers.parquet", "--target", "unit"), "has the one value 1.5"),
         (("unknown.parquet", *OUTCOME), "has no value at all"),
         (("short.parquet", *OUTCOME), "too few to learn from"),
         (("nothing.parquet", *OUTCOME), "no column is left to learn from"),
@@ -291,7 +320,7 @@ OUTCOME = ("--target", "outcome")
         ((".", *OUTCOME), "holds Parquet files and text files"),
         (("-", *OUTCOME), "standard input is gone after the first time"),
         (("gopher://rows", *OUTCOME), "no kind of address"),
-        (("good.parquet", *OUTCOME, "--scheduler", "here?there"), "is no address"),
+        (("good.parquet", *OUTCOME, "--scheduler", "no/address"), "is no address"),
     ],
 )
 def test_bad_input_is_one_sentence(bad, run, arguments, said):

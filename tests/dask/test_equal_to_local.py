@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_diabetes
 
-import covey
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor
+from covey.dask import _worker
 from covey.fusers import FUSERS, make_fuser
 
 FIXED = [name for name in FUSERS if not make_fuser(name).learns]
@@ -37,7 +38,7 @@ def blocks(n, count):
 def test_on_a_cluster_the_paper_s_flock_is_the_local_one(client, wine, count):
     X, y = wine
     lengths = blocks(len(y), count)
-    local = covey.SubsetEnsembleClassifier.paper(n_estimators=3, max_iter=40, random_state=1)
+    local = SubsetEnsembleClassifier.paper(n_estimators=3, max_iter=40, random_state=1)
     flock = SubsetEnsembleClassifier.paper(n_estimators=3, max_iter=40, random_state=1)
     # One block is on one of two workers: the other one has no data.
     with client.as_current():
@@ -68,7 +69,7 @@ def test_every_setting_gives_the_local_flock(wine, name):
     X, y = wine
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
     how = {"n_estimators": 3, "max_iter": 30, "fuser": "mean", "random_state": 0}
-    local = covey.SubsetEnsembleClassifier(**{**how, **SETTINGS[name]}).fit(X, y, weight)
+    local = SubsetEnsembleClassifier(**{**how, **SETTINGS[name]}).fit(X, y, weight)
     flock = SubsetEnsembleClassifier(**{**how, **SETTINGS[name]}).fit(
         da.from_array(X, (50, 4)), da.from_array(y, 40), da.from_array(weight, 178)
     )
@@ -80,7 +81,7 @@ def test_every_setting_gives_the_local_flock(wine, name):
 def test_every_fixed_rule_fuses(wine, name):
     X, y = wine[0], (wine[1] == 1).astype(int)
     how = {"n_estimators": 3, "max_iter": 5, "fuser": name, "random_state": 0}
-    local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
+    local = SubsetEnsembleClassifier(**how).fit(X, y)
     dX, dy = da.from_array(X, (60, 13)), da.from_array(y, 60)
     flock = SubsetEnsembleClassifier(**how).fit(dX, dy)
     assert_same(flock, local)
@@ -94,7 +95,7 @@ def test_empty_blocks_and_blocks_without_a_class_change_nothing(client, wine):
     # 59 rows of class 0, 71 of class 1, 48 of class 2: no block has all of them.
     lengths = (59, 0, 40, 31, 0, 47, 1)
     how = {"n_estimators": 2, "max_iter": 20, "fuser": "product", "random_state": 0}
-    local = covey.SubsetEnsembleClassifier(**how, reweighting="adaboost").fit(X, y)
+    local = SubsetEnsembleClassifier(**how, reweighting="adaboost").fit(X, y)
     flock = SubsetEnsembleClassifier(**how, reweighting="adaboost")
     with client.as_current():
         flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, 178))
@@ -111,7 +112,7 @@ def test_a_block_that_is_held_out_whole_changes_nothing(wine):
         "validation_fraction": 0.5,
         "random_state": 0,
     }
-    local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
+    local = SubsetEnsembleClassifier(**how).fit(X, y)
     lengths = (1,) * 20 + (158,)
     flock = SubsetEnsembleClassifier(**how)
     assert_same(flock.fit(da.from_array(X, (lengths, (13,))), da.from_array(y, (lengths,))), local)
@@ -132,7 +133,7 @@ def test_frames_keep_their_names_and_need_no_known_lengths(client, wine):
         "random_state": 0,
         "always_keep": ["f3"],
     }
-    local = covey.SubsetEnsembleClassifier(**how)
+    local = SubsetEnsembleClassifier(**how)
     local.fit(frame[names], frame["label"], frame["weight"])
     flock = SubsetEnsembleClassifier(**how)
     with client.as_current():
@@ -145,7 +146,7 @@ def test_frames_keep_their_names_and_need_no_known_lengths(client, wine):
     # An array of blocks whose lengths are not known.
     how["always_keep"] = [3]
     flock = SubsetEnsembleClassifier(**how).fit(data[names].values, data["label"].values)
-    assert_same(flock, covey.SubsetEnsembleClassifier(**how).fit(X, frame["label"]))
+    assert_same(flock, SubsetEnsembleClassifier(**how).fit(X, frame["label"]))
 
 
 def test_sparse_blocks_stay_sparse_and_give_the_local_flock(wine):
@@ -161,7 +162,7 @@ def test_sparse_blocks_stay_sparse_and_give_the_local_flock(wine):
         "select_size": "train",
         "random_state": 0,
     }
-    local = covey.SubsetEnsembleClassifier(**how).fit(X.tocsr(), y, weight)
+    local = SubsetEnsembleClassifier(**how).fit(X.tocsr(), y, weight)
     dense = da.from_array(X.toarray(), (40, 8))
     flock = SubsetEnsembleClassifier(**how).fit(
         dense.map_blocks(sp.csr_matrix, dtype=float), da.from_array(y, 40), weight
@@ -175,7 +176,7 @@ def test_a_warm_start_is_one_fit(wine):
     how = {"max_iter": 10, "fuser": "product", "random_state": 0}
     warm = SubsetEnsembleClassifier(1, **how, warm_start=True).fit(dX, dy)
     warm.set_params(n_estimators=3).fit(dX, dy)
-    assert_same(warm, covey.SubsetEnsembleClassifier(3, **how).fit(X, y))
+    assert_same(warm, SubsetEnsembleClassifier(3, **how).fit(X, y))
 
 
 def test_the_same_seed_gives_the_same_bits(client, wine):
@@ -202,3 +203,41 @@ def test_verbose_reports_each_member(wine, capsys):
         da.from_array(X, (90, 13)), y
     )
     assert capsys.readouterr().out.count("[SubsetEnsembleClassifier] member ") == 2
+
+
+VALUE_SETTINGS = {
+    "defaults": {},
+    "huber": {"loss": "huber"},
+    "quantile": {"loss": "quantile", "quantile": 0.8},
+    "penalties": {"alpha": 0.01, "subset_penalty": 0.002, "acceptance": "metropolis"},
+    "median": {"fuser": "median", "always_keep": [2]},
+}
+
+
+@pytest.mark.parametrize("name", VALUE_SETTINGS)
+@pytest.mark.filterwarnings("ignore:.*converge:sklearn.exceptions.ConvergenceWarning")
+def test_every_setting_gives_the_local_regressors(name):
+    X, y = load_diabetes(return_X_y=True)
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
+    how = {"n_estimators": 2, "max_iter": 20, "random_state": 0, **VALUE_SETTINGS[name]}
+    local = SubsetEnsembleRegressor(**how).fit(X, y, weight)
+    flock = SubsetEnsembleRegressor(**how)
+    flock.fit(da.from_array(X, (150, 4)), da.from_array(y, 150), da.from_array(weight, 442))
+    np.testing.assert_array_equal(flock.support_, local.support_)
+    np.testing.assert_allclose(flock.y_center_, local.y_center_, rtol=1e-12)
+    np.testing.assert_allclose(flock.y_scale_, local.y_scale_, rtol=1e-12)
+    np.testing.assert_allclose(flock.predict(X), local.predict(X), rtol=1e-5)
+
+
+def test_regressors_on_a_cluster_score_and_predict_lazily(client):
+    X, y = load_diabetes(return_X_y=True)
+    dX, dy = da.from_array(X, (150, 10)), da.from_array(y, 150)
+    with client.as_current():
+        flock = SubsetEnsembleRegressor(2, random_state=0).fit(dX, dy)
+        assert flock.score(dX, dy) == pytest.approx(flock.score(X, y), abs=1e-12)
+        lazy = flock.predict(dX), flock.member_predictions(dX), flock.explain_fusion(dX)
+        expected = flock.predict(X), flock.member_predictions(X), flock.explain_fusion(X)
+        for one, other in zip(lazy, expected, strict=True):
+            assert isinstance(one, da.Array)
+            np.testing.assert_allclose(one.compute(), other, rtol=1e-12)
+    assert set(client.run(_worker.n_blocks).values()) == {0}

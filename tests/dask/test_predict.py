@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import covey
-from covey.dask import SubsetEnsembleClassifier
+from covey import SubsetEnsembleClassifier
 
 METHODS = (
     "predict",
@@ -44,7 +43,7 @@ def test_arrays_are_predicted_lazily_by_block(flock, wine, method):
     said = getattr(flock, method)(lazy)
     assert isinstance(said, da.Array)
     assert not touched
-    expected = getattr(flock.to_local(), method)(X)
+    expected = getattr(flock, method)(X)
     assert said.shape == expected.shape
     assert said.dtype == expected.dtype
     assert said.chunks[0] == (70, 0, 108)
@@ -67,7 +66,7 @@ def test_frames_are_predicted_lazily_by_partition(wine, method):
     some = lazy[lazy["f0"] > 13]
     said = getattr(flock, method)(some)
     assert isinstance(said, da.Array)
-    expected = getattr(flock.to_local(), method)(frame[frame["f0"] > 13])
+    expected = getattr(flock, method)(frame[frame["f0"] > 13])
     assert said.ndim == expected.ndim
     got = said.compute(scheduler="sync")
     if method == "predict":
@@ -101,10 +100,9 @@ def test_the_score_is_that_of_all_rows(client, wine):
     for fuser in ("product", "oracle"):
         flock = SubsetEnsembleClassifier(2, max_iter=2, fuser=fuser, random_state=0)
         flock.fit(dX, dy)
-        local = flock.to_local()
         with client.as_current():
-            assert flock.score(dX, dy) == pytest.approx(local.score(X, y), abs=1e-12)
-        expected = local.score(X, y, weight)
+            assert flock.score(dX, dy) == pytest.approx(flock.score(X, y), abs=1e-12)
+        expected = flock.score(X, y, weight)
         assert flock.score(dX, dy, weight) == pytest.approx(expected, abs=1e-12)
 
 
@@ -119,22 +117,19 @@ def test_other_columns_are_refused_before_anything_is_computed(flock, wine):
         named.predict(other)
 
 
-def test_the_local_flock_predicts_the_same_and_needs_no_dask(wine, tmp_path):
+def test_a_flock_that_was_fitted_on_dask_needs_none_to_predict(wine, tmp_path):
     X, y = wine
     flock = SubsetEnsembleClassifier(**HOW).fit(da.from_array(X, (100, 13)), y)
-    local = flock.to_local()
-    assert type(local) is covey.SubsetEnsembleClassifier
-    np.testing.assert_array_equal(local.predict_proba(X), flock.predict_proba(X))
-    (tmp_path / "flock.pkl").write_bytes(pickle.dumps(local))
+    (tmp_path / "flock.pkl").write_bytes(pickle.dumps(flock))
     np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "said.npy", local.predict_proba(X))
+    np.save(tmp_path / "expected.npy", flock.predict_proba(X))
     script = """
 import pickle, sys
 sys.modules["dask"] = sys.modules["distributed"] = None
 import numpy as np
 with open("flock.pkl", "rb") as file:
     flock = pickle.load(file)
-assert (flock.predict_proba(np.load("X.npy")) == np.load("said.npy")).all()
+assert (flock.predict_proba(np.load("X.npy")) == np.load("expected.npy")).all()
 assert not [name for name in sys.modules if name.startswith("covey.dask")]
 try:
     import covey.dask

@@ -10,6 +10,7 @@ from covey._core.moments import moments
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey.dask import DaskRows, _worker
 from covey.dask._blocks import TableBlock
+from covey.members._hold_out import held_out_rows
 
 
 @pytest.fixture
@@ -18,10 +19,10 @@ def rows_of():
     opened = []
 
     def make(X, y, weight, length, numeric=False):
+        kind = covey.FlockRegressor if numeric else covey.FlockClassifier
         X = da.from_array(X, (length, X.shape[1])) if isinstance(X, np.ndarray) else X
-        target, weight = da.from_array(y, length), da.from_array(weight, length)
-        how = {"numeric": numeric, "names": None, "wants_digest": False}
-        opened.append(DaskRows.open(X, target, weight, **how))
+        y, weight = da.from_array(y, length), da.from_array(weight, length)
+        opened.append(DaskRows.open(kind(), X, y, weight, None, reset=True, numeric=numeric))
         return opened[-1]
 
     yield make
@@ -66,11 +67,7 @@ def test_rows_held_out_are_those_that_are_held_out_in_memory(rows_of, fraction):
     y = np.repeat([0, 1, 2, 3], [3000, 40, 2, 1])[rng.permutation(3043)]
     weight = rng.choice([0.0, 1.0], 3043, p=[0.2, 0.8])
     weight[y > 1] = 1.0
-    how = {"select_size": "validation", "validation_fraction": fraction, "fuser": "mean"}
-    local = covey.SubsetEnsembleClassifier(**how)
-    local.classes_, local._seed = np.arange(4), 5
-    expected = local._held_out(y, weight, covey.fusers.make_fuser("mean"))
-
+    expected = held_out_rows(y, weight, fraction, 5)
     rows = rows_of(np.ones((3043, 1)), y, weight, 100)
     assert rows.class_counts.tolist() == np.bincount(y[weight > 0]).tolist()
     rows.hold_out(fraction, 5)
@@ -122,7 +119,7 @@ def test_errors_of_a_linear_model_do_not_depend_on_blocks(rows_of, numbers):
         rows.standardize_target(5.0, 2.0, 10.0)
         loss = ValueLoss("huber", 0.5)
         assert rows.target_loss(loss) == pytest.approx(loss.value(target) @ weight)
-        errors = rows.linear_errors(mean, scale, np.ones(3, dtype=bool), loss, 1e-6)
+        errors = rows.linear_errors(mean, scale, loss)
         found.append((errors.quantile(0.5), errors.loss(loss)))
     np.testing.assert_allclose(*found, rtol=1e-6)
     # Below the loss of the constant, which sees no column.

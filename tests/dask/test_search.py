@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 
 import covey
-from covey._core.search.search import Search
-from covey.dask import FlockClassifier, SubsetEnsembleClassifier, _worker
+from covey import FlockClassifier, FlockRegressor, SubsetEnsembleClassifier
+from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
+from covey.members._training_rows import InMemoryRows
 
 HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "random_state": 0}
 
@@ -22,7 +24,7 @@ HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "random_state": 0}
 @pytest.fixture
 def double(monkeypatch):
     """A local search compares its candidates in double precision too."""
-    monkeypatch.setitem(Search.__init__.__kwdefaults__, "single", False)
+    monkeypatch.setattr(InMemoryRows, "single", False)
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +67,11 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_search_finds_the_local_flock_however_rows_are_cut(double, few, layout):
     X, y = few
-    local = covey.FlockClassifier(**HOW).fit(X, y)
+    local = FlockClassifier(**HOW).fit(X, y)
     assert np.count_nonzero(local.cv_results_["weight"]) > 1
     flock = FlockClassifier(**HOW).fit(*lazy(X, y, LAYOUTS[layout]))
     assert_same(flock, local, X)
-    assert not [name for name in vars(flock) if name in ("_rows", "_found", "_table", "_journal")]
+    assert vars(flock).keys() == vars(local).keys()
 
 
 def test_no_block_need_have_all_classes(double, few):
@@ -77,12 +79,12 @@ def test_no_block_need_have_all_classes(double, few):
     X, y = few[0][order], few[1][order]
     # 59 rows of class 0, 71 of class 1, 48 of class 2.
     flock = FlockClassifier(**HOW).fit(*lazy(X, y, (59, 0, 40, 31, 47, 1)))
-    assert_same(flock, covey.FlockClassifier(**HOW).fit(X, y), X)
+    assert_same(flock, FlockClassifier(**HOW).fit(X, y), X)
 
 
 def test_by_default_a_search_of_all_columns_finds_the_local_flock(double, wine):
     X, y = wine
-    local = covey.FlockClassifier(random_state=1).fit(X, y)
+    local = FlockClassifier(random_state=1).fit(X, y)
     flock = FlockClassifier(random_state=1).fit(*lazy(X, y, (60, 118)))
     assert_same(flock, local, X)
 
@@ -102,7 +104,7 @@ def test_every_setting_finds_the_local_flock(double, few, name):
     X, y = few
     weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(y))
     how = {**HOW, **SETTINGS[name]}
-    local = covey.FlockClassifier(**how).fit(X, y, weight)
+    local = FlockClassifier(**how).fit(X, y, weight)
     dX, dy = da.from_array(X, (50, 3)), da.from_array(y, 40)
     flock = FlockClassifier(**how).fit(dX, dy, da.from_array(weight, 178))
     assert_same(flock, local, X)
@@ -111,7 +113,7 @@ def test_every_setting_finds_the_local_flock(double, few, name):
 def test_a_class_of_one_row_is_warned_of_as_by_the_local_class(double, few):
     X, y = few[0], few[1].copy()
     y[100] = 7
-    flock, local = FlockClassifier(**HOW), covey.FlockClassifier(**HOW)
+    flock, local = FlockClassifier(**HOW), FlockClassifier(**HOW)
     with pytest.warns(UserWarning, match="Class 7 has one row"):
         flock.fit(*lazy(X, y, (90, 88)))
     with warnings.catch_warnings():
@@ -126,7 +128,7 @@ def test_frames_on_a_cluster_are_searched_and_predicted(double, client, few):
     frame["label"] = np.array(["low", "mid", "high"], dtype=object)[y]
     data = dd.from_pandas(frame, npartitions=4)
     how = {**HOW, "effort": "fast", "always_keep": ["b"]}
-    local = covey.FlockClassifier(**how).fit(frame[list("abcd")], frame["label"])
+    local = FlockClassifier(**how).fit(frame[list("abcd")], frame["label"])
     flock = FlockClassifier(**how)
     with client.as_current():
         flock.fit(data[list("abcd")], data["label"])
@@ -161,9 +163,30 @@ def thin_blocks(X):
 
 def test_sparse_blocks_are_searched_as_the_local_class_does(double, thin):
     X, y, weight = thin
-    local = covey.FlockClassifier(**HOW).fit(sp.csr_matrix(X), y, weight)
+    local = FlockClassifier(**HOW).fit(sp.csr_matrix(X), y, weight)
     flock = FlockClassifier(**HOW).fit(thin_blocks(X), y, weight)
     assert_same(flock, local, X)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"effort": "fast"},
+        {"alpha": 0.03, "cv": 3},
+        {"effort": "fast", "loss": "huber"},
+        {"alpha": 0.03, "cv": 2, "loss": "quantile", "quantile": 0.7},
+    ],
+)
+def test_numbers_are_searched_as_in_memory(double, how):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:180, [2, 3, 8]], y[:180]
+    weight = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
+    how = {"n_estimators": 2, "random_state": 0, **how}
+    local = FlockRegressor(**how).fit(X, y, weight)
+    flock = FlockRegressor(**how).fit(*lazy(X, y, (80, 0, 1, 99)), weight)
+    np.testing.assert_array_equal(flock.cv_results_["weight"], local.cv_results_["weight"])
+    np.testing.assert_array_equal(flock.support_, local.support_)
+    np.testing.assert_allclose(flock.predict(X), local.predict(X), rtol=1e-4)
 
 
 # -- a gate that is given ------------------------------------------------------------------------
@@ -192,7 +215,7 @@ def test_a_gate_is_refined_as_by_the_local_class(few, pool, features, how):
         "random_state": 0,
         **how,
     }
-    local = covey.SubsetEnsembleClassifier(**how).fit(X, y, weight)
+    local = SubsetEnsembleClassifier(**how).fit(X, y, weight)
     dX, dy = lazy(X, y, (3, 0, 120, 1, 54))
     flock = SubsetEnsembleClassifier(**how).fit(dX, dy, weight)
     assert_same_gate(flock, local, X)
@@ -203,7 +226,7 @@ def test_a_gate_sees_sparse_blocks_as_the_local_class_does(thin, features):
     X, y, weight = thin
     how = {"n_estimators": 2, "max_iter": 10, "random_state": 0}
     how["fuser"] = covey.Gate(features=features, max_iter=25)
-    local = covey.SubsetEnsembleClassifier(**how).fit(sp.csr_matrix(X), y, weight)
+    local = SubsetEnsembleClassifier(**how).fit(sp.csr_matrix(X), y, weight)
     flock = SubsetEnsembleClassifier(**how).fit(thin_blocks(X), y, weight)
     assert_same_gate(flock, local, sp.csr_matrix(X))
 

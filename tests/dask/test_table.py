@@ -2,7 +2,8 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from covey.dask import SubsetEnsembleClassifier, _worker
+from covey import SubsetEnsembleClassifier
+from covey.dask import _worker
 from covey.dask._backends import LocalBlocks
 from covey.dask._blocks import TableBlock
 from covey.dask._collections import delayed_blocks

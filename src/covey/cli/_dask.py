@@ -1,25 +1,33 @@
-"""``covey fit --engine dask``: tables that lie in blocks, here or on a cluster."""
+"""``covey fit --engine dask``: tables in blocks, on this machine or on a cluster."""
+
+from __future__ import annotations
 
 import time as clock
 from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from covey.cli._console import CommandError
+from covey.cli._console import CommandError, Console
+from covey.cli._evaluate import LEAST_PROBABILITY, Score
+from covey.cli._fitting import flock
 from covey.cli._problem import (
     FEWEST_ROWS,
     MOST_CLASSES,
-    MOST_FRACTION_CLASSES,
-    MOST_NUMBERED_CLASSES,
     Problem,
+    as_target,
     check_columns,
+    check_enough,
+    is_regression,
+    note_columns,
 )
 
 _HELD_OUT = 0.25
-# What comes here of all rows: enough for medians, and to notice ids.
+# Rows that are brought to this process: enough for medians, and to notice ids.
 _MOST_ROWS_SHOWN = 20_000
 _MOST_CELLS_SHOWN = 4_000_000
 # A column of text with fewer numbers than this is one of text.
@@ -30,64 +38,53 @@ _PLAIN = "or use --engine plain"
 
 
 def fit_and_save(
-    console,
-    path,
-    target,
+    console: Console,
+    path: str,
+    target: str,
     *,
-    model,
-    report,
-    effort,
-    fuser,
-    checkpoint,
-    group,
-    time,
-    drop,
-    keep,
-    task,
-    seed,
-    scheduler,
-):
-    """Look at a table block by block, evaluate, fit on all rows, save, and say it.
-
-    The model that is saved is the local one: whatever reads model files takes it.
-
-    Parameters
-    ----------
-    console : Console
-    path, target, model, report, effort, fuser, checkpoint, group, time, drop, keep, task, \
-seed, scheduler
-        As the command's.
-    """
+    model: str,
+    report: str | None,
+    effort: str,
+    fuser: str | None,
+    checkpoint: str | None,
+    group: str | None,
+    time: str | None,
+    drop: Collection[str] | None,
+    keep: Collection[str] | None,
+    task: str,
+    seed: int,
+    scheduler: str | None,
+) -> None:
+    """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
     from covey.cli._fit import show_fit
-    from covey.cli._fitting import flock
     from covey.cli._models import keep_facts, save_model
 
-    _refuse(group=group, time=time, report=report, task=task)
-    import covey.dask  # noqa: F401 (says what to install)
+    _refuse(group=group, time=time, report=report, fuser=fuser)
+    import covey.dask  # noqa: F401 (names what to install)
     from covey.cli._dask_blocks import ALL
     from covey.cli._dask_reading import read_frame
+    from covey.tables import TableClassifier, TableRegressor
 
-    problem = Problem(None, np.empty(0), target, False, note=console.note)
-    learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
-    _check_fuser(fuser)
     frame, text = read_frame(path)
-    names = _columns(frame, target, drop or [], keep or [], text)
+    names = _number_columns(frame, target, drop or [], keep or [], text)
     started = clock.perf_counter()
-    with _cluster(scheduler) as client, console.progress(5, "looking") as step:
-        table = _Table(frame[[*names, target]], target, names, text, client)
-        step(f"looking at {len(table.parts):,} blocks")
-        table.look(problem, keep or [], task, seed)
+    with _cluster(scheduler), console.progress(5, "looking") as step:
+        table = _Table(frame[[*names, target]], target, names, text)
+        step(f"looking at {len(table.blocks):,} blocks")
+        problem = table.look(keep or [], task, seed, console)
         step("", 1)
+        learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
         files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
-        scores, gap, how = _evaluated(table, learner, seed, files[0], step)
+        scores, gap, how = _evaluated(table, problem, learner, seed, files[0], step)
         step(f"flock, on all {table.n_answered:,} rows")
-        fitted = _table_model(table, learner, table.fit(learner, ALL, files[1])[0], seed)
+        kind = TableRegressor if problem.regression else TableClassifier
+        fitted = kind(learner, columns=problem.kinds, random_state=seed)
+        fitted._set_fitted(table.rows[ALL].preparation, table.fit(learner, ALL, files[1])[0])
         step("", 1)
     keep_facts(fitted, problem, scores, how, table.sample, table.n_answered)
     save_model(fitted, model)
-    for file in files:
-        if file is not None:
-            Path(file).unlink(missing_ok=True)
+    for file in filter(None, files):
+        Path(file).unlink(missing_ok=True)
     show_fit(
         console,
         problem,
@@ -102,8 +99,10 @@ seed, scheduler
     )
 
 
-def _refuse(*, group, time, report, task):
+def _refuse(*, group: str | None, time: str | None, report: str | None, fuser: str | None) -> None:
     """Refuse, by name, what needs all rows in one place."""
+    from covey.fusers import FUSERS, make_fuser
+
     for option, value in (("--group", group), ("--time", time)):
         if value is not None:
             raise CommandError(
@@ -115,23 +114,16 @@ def _refuse(*, group, time, report, task):
             "--report: with --engine dask no page is made of the rows held out; leave it out, and "
             "make one of other rows with covey report."
         )
-    if task == "numbers":
-        raise CommandError(
-            f"--task: --engine dask learns classes, not quantities; leave it out, {_PLAIN}."
-        )
-
-
-def _check_fuser(fuser):
-    from covey.fusers import make_fuser
-
-    if fuser not in (None, "gate") and make_fuser(fuser).learns:
+    if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(
             f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
             "lie in blocks; use gate, or a fixed rule such as product or mean."
         )
 
 
-def _columns(frame, target, drop, keep, text):
+def _number_columns(
+    frame: Any, target: str, drop: Collection[str], keep: Collection[str], text: bool
+) -> list[str]:
     """The columns to learn from; those that hold no numbers are refused by name."""
     from pandas.api import types
 
@@ -140,29 +132,22 @@ def _columns(frame, target, drop, keep, text):
     if not names:
         besides = "besides the target" if len(frame.columns) == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    if not text:
-        kinds = frame.dtypes
-        _refuse_text(
-            [
-                name
-                for name in names
-                if not (
-                    types.is_numeric_dtype(kinds[name]) or types.is_timedelta64_dtype(kinds[name])
-                )
-            ]
-        )
+    numeric = types.is_numeric_dtype, types.is_timedelta64_dtype
+    kinds = frame.dtypes
+    _refuse_text(
+        [name for name in names if not (text or any(is_kind(kinds[name]) for is_kind in numeric))]
+    )
     return names
 
 
-def _refuse_text(names, examples=None):
+def _refuse_text(names: Sequence[str], examples: dict[str, str] | None = None) -> None:
     if not names:
         return
     listed = ", ".join(
         f"{name!r} ({examples[name]!r})" if examples else repr(name) for name in names[:5]
     )
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    what, them = ("columns", "them") if len(names) > 1 else ("column", "it")
-    hold = "hold" if len(names) > 1 else "holds"
+    what, hold, them = ("columns", "hold", "them") if len(names) > 1 else ("column", "holds", "it")
     raise CommandError(
         f"the {what} {listed}{more} {hold} other things than numbers, and --engine dask takes "
         f"numbers only; encode {them} first, leave {them} out with --drop, {_PLAIN}."
@@ -170,23 +155,23 @@ def _refuse_text(names, examples=None):
 
 
 @contextmanager
-def _cluster(address):
-    """A client of the scheduler at an address; None without one."""
+def _cluster(address: str | None) -> Iterator[None]:
+    """Let the scheduler at an address be that of the current client; None: no cluster."""
     if address is None:
-        yield None
+        yield
         return
     import logging
 
     from distributed import Client
 
-    # What it would say of a lost connection is said in one sentence.
+    # A lost connection is reported in one sentence instead.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=_TIMEOUT, set_as_default=False)
     except (OSError, TimeoutError):
         raise CommandError(
             f"--scheduler: no Dask scheduler answers at {address} within {_TIMEOUT:.0f} s; start "
-            "one there, or leave the option out to work here.",
+            "one there, or leave the option out to work on this machine.",
             1,
         ) from None
     except ValueError:
@@ -201,7 +186,7 @@ def _cluster(address):
                 f"--scheduler: the scheduler at {address} has no workers; start some.", 1
             ) from None
         try:
-            yield client
+            yield
         except ModuleNotFoundError as error:
             raise CommandError(
                 f"--scheduler: what runs on the workers needs {error.name}; install covey[dask] "
@@ -211,53 +196,33 @@ def _cluster(address):
 
 
 class _Table:
-    """The blocks of a table.
+    """The blocks of a table of numbers, whose cells may be text."""
 
-    Parameters
-    ----------
-    frame : Dask data frame
-    target : str
-    names : list of str
-        The columns that may be used.
-    text : bool
-        Whether the cells are text.
-    client : distributed.Client or None
-        None: everything is done here, block by block.
+    sample: Any  # some rows with a target, evenly over the table, by their numbers
+    n_answered: int  # rows whose target is known
+    counts: np.ndarray  # how many rows each class has; of a quantity, all of them
+    rows: dict[str, Any]  # how rows are prepared where all are fitted on, or some held out
 
-    Attributes
-    ----------
-    parts : list of Delayed
-        The blocks.
-    sample : data frame
-        Some rows with a target, evenly over the table, by their numbers.
-    n_answered : int
-        Rows whose target is known.
-    counts : ndarray
-        Of these, how many each class has.
-    rows : dict
-        How rows are prepared where all are fitted on, and where some are held out.
-    """
+    def __init__(self, frame: Any, target: str, names: list[str], text: bool) -> None:
+        self.blocks = frame.to_delayed()
+        self.target, self.names, self.text = target, names, text
 
-    def __init__(self, frame, target, names, text, client):
-        self.parts = frame.to_delayed()
-        self.target = target
-        self.names = names
-        self.text = text
-        self.client = client
-
-    def _computed(self, function, own, *shared):
-        """What a function says of each block, given what is the block's own and what is not."""
+    def _computed(self, function: Any, own: Sequence[tuple[Any, ...]], *shared: Any) -> Any:
+        """What a function returns for each block, given what is the block's own and what not."""
         import dask
 
-        ask = dask.delayed(function, pure=False)
+        call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]
-        tasks = [ask(part, *more, *shared) for part, more in zip(self.parts, own, strict=True)]
-        return dask.compute(*tasks, scheduler=self.client or "threads")
+        tasks = [call(block, *more, *shared) for block, more in zip(self.blocks, own, strict=True)]
+        from covey.dask import current_backend
+
+        with current_backend().computing():
+            return dask.compute(*tasks)
 
     # -- look ------------------------------------------------------------------------------
 
-    def look(self, problem, keep, task, seed):
-        """Read all blocks once: classes, gaps, ids, and where each block begins."""
+    def look(self, keep: Collection[str], task: str, seed: int, console: Console) -> Problem:
+        """Read all blocks once: target, gaps, ids, and where each block begins."""
         import pandas as pd
 
         from covey._core.random import Purpose, UniformRows
@@ -265,213 +230,193 @@ class _Table:
         from covey.tables import TablePreparation
 
         shown = min(_MOST_ROWS_SHOWN, max(100, _MOST_CELLS_SHOWN // len(self.names)))
-        a_block = -(-shown // len(self.parts))
-        seen = self._computed(
-            see, [()] * len(self.parts), self.target, self.names, self.text, a_block
-        )
+        a_block = -(-shown // len(self.blocks))
+        nothing = [()] * len(self.blocks)
+        seen = self._computed(see, nothing, self.target, self.names, self.text, a_block)
         n_rows = sum(one.n_rows for one in seen)
-        codes, classes, self.counts = _answers(problem, seen, self.text, task)
+        problem = Problem(None, np.empty(0), self.target, False, note=console.note)
+        codes, classes, self.counts = _target(problem, seen, self.text, task)
         self.n_answered = int(self.counts.sum())
         if self.n_answered < n_rows:
-            problem.note(
+            console.note(
                 f"{self.target}: {n_rows - self.n_answered:,} of {n_rows:,} rows have no target "
                 "and are left out."
             )
-        if self.n_answered < FEWEST_ROWS:
-            raise CommandError(
-                f"{self.n_answered} rows with a target are too few to learn from; "
-                f"give at least {FEWEST_ROWS}."
-            )
+        check_enough(self.n_answered)
         self.starts = np.cumsum([0, *(one.n_rows for one in seen)])[:-1].tolist()
         sample = pd.concat(
             one.sample.set_axis(one.sample.index + start)
             for one, start in zip(seen, self.starts, strict=True)
         )
         self.sample = sample.iloc[:: -(-len(sample) // shown)]
-        problem.columns = _found(self.names, seen, self.sample, n_rows, keep, problem.note)
-        if not problem.kinds:
-            raise CommandError(
-                "no column is left to learn from: each is constant, empty or names the rows "
-                "(--keep uses one all the same)."
-            )
+        problem.columns = _columns(self.names, seen, self.sample, n_rows, keep)
+        note_columns(problem, console.note)
         draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1)
         held_out = np.array([draws.read(int(row), 1)[0, 0] for row in self.sample.index])
         known = self.sample[held_out >= _HELD_OUT]
         if len(known) < 2:
             raise CommandError("too few rows are left to learn from; give more.")
-        # Not even the medians know of rows that are held out.
-        self.rows = {
-            part: Rows(
-                self.target,
-                self.text,
-                TablePreparation(columns=problem.kinds, random_state=seed).fit(shown),
-                codes,
-                classes,
-                seed,
-                _HELD_OUT,
-            )
-            for part, shown in ((ALL, self.sample), (FITTED_ON, known))
-        }
+        # Not even the medians depend on rows that are held out.
+        self.rows = {}
+        for part, rows in ((ALL, self.sample), (FITTED_ON, known)):
+            preparation = TablePreparation(columns=problem.kinds, random_state=seed).fit(rows)
+            how = self.target, self.text, preparation, codes, classes, seed, _HELD_OUT
+            self.rows[part] = Rows(*how)
+        return problem
 
     # -- fit and judge ---------------------------------------------------------------------
 
-    def fit(self, learner, part, checkpoint=None):
-        """The learner fitted on some rows, as a local one, and the seconds that it took."""
+    def fit(self, learner: Any, part: str, checkpoint: str | None = None) -> tuple[Any, float]:
+        """A learner fitted on some rows, and the seconds that it took."""
         import dask
         import dask.array as da
         import dask.dataframe as dd
-
-        from covey.dask import on_dask
+        from sklearn.base import clone
 
         rows = self.rows[part]
         shared = dask.delayed(rows, traverse=False)
         pieces = [
             dask.delayed(_chosen, pure=False, nout=2)(block, start, shared, part)
-            for block, start in zip(self.parts, self.starts, strict=True)
+            for block, start in zip(self.blocks, self.starts, strict=True)
         ]
         columns = rows.preparation.transform(self.sample.head(1)).head(0)
         X = dd.from_delayed([X for X, _ in pieces], meta=columns, verify_meta=False)
         dtype = rows.classes.dtype
         y = da.concatenate([da.from_delayed(y, (np.nan,), dtype) for _, y in pieces])
-        flock = on_dask(learner)
         started = clock.perf_counter()
         try:
-            flock.set_params(checkpoint=checkpoint).fit(X, y)
+            fitted = clone(learner).set_params(checkpoint=checkpoint).fit(X, y)
         except RuntimeError as error:
             raise CommandError(str(error), 1) from None
-        return flock.to_local().set_params(checkpoint=None), clock.perf_counter() - started
+        return fitted.set_params(checkpoint=None), clock.perf_counter() - started
 
-    def judged(self, models):
+    def judged(self, models: Sequence[Any]) -> list[np.ndarray]:
         """How good models are on the rows held out; see `covey.cli._dask_blocks.judge`."""
         from covey.cli._dask_blocks import FITTED_ON, judge
 
         own = [(start,) for start in self.starts]
-        answers = self._computed(judge, own, self.rows[FITTED_ON], models)
-        return [np.sum(parts, axis=0) for parts in zip(*answers, strict=True)]
+        results = self._computed(judge, own, self.rows[FITTED_ON], models)
+        return [np.sum(parts, axis=0) for parts in zip(*results, strict=True)]
 
 
-def _chosen(block, start, rows, part):
+def _chosen(block: Any, start: int, rows: Any, part: str) -> tuple[Any, np.ndarray]:
     return rows.chosen(block, start, part)
 
 
 # -- what is found -------------------------------------------------------------------------------
 
 
-def _answers(problem, seen, text, task):
-    """Where each value of the target stands among the classes, these, and their counts."""
+def _target(
+    problem: Problem, seen: Sequence[Any], text: bool, task: str
+) -> tuple[dict[Any, int] | None, np.ndarray, np.ndarray]:
+    """The position of each value among the classes, these, and their counts.
+
+    For a quantity None, no class, and the count of all rows; the problem is then a regression.
+    """
     import pandas as pd
-    from pandas.api import types
 
-    from covey.cli._reading import MISSING, SURELY_MISSING
-
-    target = problem.target
-    counts = Counter()
+    counts: Counter[Any] = Counter()
     for one in seen:
-        counts.update(one.answers)
+        counts.update(one.values)
     if text:
-        counts = _known_answers(counts, target, MISSING, SURELY_MISSING, problem.note)
+        counts = _known_values(counts, problem)
     values = pd.Series(list(counts))
     if text and not values.astype(str).str.match(r"\s*[+-]?0\d").any():
         numbers = pd.to_numeric(values, errors="coerce")
         values = values if numbers.isna().any() else numbers
-    numeric = types.is_numeric_dtype(values.dtype) and not types.is_bool_dtype(values.dtype)
-    if numeric and not np.isfinite(values).all():
-        strange = values[~np.isfinite(values)].iloc[0]
-        raise CommandError(
-            f"the target {target!r} holds {strange}, which is no class; leave such cells empty."
-        )
-    whole = numeric and bool((values == np.floor(values)).all())
-    labels = values.to_numpy(dtype=np.int64) if whole else np.array(values.astype(str).tolist())
-    classes, place = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        value = f"the one value {classes[0].item()!r}" if len(classes) else "no value at all"
-        raise CommandError(f"the target {target!r} has {value}; there is nothing to tell apart.")
-    many = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
-    if numeric and task == "auto" and len(classes) > many:
-        raise CommandError(
-            f"the target {target!r} has {len(classes)} different numbers and looks like a "
-            f"quantity, but --engine dask learns classes; say --task classes, {_PLAIN}."
-        )
+    n_rows = sum(counts.values())
+    problem.regression = is_regression(values, n_rows, problem.target, task, problem.note)
+    if problem.regression:
+        odd = [one.odd for one in seen if one.odd is not None]
+        if odd:
+            raise CommandError(
+                f"the target {problem.target!r} holds {odd[0]!r}, which is no number to learn; "
+                "leave such cells empty."
+            )
+        return None, np.zeros(0), np.array([sum(one.n_numbers for one in seen)])
+    classes, position = np.unique(as_target(values, False), return_inverse=True)
     if len(classes) > MOST_CLASSES:
         raise CommandError(
-            f"the target {target!r} has more than {MOST_CLASSES} different values: that names "
-            "rows rather than classes; give another target."
+            f"the target {problem.target!r} has more than {MOST_CLASSES} different values: that "
+            "names rows rather than classes; give another target."
         )
-    size = np.bincount(place, list(counts.values()), len(classes)).astype(np.int64)
-    return dict(zip(counts, place.tolist(), strict=True)), classes, size
+    sizes = np.bincount(position, list(counts.values()), len(classes)).astype(np.int64)
+    return dict(zip(counts, position.tolist(), strict=True)), classes, sizes
 
 
-def _known_answers(counts, target, missing, surely_missing, note):
-    """The answers of a text without the words for none, which a class may be called too."""
+def _known_values(counts: Counter[Any], problem: Problem) -> Counter[Any]:
+    """The values of a text without the words for none, which a class may be called too."""
     import pandas as pd
 
-    words = pd.Series([value for value in counts if value not in missing], dtype=object)
-    if not len(words) or not pd.to_numeric(words, errors="coerce").isna().any():
-        return Counter({value: n for value, n in counts.items() if value not in missing})
-    for word in sorted(set(missing).difference(surely_missing).intersection(counts)):
-        note(
-            f"{target}: {word!r} is taken as a class; leave such cells empty if the answer is "
-            "not known."
-        )
-    return Counter({value: n for value, n in counts.items() if value not in surely_missing})
+    from covey.cli._reading import MISSING, SURELY_MISSING
+
+    words = pd.Series([value for value in counts if value not in MISSING], dtype=object)
+    left_out = MISSING
+    if len(words) and pd.to_numeric(words, errors="coerce").isna().any():
+        left_out = SURELY_MISSING
+        for word in sorted(set(MISSING).difference(SURELY_MISSING).intersection(counts)):
+            problem.note(
+                f"{problem.target}: {word!r} is taken as a class; leave such cells empty if the "
+                "answer is not known."
+            )
+    return Counter({value: n for value, n in counts.items() if value not in left_out})
 
 
-def _found(names, seen, sample, n_rows, keep, note):
+def _columns(
+    names: Sequence[str], seen: Sequence[Any], sample: Any, n_rows: int, keep: Collection[str]
+) -> list[Any]:
     """The columns as they were found, those left out included."""
-    from covey.tables import look
+    from covey._kinds import look, not_numbers
 
     gaps, strange = (sum(getattr(one, what) for one in seen) for what in ("gaps", "strange"))
     codes = np.any([one.codes for one in seen], axis=0)
     low = np.min([one.low for one in seen], axis=0)
     high = np.max([one.high for one in seen], axis=0)
-    examples = {}
+    examples: dict[str, str] = {}
     for one in reversed(seen):
         examples.update(one.examples)
     enough = strange <= (1 - _ENOUGH_NUMBERS) * (n_rows - gaps + strange)
     _refuse_text([name for name, bad in zip(names, codes | ~enough, strict=True) if bad], examples)
     columns = []
-    for place, column in enumerate(look(sample[names], keep)):
-        name, drop = column.name, ""
+    for position, column in enumerate(look(sample[list(names)], keep)):
+        name, drop, note = column.name, "", ""
         numbers = sample[name].dropna()
         different = len(sample) >= FEWEST_ROWS and numbers.nunique() == len(sample)
-        counted = (
-            different
-            and bool((numbers == np.floor(numbers)).all())
-            and high[place] - low[place] + 1 < 1.5 * n_rows
-        )
-        if gaps[place] == n_rows:
+        whole = different and bool((numbers == np.floor(numbers)).all())
+        counted = whole and high[position] - low[position] + 1 < 1.5 * n_rows
+        empty = gaps[position] == n_rows
+        if empty:
             drop = "it is empty"
         elif name in keep:
             drop = ""
-        elif low[place] == high[place] and not gaps[place]:
+        elif low[position] == high[position] and not gaps[position]:
             drop = "it has one value only"
         elif counted or (column.drop and different):
             drop = "it names the rows (every value is different)"
-        said = ""
-        if strange[place]:
-            what = "value is no number" if strange[place] == 1 else "values are no numbers"
-            said = f"{strange[place]:,} {what} ({examples[name]!r}) and counted as missing"
-        kind = "empty" if gaps[place] == n_rows else "number"
-        columns.append(replace(column, kind=kind, missing=int(gaps[place]), drop=drop, note=said))
-        if drop:
-            note(f"{name}: left out, since {drop}.")
-        elif said:
-            note(f"{name}: {said}.")
+        if strange[position]:
+            note = not_numbers(int(strange[position]), examples[name])
+        kind = "empty" if empty else "number"
+        missing = int(gaps[position])
+        columns.append(replace(column, kind=kind, missing=missing, drop=drop, note=note))
     return columns
 
 
 # -- how good it is ------------------------------------------------------------------------------
 
 
-def _evaluated(table, learner, seed, checkpoint, step):
-    """Scores on rows held out of flock, commonest class and a linear model; the gap; and how."""
-    from covey._intervals import mean_interval_from_sums, proportion_interval
+def _evaluated(
+    table: _Table, problem: Problem, learner: Any, seed: int, checkpoint: str | None, step: Any
+) -> tuple[list[Score], Any, str]:
+    """Scores on rows held out of flock, simplest and linear model; their gap; and how."""
+    from covey import members
     from covey.cli._dask_blocks import FITTED_ON
-    from covey.cli._evaluate import LEAST_PROBABILITY, Score
-    from covey.members import SubsetEnsembleClassifier
 
-    # One member that never flips a feature: a plain softmax-linear model.
-    line = SubsetEnsembleClassifier(1, flip_probability=0.0, random_state=seed)
+    # One member that never flips a feature: a plain linear model.
+    how = {"n_estimators": 1, "flip_probability": 0.0, "random_state": seed}
+    if problem.regression:
+        line = members.SubsetEnsembleRegressor(fuser="mean", **how)
+    else:
+        line = members.SubsetEnsembleClassifier(fuser="product", **how)
     fitted = []
     try:
         for name, one, file in (("flock", learner, checkpoint), ("linear model", line, None)):
@@ -485,36 +430,54 @@ def _evaluated(table, learner, seed, checkpoint, step):
             "holding rows out leaves one value of the target only; give more rows."
         ) from None
     step("judging")
-    held, sums, (gap, squares) = table.judged([one for one, _ in fitted])
+    counts, sums, gap = table.judged([one for one, _ in fitted])
     step("", 1)
-    n_held = int(held.sum())
+    n_held = int(counts.sum())
     if not n_held:
         raise CommandError("no row could be held out to judge the model; give more rows.")
-    known = table.counts - held
-    share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
-    right = float(held[np.argmax(known)])
-    loss = -float(held @ np.log(share))
-
-    def scored(name, right, loss, seconds):
-        interval = proportion_interval(round(right), n_held)
-        return Score(name, *interval, loss / n_held, seconds)
-
-    (flock, line), seconds = sums.tolist(), [seconds for _, seconds in fitted]
-    scores = [
-        scored("flock", *flock, seconds[0]),
-        scored("commonest class", right, loss, 0.0),
-        scored("one linear model", *line, seconds[1]),
-    ]
-    mean = float(gap) / n_held
-    difference = mean_interval_from_sums(mean, float(squares) - n_held * mean**2, n_held, n_held)
+    (_, flock_seconds), (_, line_seconds) = fitted
+    seconds = [flock_seconds, 0.0, line_seconds]
+    scored = _r2_scores if problem.regression else _accuracy_scores
+    scores, difference = scored(table.counts - counts, counts, sums, gap, seconds)
     return scores, difference, f"a quarter of all, {n_held:,} rows"
 
 
-def _table_model(table, learner, flock, seed):
-    """The model of a table around a flock that was fitted elsewhere."""
-    from covey.cli._dask_blocks import ALL
-    from covey.tables import TableClassifier
+def _accuracy_scores(
+    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, gap: np.ndarray, seconds: list[float]
+) -> tuple[list[Score], Any]:
+    """By the counts of each class among rows fitted on and held out."""
+    from covey._intervals import mean_interval_from_sums, proportion_interval
 
-    preparation = table.rows[ALL].preparation
-    model = TableClassifier(learner, columns=preparation.kinds_, random_state=seed)
-    return model._set_fitted(preparation, flock)
+    n_held = int(counts.sum())
+    share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
+    simplest = counts[np.argmax(known)], -float(counts @ np.log(share))
+    names = "flock", "commonest class", "one linear model"
+    scores = [
+        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, took)
+        for name, (correct, loss), took in zip(
+            names, (sums[0], simplest, sums[1]), seconds, strict=True
+        )
+    ]
+    mean = float(gap[0]) / n_held
+    squares = float(gap[1]) - n_held * mean**2
+    return scores, mean_interval_from_sums(mean, squares, n_held, n_held)
+
+
+def _r2_scores(
+    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, gap: np.ndarray, seconds: list[float]
+) -> tuple[list[Score], None]:
+    """R2 against the mean of the rows fitted on, with an interval by the delta method."""
+    from covey._intervals import mean_interval_from_sums
+
+    n_held, (total, total_squares, _) = int(counts.sum()), sums[-1]
+    scores = []
+    names = "flock", "the mean", "one linear model"
+    for name, (errors, squares, products), took in zip(
+        names, (sums[0], sums[-1], sums[1]), seconds, strict=True
+    ):
+        ratio = errors / total if total else np.nan
+        # Of each row, its squared error less the ratio times that of the mean.
+        spread = squares - 2 * ratio * products + ratio**2 * total_squares
+        interval = mean_interval_from_sums(1.0 - ratio, max(0.0, spread), n_held, total)
+        scores.append(Score(name, *interval, float(np.sqrt(errors / n_held)), took))
+    return scores, None

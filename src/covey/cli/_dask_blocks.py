@@ -1,7 +1,10 @@
-"""What is asked of one block of a table, where it lies; every answer is small."""
+"""What is computed of one block of a table, where it lies; every result is small."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,20 +15,22 @@ from covey.cli._evaluate import correct_and_loss
 from covey.cli._reading import MISSING, SURELY_MISSING
 from covey.tables import TablePreparation
 
-# Answers that are counted in a block: more than there may be classes.
-_MOST_ANSWERS = 1_000
+# Values of the target that are counted in a block: more than there may be classes.
+_MOST_VALUES = 1_000
 
 ALL, FITTED_ON, HELD_OUT = "all rows", "rows to fit on", "rows held out"
 
 
 class Seen(NamedTuple):
-    """What is known of a block before anything is learnt; D is the number of columns."""
+    """What is known of a block before anything is learned; D is the number of columns."""
 
     n_rows: int
-    answers: dict  # value of the target: rows with it, of the commonest values
+    values: dict[Any, int]  # of the target: how many rows have each, of the commonest ones
+    n_numbers: int  # rows whose target is a finite number
+    odd: Any  # a value of the target that is none, or None
     gaps: np.ndarray  # (D,), rows without a number
     strange: np.ndarray  # (D,), those of them with something else than a number
-    examples: dict  # column: something else than a number, or a code such as 01234
+    examples: dict[str, str]  # of each column something else than a number, or a code like 01234
     codes: np.ndarray  # (D,), whether some look like 01234
     low: np.ndarray  # (D,)
     high: np.ndarray  # (D,)
@@ -34,50 +39,43 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """How rows of a table become numbers and labels, and which are held out.
-
-    Attributes
-    ----------
-    target : str
-    text : bool
-        Whether the cells are text.
-    preparation : TablePreparation
-        Fitted.
-    codes : dict
-        The place among the classes of each value of the target; rows with others are left out.
-    classes : ndarray
-    seed : int
-    share : float
-        Of the rows, to be held out.
-    """
+    """How rows of a table become numbers and targets, and which are held out."""
 
     target: str
-    text: bool
-    preparation: TablePreparation
-    codes: dict
+    text: bool  # whether the cells are text
+    preparation: TablePreparation  # fitted
+    # The position of each value among the classes; rows of other values are left out. None: the
+    # target is a quantity.
+    codes: dict[Any, int] | None
     classes: np.ndarray
     seed: int
-    share: float
+    share: float  # of the rows, to be held out
 
-    def chosen(self, block, start, part):
-        """Numbers and labels of some rows of a block whose first row is that of the table."""
-        code = block[self.target].astype(object).map(self.codes)
-        chosen = code.notna().to_numpy(dtype=bool)
+    def chosen(self, block: pd.DataFrame, start: int, part: str) -> tuple[Any, np.ndarray]:
+        """Numbers and targets of some rows of a block whose first row is number ``start``."""
+        if self.codes is None:
+            y = as_numbers(block, [self.target], self.text)[0][self.target].to_numpy()
+            chosen = ~np.isnan(y)
+        else:
+            code = block[self.target].astype(object).map(self.codes)
+            chosen = code.notna().to_numpy(dtype=bool)
+            y = self.classes[code.fillna(0).to_numpy(dtype=np.intp)]
         if part != ALL:
             # By the row's own draw, however the table is cut into blocks.
             draws = UniformRows(self.seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, len(block))
             chosen &= (draws[:, 0] < self.share) == (part == HELD_OUT)
-        names = list(self.preparation.kinds_)
         if not chosen.any():
             columns = self.preparation.get_feature_names_out()
-            return pd.DataFrame(np.empty((0, len(columns))), columns=columns), self.classes[:0]
+            return pd.DataFrame(np.empty((0, len(columns))), columns=columns), y[:0]
+        names = list(self.preparation.kinds_)
         numbers = as_numbers(block.loc[chosen], names, self.text)[0]
-        y = self.classes[code[chosen].to_numpy(dtype=np.intp)]
-        return self.preparation.transform(numbers), y
+        return self.preparation.transform(numbers), y[chosen]
 
 
-def as_numbers(block, names, text):
-    """Columns as floats, gaps as NaN; and for each which values are there but are no numbers."""
+def as_numbers(
+    block: pd.DataFrame, names: Sequence[str], text: bool
+) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
+    """Columns as floats, gaps as NaN; and of each the values that are no numbers."""
     made, strange = {}, {}
     for name in names:
         values = block[name].reset_index(drop=True)
@@ -90,41 +88,26 @@ def as_numbers(block, names, text):
     return pd.DataFrame(made, columns=list(names)), strange
 
 
-def see(block, target, names, text, n_sample):
-    """Look at a block.
-
-    Parameters
-    ----------
-    block : data frame
-    target : str
-    names : list of str
-        Columns of numbers.
-    text : bool
-        Whether the cells are text.
-    n_sample : int
-        How many rows with a target to show, evenly over the block.
-
-    Returns
-    -------
-    seen : Seen
-    """
+def see(block: pd.DataFrame, target: str, names: Sequence[str], text: bool, n_sample: int) -> Seen:
+    """Look at a block; some rows with a target are shown, evenly over the block."""
     numbers, strange = as_numbers(block, names, text)
     values = numbers.to_numpy()
     examples = {name: one.iloc[0] for name, one in strange.items() if len(one)}
     codes = np.zeros(len(names), dtype=bool)
-    for place, name in enumerate(names if text else ()):
+    for position, name in enumerate(names if text else ()):
         written = block[name].astype(str)
         found = written[written.str.match(r"\s*[+-]?0\d")]
-        codes[place] = len(found) > 0
-        if codes[place]:
+        codes[position] = len(found) > 0
+        if codes[position]:
             examples[name] = found.iloc[0]
-    counts = block[target].value_counts().head(_MOST_ANSWERS)
-    answered = block[target].notna() & ~block[target].isin(SURELY_MISSING if text else [])
-    answered = np.flatnonzero(answered.to_numpy(dtype=bool))
+    counts = block[target].value_counts().head(_MOST_VALUES)
+    known = block[target].notna() & ~block[target].isin(SURELY_MISSING if text else [])
+    answered = np.flatnonzero(known.to_numpy(dtype=bool))
     evenly = np.unique(np.linspace(0, max(0, len(answered) - 1), n_sample).astype(int))
     return Seen(
         len(block),
         {_plain(value): int(count) for value, count in counts.items() if count},
+        *_as_quantity(block[[target]], target, text),
         np.isnan(values).sum(axis=0),
         np.array([len(strange.get(name, ())) for name in names]),
         examples,
@@ -135,28 +118,48 @@ def see(block, target, names, text, n_sample):
     )
 
 
-def _plain(value):
+def _as_quantity(block: pd.DataFrame, target: str, text: bool) -> tuple[int, Any]:
+    """How many rows have a finite number as their target, and a value that is none."""
+    present = block[target].notna()
+    if text:
+        present &= ~block[target].isin(MISSING)
+    numbers = pd.to_numeric(block[target].astype(object), errors="coerce").to_numpy(float)
+    finite = np.isfinite(numbers)
+    odd = block[target][present.to_numpy(dtype=bool) & ~finite]
+    return int(finite.sum()), _plain(odd.iloc[0]) if len(odd) else None
+
+
+def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def judge(block, start, rows, models):
-    """How good models are on the rows of a block that are held out.
+def judge(
+    block: pd.DataFrame, start: int, rows: Rows, models: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums over the rows of a block that are held out: how good models are there.
 
     Returns
     -------
     counts : ndarray of shape (n_classes,)
-        Rows held out, of each class.
+        Of each class, or of all rows, how many there are.
     sums : ndarray of shape (n_models, 2)
-        Rows that each model gets right, and its log-loss, summed.
-    gaps : ndarray of shape (2,)
-        The sum, over rows, of how much more the first model is right than the last, and of the
-        squares of that.
+        Rows that each model predicts correctly, and its log-loss. For quantities
+        (n_models + 1, 3), the last model being the mean that the last one was fitted to: the
+        squared error, its square, and its product with that of the mean.
+    gap : ndarray of shape (2,)
+        How much more often the first model is correct than the last, and the squares of that.
     """
     X, y = rows.chosen(block, start, HELD_OUT)
+    if rows.codes is None:
+        sums = np.zeros((len(models) + 1, 3))
+        if len(y):
+            mean = (y - models[-1].y_center_) ** 2
+            errors = np.stack([*((y - model.predict(X)) ** 2 for model in models), mean])
+            sums = np.stack([errors.sum(axis=1), (errors**2).sum(axis=1), errors @ mean], axis=1)
+        return np.array([len(y)]), sums, np.zeros(2)
     counts = np.bincount(np.searchsorted(rows.classes, y), minlength=len(rows.classes))
     if not len(y):
         return counts, np.zeros((len(models), 2)), np.zeros(2)
-    said = [correct_and_loss(model.classes_, model.predict_proba(X), y) for model in models]
-    gap = said[0][0] - said[-1][0]
-    sums = np.array([[right.sum(), loss.sum()] for right, loss in said])
-    return counts, sums, np.array([gap.sum(), (gap**2).sum()])
+    judged = [correct_and_loss(model.classes_, model.predict_proba(X), y) for model in models]
+    gap = judged[0][0] - judged[-1][0]
+    return counts, np.array(judged).sum(axis=2), np.array([gap.sum(), (gap**2).sum()])

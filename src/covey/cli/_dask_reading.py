@@ -1,5 +1,10 @@
 """Tables for Dask: a file, a folder, a pattern or an address, as a frame that is read later."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from covey.cli._console import CommandError
 from covey.cli._reading import PARQUET, read_header, separator_of
 
@@ -7,21 +12,11 @@ from covey.cli._reading import PARQUET, read_header, separator_of
 _BLOCK_SIZE = "64MiB"
 
 
-def read_frame(path):
-    """A table as a Dask frame.
+def read_frame(path: str) -> tuple[Any, bool]:
+    """A table as a Dask frame, and whether its cells are text as in a CSV file.
 
-    Parameters
-    ----------
-    path : str
-        A file, a folder of files, a pattern such as "rows/*.parquet", or an address of those
-        such as "s3://bucket/rows/*.parquet".
-
-    Returns
-    -------
-    frame : Dask data frame
-        With names as text.
-    text : bool
-        Whether its cells are text as they are written in a CSV file.
+    ``path`` is a file, a folder of files, a pattern such as "rows/*.parquet", or an address of
+    those such as "s3://bucket/rows/*.parquet".
     """
     import dask.dataframe as dd
 
@@ -35,13 +30,13 @@ def read_frame(path):
         )
     if not parquet[0]:
         return _text_frame(files, separators[0]), True
-    # What pandas once took for names of the rows is a column like others.
+    # A column that pandas has stored as the index is a column like others.
     frame = dd.read_parquet(files, index=False)
     _check_columns(files, list(frame.columns), _parquet_columns)
     return frame.rename(columns={name: str(name) for name in frame.columns}), False
 
 
-def _files(path):
+def _files(path: str) -> list[str]:
     """The files of a path, in order."""
     import fsspec
 
@@ -52,15 +47,15 @@ def _files(path):
         )
     _check_protocol(path)
     try:
-        system, place = fsspec.url_to_fs(path)
-        if system.isdir(place):
-            found = [file for file in system.find(place) if _is_table(file)]
+        system, location = fsspec.url_to_fs(path)
+        if system.isdir(location):
+            found = [file for file in system.find(location) if _is_table(file)]
             if not found:
                 raise CommandError(f"the folder {path} holds no Parquet or CSV file.")
-        elif system.isfile(place):
-            found = [place]  # whatever its name would mean as a pattern
+        elif system.isfile(location):
+            found = [location]  # even if its name looks like a pattern
         else:
-            found = system.glob(place)
+            found = system.glob(location)
     except PermissionError:
         raise CommandError(f"{path} may not be read; ask for the right to.") from None
     if not found:
@@ -68,7 +63,7 @@ def _files(path):
     return [system.unstrip_protocol(file) if "://" in path else file for file in sorted(found)]
 
 
-def _check_protocol(path):
+def _check_protocol(path: str) -> None:
     """Name what has to be installed to read from such an address."""
     from fsspec import get_filesystem_class
     from fsspec.registry import known_implementations
@@ -91,10 +86,10 @@ def _check_protocol(path):
         ) from None
 
 
-def _is_table(file):
+def _is_table(file: str) -> bool:
     name = file.rpartition("/")[2]
     if name.startswith(("_", ".")):
-        return False  # what other programs leave beside their tables
+        return False  # other programs keep such files beside their tables
     try:
         separator_of(file)
     except CommandError:
@@ -102,7 +97,7 @@ def _is_table(file):
     return True
 
 
-def _parquet_columns(file):
+def _parquet_columns(file: str) -> list[str]:
     import fsspec
     import pyarrow.parquet as pq
 
@@ -110,13 +105,15 @@ def _parquet_columns(file):
         return pq.read_schema(source).names
 
 
-def _check_columns(files, names, names_of):
+def _check_columns(
+    files: Sequence[str], names: Sequence[str], names_of: Callable[[str], Sequence[str]]
+) -> None:
     """Refuse files that lack a column of the first one."""
     for file in files[1:]:
         try:
             lacking = [name for name in names if name not in names_of(file)]
         except CommandError:
-            continue  # nothing in it: no rows either
+            continue  # an empty file has no rows either
         if lacking:
             raise CommandError(
                 f"{file} has no column {lacking[0]!r}, but {files[0]} has; give files of the same "
@@ -124,11 +121,11 @@ def _check_columns(files, names, names_of):
             )
 
 
-def _text_frame(files, separator):
+def _text_frame(files: Sequence[str], separator: str | None) -> Any:
     import dask.dataframe as dd
     import fsspec
 
-    def header(file):
+    def header(file: str) -> tuple[list[str], str]:
         with fsspec.open(file, "rb", compression="infer") as source:
             return read_header(source, file, separator)
 
@@ -142,7 +139,7 @@ def _text_frame(files, separator):
         files,
         sep=separator,
         index_col=False,
-        # Kinds that are guessed from the first rows are wrong for some later ones.
+        # Kinds inferred from the first rows are wrong for some later ones.
         dtype=str,
         keep_default_na=False,
         blocksize=None if packed else _BLOCK_SIZE,

@@ -218,7 +218,7 @@ def is_regression(
     """Whether a target is a quantity, by its different values; refuses one of no use."""
     n_values = len(values)
     if n_values < 2:
-        one = f"the one value {values.iloc[0]!r}" if n_values else "no value at all"
+        one = f"the one value {values.tolist()[0]!r}" if n_values else "no value at all"
         raise CommandError(f"the target {target!r} has {one}; there is nothing to tell apart.")
     numeric = _is_numeric(values)
     if numeric and not np.isfinite(values).all():

@@ -1,4 +1,7 @@
-"""covey on tables whose rows lie on Dask workers, or do not fit into memory."""
+"""Fits on Dask collections: the rows of a table on a cluster, or on disk beyond memory.
+
+Estimators import this where they are given a Dask collection; users need nothing of it.
+"""
 
 try:
     import dask.array  # noqa: F401
@@ -9,19 +12,8 @@ except ImportError as error:
         "pip install 'covey[dask]'."
     ) from None
 
-from covey.dask._collections import check_numeric_columns, is_dask
-from covey.dask._estimator import FlockClassifier, SubsetEnsembleClassifier, on_dask
-from covey.dask._lazy import check_columns, lazily, lazy_score
+from covey.dask._backends import current_backend
+from covey.dask._lazy import lazily, lazy_score
 from covey.dask._rows import DaskRows
 
-__all__ = [
-    "DaskRows",
-    "FlockClassifier",
-    "SubsetEnsembleClassifier",
-    "check_columns",
-    "check_numeric_columns",
-    "is_dask",
-    "lazily",
-    "lazy_score",
-    "on_dask",
-]
+__all__ = ["DaskRows", "current_backend", "lazily", "lazy_score"]

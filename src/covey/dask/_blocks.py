@@ -20,15 +20,16 @@ from covey._core.rows import call
 from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import Kind, SearchBlock
 from covey._core.search.targets import ClassTarget, ValueTarget
-from covey._core.softmax_linear import log_softmax
+from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey.dask._loading import LoadedRows
 from covey.dask._scratch import SCRATCH
 from covey.dask._spill import size_of
-from covey.fusers import Fuser, GateFeatures, Predictions, stage_scores
+from covey.fusers import Fuser, Gate, GateFeatures, Predictions, stage_scores
 
-# The columns that a `Gate` sees, where a search has the name of a basis.
-GATE = "gate"
+# The columns that a `Gate` sees, and those of a linear model, where a search has the name of a
+# basis.
+GATE, LINEAR = "gate", "linear model"
 
 # A draw is a multiple of 2**-53.
 DRAW_BITS = 53
@@ -135,11 +136,12 @@ class TableBlock(SearchBlock):
         """See `covey._core.moments.scaled_squares`."""
         return (scaled_squares(self._values[None], self.weight, size, center, total),)
 
-    def standardize_target(self, center: float, scale: float, farthest: float) -> None:
-        """Center and scale y, and move what is farther from 0 than this to there."""
-        # The y of a row without a weight is of no account.
-        values = np.where(self.weight > 0, self._values, center)
-        values = np.clip((values - center) / scale, -farthest, farthest)
+    def standardize_target(self, center: float, scale: float, farthest: float | None) -> None:
+        """Center and scale y, and clip what is farther from 0."""
+        # The y of a row of weight 0 does not count.
+        values = (np.where(self.weight > 0, self._values, center) - center) / scale
+        if farthest is not None:
+            values = np.clip(values, -farthest, farthest)
         self.target = ValueTarget(values, ValueLoss("squared"))
 
     def set_loss(self, loss: ValueLoss) -> None:
@@ -156,10 +158,11 @@ class TableBlock(SearchBlock):
         self._in_weighted_order = None
 
     def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
-        """Let it be one of the errors' sizes of a linear model, (1, 1, D) and (1, 1)."""
-        out = np.empty((1, 1, len(self.weight)))
-        predicted = self.designs["features"].logits(theta, intercept, np.arange(1), out)
-        self._compared = np.abs(self.target.values - predicted[0, 0])
+        """Let it be one of the errors' sizes of a linear model, (1, D) and (1,), of X itself."""
+        predicted = linear_logits(self._X, theta, intercept)[0]
+        self._compared = np.abs(self.target.values - predicted)
+        # Needed while the model was fitted only.
+        self.designs.pop(LINEAR, None)
         self._in_weighted_order = None
 
     def compared_extent(self) -> np.ndarray:
@@ -192,11 +195,9 @@ class TableBlock(SearchBlock):
         finally:
             self._X = X
 
-    def gate_shares(
-        self, sees: GateFeatures, coef: np.ndarray, intercept: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def gate_importance(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
-        gates = softmax_first(sees.logits(self._X, coef, intercept))
+        gates = softmax_first(gate._sees.logits(self._X, gate.coef_, gate.intercept_))
         return gates @ self.weight, np.array([self.weight.sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:

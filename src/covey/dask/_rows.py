@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.gating.gate import GatedObjective
 from covey._core.lbfgs import minimise
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.bases import basis_moments
-from covey._core.search.folds import FoldAssignment, assigned_folds, ranked_classes
+from covey._core.search.folds import (
+    FoldAssignment,
+    assigned_folds,
+    possible_folds,
+    ranked_classes,
+)
 from covey._core.search.rows import GrowingRows, Kind, SearchBlock
 from covey._core.value_losses import ValueLoss
+from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
-from covey.dask._blocks import DRAW_BITS, GATE, TableBlock
-from covey.dask._collections import delayed_blocks
+from covey.dask._blocks import DRAW_BITS, GATE, LINEAR, TableBlock
+from covey.dask._collections import check_numeric_columns, delayed_blocks
+from covey.dask._lazy import check_columns
 from covey.dask._table import Table
-from covey.fusers import Fuser, Gate, GateFeatures
+from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, make_fuser
 
 # A round of counting settles so many bits of a draw.
 _BITS_PER_ROUND = 11
 
-# The same of linear models and gates: the likelihood of all rows, in double precision.
+# The penalty of the linear model whose errors show how large the noise is.
+_LINEAR_ALPHA = 1e-3
+
+# The likelihood of linear models and gates is that of all rows, in double precision.
 _ALL_ROWS = {"folds": False, "single": False}
 
 
 class DaskRows:
-    """The blocks of a Dask table behind the interface of `covey.members.TrainingRows`.
+    """The blocks of a Dask table as the rows of a fit: `covey.members`'s ``TrainingRows``.
+
+    Parameters
+    ----------
+    table : Table
+        Loaded.
+    n_features : int
+    keeps_features : bool
+        Whether a gate needs X after the members are grown.
 
     Attributes
     ----------
-    n_features : int
-    is_sparse : bool
     classes : ndarray of shape (C,) or None
         The labels, sorted; None if the target is numeric.
-    class_counts, class_weight_sums, largest_weights : ndarrays of shape (C,)
+    class_counts, class_weights, largest_weights : ndarrays of shape (C,)
         For each label the rows whose weight is above 0, the sum of their weights, and the largest
         one; for a numeric target C is 1.
     """
 
-    def __init__(self, table: Table, n_features: int) -> None:
+    # What single precision decides would depend on how the rows are cut into blocks.
+    single = False
+    # They are a function of the seed, which a checkpoint keeps.
+    keeps_folds = False
+
+    def __init__(self, table: Table, n_features: int, keeps_features: bool) -> None:
         self._table = table
         self.n_features = n_features
-        self.is_sparse = table.is_sparse
+        self._keeps_features = keeps_features
         facts = [known for known in table.facts if known.n_rows]
         if not facts:
             raise ValueError("X has no rows; give at least two.")
@@ -56,11 +78,11 @@ class DaskRows:
         labels = np.unique(np.concatenate([known.labels for known in facts]))
         self.classes = None if table.numeric else labels
         self.class_counts = np.zeros(len(labels), dtype=np.int64)
-        self.class_weight_sums, self.largest_weights = np.zeros((2, len(labels)))
+        self.class_weights, self.largest_weights = np.zeros((2, len(labels)))
         for known in facts:
             at = np.searchsorted(labels, known.labels)
             self.class_counts[at] += known.n_used
-            self.class_weight_sums[at] += known.weight
+            self.class_weights[at] += known.weight
             np.maximum.at(self.largest_weights, at, known.heaviest)
         self._factors = np.ones(len(labels))
         self._labels = labels
@@ -69,21 +91,37 @@ class DaskRows:
     @classmethod
     def open(
         cls,
+        estimator: Any,
         X: Any,
         y: Any,
         sample_weight: Any,
+        groups: Any,
         *,
+        reset: bool,
         numeric: bool,
-        names: Sequence[str] | None,
-        wants_digest: bool,
     ) -> DaskRows:
-        """Load the blocks of collections, on the current cluster or in this process."""
+        """Check what a user gave to ``fit``, and load it on the cluster or in this process."""
+        check_possible(estimator, groups)
+        if y is None:
+            name = type(estimator).__name__
+            raise ValueError(f"{name} requires y to be passed, but y is None.")
+        check_columns(estimator, X, reset=reset)
+        check_numeric_columns(X)
         backend = current_backend()
         with backend.computing():
             parts = delayed_blocks(X, y, sample_weight)
-        table = Table(backend, parts, names, numeric, wants_digest)
+        table = Table(
+            backend,
+            parts,
+            getattr(estimator, "feature_names_in_", None),
+            numeric,
+            estimator.checkpoint is not None,
+        )
         try:
-            return cls(table, X.shape[1])
+            gated = isinstance(make_fuser(estimator.fuser), Gate)
+            rows = cls(table, estimator.n_features_in_, gated)
+            check_sample_weight(rows.largest_weights, len(rows.largest_weights))
+            return rows
         except BaseException:
             table.close()
             raise
@@ -96,23 +134,22 @@ class DaskRows:
         """What tells these rows from others."""
         return [known.digest for known in self._table.facts]
 
-    def show(self, part: str) -> None:
+    def done(self, part: str) -> None:
         """Let the dashboard show that a part of the fit is done."""
         self._table.show(part)
-
-    def in_memory(self, what: str) -> NoReturn:
-        """Refuse what needs X itself."""
-        raise ValueError(
-            f"{what} needs all rows in one place, and these lie in blocks; fit a sample in memory."
-        )
 
     def set_class_weight(self, factors: np.ndarray) -> None:
         """Multiply the weights of each class by a number."""
         self._factors = factors
         self.class_counts = np.where(factors > 0, self.class_counts, 0)
 
-    def search_rows(self) -> Table:
+    def search_rows(self, n_members: int = 1) -> Table:
         """The blocks of a search."""
+        return self._blocks
+
+    @property
+    def _blocks(self) -> Table:
+        """The blocks that a fit works on; they are made when they are first needed."""
         if not self._prepared:
             self._prepared = True
             self._table.prepare(self._labels, self._factors, self.n_features)
@@ -123,47 +160,71 @@ class DaskRows:
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the features, over rows that members are grown on."""
         plain = Basis.plain(self.n_features)
-        return basis_moments(self.search_rows(), "features", plain)[:2]
+        self._moments = basis_moments(self._blocks, "features", plain)[:2]
+        return self._moments
 
     def total_weight(self) -> float:
         """The sum of all weights."""
-        return float(self.class_weight_sums @ self._factors)
+        return float(self.class_weights @ self._factors)
 
     def n_weighted(self) -> int:
         """How many rows have a weight."""
         return int(self.class_counts.sum())
 
-    def folds(self, n_folds: int, seed: int, n_repeats: int) -> FoldAssignment:
+    def folds(self, cv: int | None, seed: int, n_repeats: int) -> FoldAssignment:
         """Stratified folds by the rows' own draws."""
         counts = self.class_counts
-        known = self.search_rows().gather(
+        n_folds = possible_folds(5 if cv is None else int(cv), counts, self._labels)
+        known = self._blocks.gather(
             SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts)
         )
         return assigned_folds(counts, seed, n_folds, known)
 
-    def grow_on(
-        self, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray, settings: TrainingSettings
-    ) -> GrowingRows:
-        """The rows for a trainer, their columns standardized."""
-        self._standardize(mean, scale, usable)
-        self.search_rows().broadcast(SearchBlock.begin_growing, "features", settings)
-        return GrowingRows(self.search_rows(), "features", self.n_features, 1)
+    # -- training --------------------------------------------------------------------------
 
-    def drop_features(self) -> None:
-        """Drop X as it was given, where neither a gate nor a search needs it."""
-        self.search_rows().broadcast(TableBlock.drop_features)
+    def trainer(
+        self,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        usable: np.ndarray,
+        settings: TrainingSettings,
+        *,
+        flip_probability: float,
+        **how: Any,
+    ) -> StackTrainer:
+        """Algorithm 1 on the rows that are not held out, their columns standardized."""
+        self._standardize("features", mean, scale, usable)
+        self._blocks.broadcast(SearchBlock.begin_growing, "features", settings)
+        if not self._keeps_features:
+            self._blocks.broadcast(TableBlock.drop_features)
+        return StackTrainer(
+            GrowingRows(self._blocks, "features", self.n_features, 1),
+            settings,
+            runs=[0],
+            flip_probability=np.array([flip_probability]),
+            usable=usable,
+            **how,
+        )
 
-    def _standardize(self, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray) -> None:
-        rows, plain = self.search_rows(), Basis.plain(self.n_features)
-        rows.broadcast(SearchBlock.standardize, "features", plain, mean, scale, usable)
+    def send(self, array: np.ndarray) -> np.ndarray:
+        """The same: arrays are sent with each request."""
+        return array
+
+    def bring(self, array: np.ndarray) -> np.ndarray:
+        """The same."""
+        return array
+
+    def _standardize(
+        self, name: str, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray
+    ) -> None:
+        rows, plain = self._blocks, Basis.plain(self.n_features)
+        rows.broadcast(SearchBlock.standardize, name, plain, mean, scale, usable)
         rows.broadcast(SearchBlock.set_folds, [], 1)
-
-    # -- rows held out ---------------------------------------------------------------------
 
     def hold_out(self, fraction: float, seed: int) -> None:
         """Keep a share of each class from the members, the rows of the lowest draws."""
         highest = self._highest_draws(fraction, seed)
-        self.search_rows().broadcast(TableBlock.hold_out, seed, highest)
+        self._blocks.broadcast(TableBlock.hold_out, seed, highest)
 
     def _highest_draws(self, fraction: float, seed: int) -> np.ndarray:
         """Of each class, the highest draw of the rows that are held out; -1: none of it is.
@@ -184,7 +245,7 @@ class DaskRows:
         while shift > 0:
             width = min(shift, _BITS_PER_ROUND)
             shift -= width
-            (drawn,) = self.search_rows().sum(TableBlock.count_draws, seed, shift, prefix, width)
+            (drawn,) = self._blocks.sum(TableBlock.count_draws, seed, shift, prefix, width)
             reached = below + np.cumsum(drawn, axis=1)
             at = np.argmax(reached >= wanted[:, None], axis=1)
             below = (reached - drawn)[everyone, at][:, None]
@@ -193,16 +254,18 @@ class DaskRows:
                 break
         return np.where(wanted > 0, ((prefix + 1) << shift) - 1, -1)
 
-    def stage_scores(self, theta: np.ndarray, intercept: np.ndarray, fuser: Fuser) -> np.ndarray:
-        """The accuracy of the first member, the first two, ...: of rows held out, or of all.
+    def held_out(self) -> NoReturn:
+        """Refused: only fusers that learn need these rows themselves."""
+        raise ValueError("The rows held out lie in blocks; fit a sample in memory.")
 
-        The members, (K, C, D) and (K, C), are given for standardized columns.
-        """
-        right, total = self.search_rows().sum(
+    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+        """The accuracy of the first member, the first two, ...: of rows held out, or of all."""
+        coef, intercept = flock.member_coef_, flock.member_intercept_
+        right, total = self._blocks.sum(
             TableBlock.stage_scores,
             self._labels,
-            theta.transpose(1, 0, 2),
-            intercept.T,
+            (coef * flock.scale_).transpose(1, 0, 2),
+            (intercept + coef @ flock.mean_).T,
             fuser,
         )
         return right / total
@@ -212,34 +275,32 @@ class DaskRows:
     def refine(
         self,
         gate: Gate,
+        mean: np.ndarray,
+        scale: np.ndarray,
         members: tuple[np.ndarray, np.ndarray, np.ndarray],
-        moments: tuple[np.ndarray, np.ndarray],
         **how: Any,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Fit a `Gate` together with members that were grown on these rows.
-
-        ``members`` are theta, intercepts and subsets, ``moments`` those of the features; ``how``
-        is as for `Gate.refine_by_sums`. Returns the refined theta and intercepts, and the mean
-        importance of each member, (K,).
-        """
-        rows = self.search_rows()
-        sees = GateFeatures(gate.features == "quadratic", moments)
-        if sees.quadratic and rows.is_sparse:
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Refine a gate and members (theta, intercept, support) that were grown on these rows."""
+        sees = GateFeatures(gate.features == "quadratic", self._moments)
+        if sees.quadratic and self._table.is_sparse:
             sees.standardize_squares(*self._square_moments(sees))
-        rows.broadcast(TableBlock.prepare_gate, sees)
-        theta, intercept = gate.refine_by_sums(
+        self._blocks.broadcast(TableBlock.prepare_gate, sees)
+        return gate.refine_by_sums(
             sees,
             self._likelihood(Kind("features", GATE, gate.pool, **_ALL_ROWS)),
             *members,
             self._labels,
             **how,
         )
-        importance, weight = rows.sum(TableBlock.gate_shares, sees, gate.coef_, gate.intercept_)
-        return theta, intercept, importance / weight
+
+    def mean_importance(self, flock: Any) -> np.ndarray:
+        """The weighted mean importance of each member, (K,), of a flock with a gate."""
+        importance, weight = self._blocks.sum(TableBlock.gate_importance, flock.fuser_)
+        return importance / weight
 
     def _square_moments(self, sees: GateFeatures) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of the squares of sparse features."""
-        rows = self.search_rows()
+        rows = self._blocks
         (total,) = rows.sum(SearchBlock.weight_sum)
         squares = TableBlock.of_squares, sees
         of = "squares", Basis.plain(self.n_features)
@@ -253,7 +314,7 @@ class DaskRows:
 
     def _likelihood(self, kind: Kind) -> Callable[..., tuple[Any, ...]]:
         """Values and gradients of a likelihood of all rows, for parameters and runs."""
-        rows = self.search_rows()
+        rows = self._blocks
         totals = rows.sum(SearchBlock.run_totals, False, False)
         rows.broadcast(SearchBlock.set_totals, False, False, *totals)
         return lambda parts, runs: rows.sum(SearchBlock.value_and_gradient, kind, runs, parts)
@@ -262,7 +323,7 @@ class DaskRows:
 
     def target_moments(self) -> tuple[float, float]:
         """Mean and standard deviation of y; those of a constant are exactly its value and 0."""
-        rows = self.search_rows()
+        rows = self._blocks
         (total,) = rows.sum(SearchBlock.weight_sum)
         extent = rows.max(TableBlock.target_extent)
         mean, deviation, _ = reduced_moments(
@@ -274,12 +335,12 @@ class DaskRows:
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """The weighted quantile of y, or of its distance from a center."""
-        self.search_rows().broadcast(TableBlock.compare_target, center)
+        self._blocks.broadcast(TableBlock.compare_target, center)
         return self._quantile(share)
 
     def _quantile(self, share: float) -> float:
         """Of the numbers that the blocks were told to compare."""
-        rows = self.search_rows()
+        rows = self._blocks
         highest, lowest = rows.max(TableBlock.compared_extent)
         found = quantiles_by_sums(
             lambda values: rows.sum(TableBlock.compared_weight_up_to, values)[0],
@@ -289,32 +350,28 @@ class DaskRows:
         )
         return float(found[0, 0])
 
-    def standardize_target(self, center: float, scale: float, farthest: float) -> None:
-        """Center and scale y, and move what is farther from the center than this to there."""
-        self.search_rows().broadcast(TableBlock.standardize_target, center, scale, farthest)
+    def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
+        """Let the target be (y - center) / scale, clipped; the largest size before that."""
+        self._blocks.broadcast(TableBlock.standardize_target, center, scale, farthest)
+        _, highest, lowest = self._blocks.max(TableBlock.target_extent)[:, 0]
+        return float(max(highest - center, lowest + center) / scale)
 
     def set_loss(self, loss: ValueLoss) -> None:
         """The loss by which members are fitted to the standardized y."""
-        self.search_rows().broadcast(TableBlock.set_loss, loss)
+        self._blocks.broadcast(TableBlock.set_loss, loss)
 
     def target_loss(self, loss: ValueLoss) -> float:
         """The weighted loss of the constant 0."""
-        return float(self.search_rows().sum(TableBlock.target_loss, loss)[0][0])
+        return float(self._blocks.sum(TableBlock.target_loss, loss)[0][0])
 
-    def linear_errors(
-        self,
-        mean: np.ndarray,
-        scale: np.ndarray,
-        usable: np.ndarray,
-        loss: ValueLoss,
-        alpha: float,
-    ) -> LinearErrors:
-        """Fit a linear model of the standardized y; its errors."""
-        self._standardize(mean, scale, usable)
+    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
+        """The errors of a linear model of the standardized y, penalized a little."""
+        # Not those of a search that may have begun.
+        self._standardize(LINEAR, mean, scale, np.ones(self.n_features, dtype=bool))
         self.set_loss(loss)
         objective = GatedObjective(
-            self._likelihood(Kind("features", "features", "log", **_ALL_ROWS)),
-            np.array([alpha]),
+            self._likelihood(Kind(LINEAR, LINEAR, "log", **_ALL_ROWS)),
+            np.array([_LINEAR_ALPHA]),
             1,
             1,
             self.n_features,
@@ -322,8 +379,39 @@ class DaskRows:
         )
         found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
         theta, intercept, _, _ = objective.unpack(found.x)
-        self.search_rows().broadcast(TableBlock.compare_errors, theta[:, 0], intercept[:, 0])
+        coef = theta[0, 0] / scale
+        self._blocks.broadcast(TableBlock.compare_errors, coef, intercept[0, 0] - coef @ mean)
         return LinearErrors(self)
+
+
+def check_possible(estimator: Any, groups: Any) -> None:
+    """Refuse, before anything is loaded, what needs all rows in one place."""
+    what, instead = None, ""
+    if groups is not None:
+        what, instead = "groups", "leave it out, or "
+    elif estimator.device is not None:
+        raise ValueError(
+            f"device={estimator.device!r} is one that has all rows, but these lie in blocks; use "
+            "device=None."
+        )
+    elif hasattr(estimator, "cv"):
+        if not (estimator.cv is None or isinstance(estimator.cv, int | np.integer)):
+            what, instead = f"cv={estimator.cv!r}", "use a number of folds, or "
+    else:
+        fuser = make_fuser(estimator.fuser)
+        if isinstance(fuser, Gate):
+            fuser._check_parameters()
+        elif fuser.learns:
+            fixed = ", ".join(repr(name) for name in FUSERS if not make_fuser(name).learns)
+            what, instead = (
+                f"fuser={estimator.fuser!r}",
+                f"use 'gate', a Gate or one of {fixed}, or ",
+            )
+    if what is not None:
+        raise ValueError(
+            f"{what} needs all rows in one place, and these lie in blocks; {instead}fit a sample "
+            "in memory."
+        )
 
 
 class LinearErrors:
@@ -338,4 +426,4 @@ class LinearErrors:
 
     def loss(self, loss: ValueLoss) -> float:
         """The weighted sum of their losses."""
-        return float(self._rows.search_rows().sum(TableBlock.compared_loss, loss)[0][0])
+        return float(self._rows._blocks.sum(TableBlock.compared_loss, loss)[0][0])

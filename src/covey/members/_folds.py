@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
-from covey._core.search.folds import assigned_folds, drawn, ranked_classes
-from covey._core.search.rows import SearchBlock
+from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
 from covey._validation import check_number
 
 
@@ -130,62 +129,9 @@ def _checked_fold(fold, number, n_samples):
     return tuple(rows)
 
 
-def assign_folds(rows, cv, classes, *, groups, seed, n_repeats):
-    """Folds of rows that lie in blocks: what `make_folds` makes of a number of folds.
-
-    Parameters
-    ----------
-    rows : SearchRows
-    cv : int or None
-        None is 5. What needs all rows in one place is refused.
-    classes, seed, n_repeats
-        As for `make_folds`.
-    groups : None
-        Refused too.
-
-    Returns
-    -------
-    folds : FoldAssignment
-    """
-    cv = 5 if cv is None else cv
-    if not isinstance(cv, int | np.integer):
-        raise ValueError(
-            f"cv={cv!r} needs all rows in one place; use a number of folds, or fit a sample in "
-            "memory."
-        )
-    if groups is not None:
-        raise ValueError(
-            "groups needs all rows in one place; leave groups out, or fit a sample in memory."
-        )
-    counts, _ = rows.sum(SearchBlock.class_counts)
-    n_folds = _fewer_folds(int(cv), counts, classes)
-    known = rows.gather(SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts))
-    return assigned_folds(counts, seed, n_folds, known)
-
-
-def _fewer_folds(n_folds, counts, classes):
-    """How many folds there can be; warns of a class with a single row."""
-    if counts.max() < 2:
-        raise ValueError(
-            "No class has two rows, so none can be held out to choose between candidates; use "
-            "effort='fast', or more rows."
-        )
-    alone = np.flatnonzero(counts == 1)
-    if len(alone):
-        listed = ", ".join(repr(label) for label in classes[alone[:5]].tolist())
-        warnings.warn(
-            f"Class {listed} has one row, which no fold can hold out: it is trained on in every "
-            "fold, and how well it is told apart is not known.",
-            UserWarning,
-            stacklevel=5,
-        )
-    # Folds beyond the largest class would hold nothing out.
-    return min(n_folds, int(counts.max()))
-
-
 def _drawn_folds(n_folds, codes, weight, classes, seed, n_repeats):
     used = weight > 0
     counts = np.bincount(codes[used], minlength=len(classes))
-    n_folds = _fewer_folds(n_folds, counts, classes)
+    n_folds = possible_folds(n_folds, counts, classes)
     known = drawn(0, codes, used, seed, n_repeats, ranked_classes(counts))
     return assigned_folds(counts, seed, n_folds, [known]).parts(0, codes, used)

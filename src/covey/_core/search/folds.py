@@ -7,8 +7,10 @@ instead, which are as good as even for so many.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +78,26 @@ def fold_draws(seed: int, repeat: int, start: int, count: int) -> FloatArray:
 def ranked_classes(counts: IntArray) -> IntArray:
     """The classes whose rows are assigned in turn; the only row of a class is in no fold."""
     return np.flatnonzero((counts > 1) & (counts <= MOST_RANKED))
+
+
+def possible_folds(n_folds: int, counts: IntArray, classes: npt.NDArray[Any]) -> int:
+    """How many folds classes of so many rows allow; warns of a class with a single row."""
+    if counts.max() < 2:
+        raise ValueError(
+            "No class has two rows, so none can be held out to choose between candidates; use "
+            "effort='fast', or more rows."
+        )
+    alone = np.flatnonzero(counts == 1)
+    if len(alone):
+        listed = ", ".join(repr(label) for label in classes[alone[:5]].tolist())
+        warnings.warn(
+            f"Class {listed} has one row, which no fold can hold out: it is trained on in every "
+            "fold, and how well it is told apart is not known.",
+            UserWarning,
+            stacklevel=5,
+        )
+    # Folds beyond the largest class would hold nothing out.
+    return min(n_folds, int(counts.max()))
 
 
 def drawn(

@@ -8,23 +8,17 @@ import pandas as pd
 import pytest
 from distributed import Client, get_task_stream
 from sklearn.model_selection import KFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import covey
-from covey.dask import FlockClassifier, SubsetEnsembleClassifier, _worker
+import covey.dask
+from covey import FlockClassifier, SubsetEnsembleClassifier
+from covey.dask import _worker
 from covey.fusers import FUSERS, make_fuser
 
 HOW = {"n_estimators": 2, "max_iter": 5, "fuser": "product", "random_state": 0}
 
 
-@parametrize_with_checks(
-    [
-        SubsetEnsembleClassifier(**HOW),
-        SubsetEnsembleClassifier.paper(n_estimators=2, max_iter=20),
-    ]
-)
-def test_scikit_learn_s_checks(estimator, check):
-    check(estimator)
+def test_there_is_no_second_estimator_for_dask():
+    assert set(covey.dask.__all__) == {"DaskRows", "current_backend", "lazily", "lazy_score"}
 
 
 def test_the_dashboard_shows_blocks_members_and_candidates(client, wine):
@@ -38,15 +32,6 @@ def test_the_dashboard_shows_blocks_members_and_candidates(client, wine):
         assert sum(name.startswith(f"covey-{part}-") for name in names) >= least, part
 
 
-def test_plain_arrays_are_fitted_as_by_the_local_class(wine):
-    X, y = wine
-    for fuser in ("product", "linear_stacking"):
-        how = {**HOW, "fuser": fuser}
-        local = covey.SubsetEnsembleClassifier(**how).fit(X, y)
-        flock = SubsetEnsembleClassifier(**how).fit(X, y)
-        np.testing.assert_array_equal(flock.predict_proba(X), local.predict_proba(X))
-
-
 def test_a_fitted_flock_holds_nothing_of_the_cluster(client, wine):
     X, y = wine
     dX = da.from_array(X, (100, 13))
@@ -54,7 +39,7 @@ def test_a_fitted_flock_holds_nothing_of_the_cluster(client, wine):
         flock = SubsetEnsembleClassifier(**HOW).fit(dX, y)
     again = pickle.loads(pickle.dumps(flock))
     np.testing.assert_array_equal(again.predict_proba(X), flock.predict_proba(X))
-    assert not [name for name in vars(flock) if name in ("_table", "_journal", "_n_used")]
+    assert not [name for name in vars(flock) if name in ("_table", "_journal", "_rows")]
     without = SubsetEnsembleClassifier(**HOW).fit(dX, y)
     np.testing.assert_array_equal(without.member_coef_, flock.member_coef_)
 
@@ -92,7 +77,7 @@ def test_every_fuser_works_or_is_refused_by_name(wine, fuser):
 
 
 def test_what_a_search_cannot_split_is_refused_before_anything_is_loaded(lazy, monkeypatch):
-    monkeypatch.setattr("covey.dask._estimator.Table", None)
+    monkeypatch.setattr("covey.dask._rows.Table", None)
     for cv in (KFold(3), [(np.arange(3), np.arange(3, 6))]):
         search_refused("cv=.* needs all rows in one place", *lazy, cv=cv)
     search_refused("cv must be an int", *lazy, cv="five")
@@ -173,9 +158,8 @@ def test_collections_of_the_wrong_kind_are_refused(lazy, wine):
     refused("device='cuda' is one that has all rows", X, y, device="cuda")
     wide = da.ones((178, 2001), chunks=(178, 2001))
     refused("'newton' keeps a matrix", wide, y, learning_rate="newton")
-    for flock in (SubsetEnsembleClassifier(**HOW), FlockClassifier()):
-        with pytest.raises(ValueError, match="groups needs all rows in one place"):
-            flock.fit(X, y, groups=wine[1])
+    with pytest.raises(ValueError, match="groups needs all rows in one place"):
+        FlockClassifier().fit(X, y, groups=wine[1])
 
 
 def test_an_asynchronous_client_is_refused(client, lazy):
