@@ -160,7 +160,7 @@ def won(logits: Array, intercept: Array, weight: Array, weight_row: Array, label
     intercept : tensor of shape (C, L), contiguous
     weight : tensor of shape (R, n), contiguous
     weight_row : int32 tensor of shape (L,)
-        Whose weights each lane has.
+        The row of the weights of each candidate.
     label : int32 tensor of shape (n,)
     """
     n_classes, n_lanes, n_rows = logits.shape

@@ -34,6 +34,8 @@ class CudaRowBlock(RowBlock):
     ) -> tuple[Array]:
         """See `RowBlock`."""
         self._begin(runs, flipping)
+        # Runs at equal distances are a view, whose rows the kernels would not find.
+        self._weight = self._weight.contiguous()
         self._outputs = self._workspace.take("outputs", *theta.shape[:2], self.design.n_rows)
         self._intercept = self._workspace.take("intercept", *theta.shape[:2])
         self._intercept[...] = self.design.products(
@@ -64,7 +66,7 @@ class CudaRowBlock(RowBlock):
             source[at] = xp.where(accepted, second, source[at])
         if active is not None and len(active) < n_evaluated:
             at = self._index(active)
-            source, self._weight = source[at], self._weight[at, :]
+            source, self._weight = source[at], self._weight[at, :].contiguous()
             self._runs = self._runs[active]
         n_runs, n_classes, n_rows = len(self._runs), self.n_classes, self.design.n_rows
         candidates = self._of_candidates(flipping)
