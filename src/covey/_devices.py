@@ -1,4 +1,6 @@
-"""Where a fit is computed: here, by NumPy, or where PyTorch keeps its tensors."""
+"""Where a fit is computed: on the CPU by NumPy, or by PyTorch on the device of its tensors."""
+
+from __future__ import annotations
 
 import os
 from dataclasses import dataclass
@@ -16,19 +18,19 @@ class HostDevice:
 
     name: str = "this machine"
 
-    def send(self, array):
+    def send(self, array: Any) -> Any:
         """The array, where the fit is computed."""
         return array
 
-    def bring(self, array):
+    def bring(self, array: Any) -> Any:
         """A result, as NumPy's."""
         return array
 
-    def free_bytes(self):
-        """How much memory there is left; None if nobody says."""
+    def free_bytes(self) -> int | None:
+        """How much memory there is left; None if that is not known."""
         return _host_bytes()
 
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of a number."""
         return 8
 
@@ -49,22 +51,22 @@ class OnDevice:
     dtype: Any
 
     @property
-    def name(self):
+    def name(self) -> str:
         """As PyTorch calls it."""
         return str(self.device)
 
-    def send(self, array):
+    def send(self, array: Any) -> Any:
         """The array, where the fit is computed."""
         import torch
 
         return torch.asarray(np.ascontiguousarray(array), dtype=self.dtype, device=self.device)
 
-    def bring(self, array):
+    def bring(self, array: Any) -> Any:
         """A result, as NumPy's."""
         return array.cpu().numpy().astype(np.float64) if is_torch_array(array) else array
 
-    def free_bytes(self):
-        """How much memory there is left; None if nobody says."""
+    def free_bytes(self) -> int | None:
+        """How much memory there is left; None if that is not known."""
         import torch
 
         if self.device.type != "cuda":
@@ -72,17 +74,19 @@ class OnDevice:
         torch.cuda.empty_cache()
         return torch.cuda.mem_get_info(self.device)[0]
 
-    def itemsize(self):
+    def itemsize(self) -> int:
         """Bytes of a number."""
         return self.dtype.itemsize
 
     @property
-    def smaller(self):
+    def smaller(self) -> str:
         """What to do where memory does not suffice."""
         return "give X as float32, use fewer rows, or device=None"
 
 
-def device_of(device, X, y=None, sample_weight=None):
+def device_of(
+    device: Any, X: Any, y: Any = None, sample_weight: Any = None
+) -> HostDevice | OnDevice:
     """Where a fit of these data is to be computed.
 
     Parameters
@@ -121,7 +125,7 @@ def device_of(device, X, y=None, sample_weight=None):
             f"device must be the name of a device of PyTorch such as 'cuda' or 'cuda:1', "
             f"got {device!r}."
         ) from None
-    _check_there(torch, wanted, device)
+    _check_available(torch, wanted, device)
     if wanted.type == "cuda" and wanted.index is None:
         wanted = torch.device("cuda", torch.cuda.current_device())
     if "X" in tensors and (X.device.type, X.device.index or 0) != (
@@ -134,24 +138,24 @@ def device_of(device, X, y=None, sample_weight=None):
     return OnDevice(wanted, _precision(X))
 
 
-def _check_there(torch, wanted, device):
+def _check_available(torch: Any, wanted: Any, device: Any) -> None:
     if wanted.type not in ("cpu", "cuda"):
         raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}.")
     if wanted.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if count == 0:
             raise ValueError(
-                f"device={device!r} is not there: PyTorch {torch.__version__} sees no CUDA "
+                f"device={device!r} is not available: PyTorch {torch.__version__} sees no CUDA "
                 "device; use device=None, or install a build of PyTorch for CUDA."
             )
         if wanted.index is not None and wanted.index >= count:
             raise ValueError(
-                f"device={device!r} is not there: PyTorch sees {count} CUDA device(s), counted "
-                "from 0."
+                f"device={device!r} is not available: PyTorch sees {count} CUDA device(s), "
+                "counted from 0."
             )
 
 
-def _precision(X):
+def _precision(X: Any) -> Any:
     """Single precision for single precision; double for all else."""
     import torch
 
@@ -159,7 +163,7 @@ def _precision(X):
     return torch.float32 if dtype == "float32" else torch.float64
 
 
-def _check_tensor(name, tensor):
+def _check_tensor(name: str, tensor: Any) -> None:
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype in ("float16", "bfloat16", "complex64", "complex128"):
         raise ValueError(
@@ -171,7 +175,7 @@ def _check_tensor(name, tensor):
         )
 
 
-def to_numpy(array, name="X"):
+def to_numpy(array: Any, name: str = "X") -> Any:
     """A tensor as NumPy's array; anything else as it is."""
     if not is_torch_array(array):
         return array
@@ -184,8 +188,8 @@ def to_numpy(array, name="X"):
     return array.detach().cpu().numpy()
 
 
-def returned(values, X):
-    """Results for rows X: tensors beside them, where scikit-learn is told to dispatch."""
+def returned(values: np.ndarray, X: Any) -> Any:
+    """Results for rows X: tensors on their device, where scikit-learn dispatches."""
     if not is_torch_array(X) or not get_config()["array_api_dispatch"]:
         return values
     if values.dtype.kind not in "fiub":
@@ -195,7 +199,9 @@ def returned(values, X):
     return torch.asarray(values, device=X.device)
 
 
-def check_memory(place, X, n_classes, flips, *, n_matrices=0):
+def check_memory(
+    device: HostDevice | OnDevice, X: Any, n_classes: int, flips: bool, *, n_matrices: int = 0
+) -> None:
     """Refuse a fit that cannot fit into memory, before it starts.
 
     What it needs is X once more, sorted and standardised, of every row the logits of the
@@ -205,43 +211,50 @@ def check_memory(place, X, n_classes, flips, *, n_matrices=0):
     if hasattr(X, "tocsr"):
         table = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     else:
-        table = n_rows * n_features * place.itemsize()
-    # Slopes are there for a part of a long table only.
-    step = n_rows * place.itemsize() * (n_classes * (2 if flips else 1) + 8)
+        table = n_rows * n_features * device.itemsize()
+    # Slopes are computed for a part of a long table only.
+    step = n_rows * device.itemsize() * (n_classes * (2 if flips else 1) + 8)
     step += n_matrices * 8 * (n_features + 1) ** 2
-    free = place.free_bytes()
+    free = device.free_bytes()
     if free is not None and table + step > free:
         raise MemoryError(
             f"A fit on {n_rows} x {n_features} with {n_classes} classes needs about "
-            f"{_gigabytes(table + step)} on {place.name} ({_gigabytes(table)} for X, "
-            f"{_gigabytes(step)} for a step), but {_gigabytes(free)} are free; {place.smaller}."
+            f"{_gigabytes(table + step)} on {device.name} ({_gigabytes(table)} for X, "
+            f"{_gigabytes(step)} for a step), but {_gigabytes(free)} are free; {device.smaller}."
         )
 
 
-def _gigabytes(n_bytes):
+def _gigabytes(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:.3g} GB"
 
 
-def _host_bytes():
-    """What the system and the control group leave."""
-    free = []
+def _host_bytes() -> int | None:
+    """Memory that the system and the control group of this process leave free."""
+    return min((n for n in (_system_bytes(), _group_bytes()) if n is not None), default=None)
+
+
+def _system_bytes() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                free.append(int(line.split()[1]) * 1024)
-        group = Path("/sys/fs/cgroup")
+        import psutil
+    except ImportError:
+        try:
+            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+        except (AttributeError, OSError, ValueError):
+            return None
+    return psutil.virtual_memory().available
+
+
+def _group_bytes() -> int | None:
+    """What a container's limit leaves; psutil knows of the whole system only."""
+    group = Path("/sys/fs/cgroup")
+    try:
         limit = (group / "memory.max").read_text().strip()
-        if limit != "max":
-            taken = int((group / "memory.current").read_text())
-            for line in (group / "memory.stat").read_text().splitlines():
-                if line.startswith("inactive_file "):
-                    taken -= int(line.split()[1])  # files that were read; given up when needed
-            free.append(max(0, int(limit) - taken))
+        if limit == "max":
+            return None
+        used = int((group / "memory.current").read_text())
+        for line in (group / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):
+                used -= int(line.split()[1])  # cached files are dropped when memory is needed
+        return max(0, int(limit) - used)
     except (OSError, ValueError):
-        pass
-    if free:
-        return min(free)
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
         return None

@@ -74,10 +74,10 @@ def test_tensors_of_the_cpu_can_be_searched(wine):
     [
         pytest.param(
             "cuda",
-            "device='cuda' is not there",
+            "device='cuda' is not available",
             marks=pytest.mark.skipif(torch.cuda.is_available(), reason="it is there"),
         ),
-        ("cuda:99", "device='cuda:99' is not there"),
+        ("cuda:99", "device='cuda:99' is not available"),
         ("gpu", "the name of a device of PyTorch such as 'cuda' or 'cuda:1', got 'gpu'"),
         (["cuda"], "the name of a device of PyTorch"),
         ("meta", "device must be 'cpu' or 'cuda', got 'meta'"),

@@ -664,3 +664,22 @@ def test_a_learning_rate_that_diverges_is_reported(wine):
 def test_groups_without_a_search_are_refused(wine):
     with pytest.raises(ValueError, match="use FlockClassifier, or leave groups out"):
         flock().fit(*wine, groups=np.zeros(len(wine[1])))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coef_is_that_of_the_one_linear_model(n_classes):
+    X, y = make_classification(150, 6, n_informative=4, n_classes=n_classes, random_state=0)
+    model = flock().fit(X, y)
+    assert model.coef_.shape == (1 if n_classes == 2 else 3, 6)
+    logits = X @ model.coef_.T + model.intercept_
+    assert_allclose(np.squeeze(logits), model.decision_function(X), rtol=1e-9)
+    selector = SelectFromModel(model, threshold=-np.inf, max_features=3, prefit=True)
+    expected = np.linalg.norm(model.coef_, ord=1, axis=0)
+    assert_array_equal(np.flatnonzero(selector.get_support()), np.sort(np.argsort(-expected)[:3]))
+
+
+@pytest.mark.parametrize("fuser", ["mean", "gate"])
+def test_a_flock_that_bends_has_no_coef(wine, fuser):
+    model = flock(n_estimators=2, fuser=fuser, max_iter=5).fit(*wine)
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "intercept_")

@@ -510,3 +510,80 @@ def test_groups_without_a_search_are_refused(diabetes):
     X, y = diabetes
     with pytest.raises(ValueError, match="use FlockRegressor, or leave groups out"):
         regressor(fuser="mean").fit(X, y, groups=np.zeros(len(y)))
+
+
+# -- what classifiers have, too --------------------------------------------------------------
+
+
+def test_the_mean_of_linear_members_is_one_linear_model(diabetes):
+    X, y = diabetes
+    flock = SubsetEnsembleRegressor(3, flip_probability=0.2, random_state=0).fit(X, y)
+    expected = flock.member_predictions(X).mean(axis=1)
+    assert flock.coef_.shape == (10,)
+    assert_allclose(X.to_numpy() @ flock.coef_ + flock.intercept_, expected)
+    assert_allclose(flock.predict(X), expected)
+    assert_allclose(flock.collapse().predict(X), expected)
+    assert_allclose(flock.to_sklearn().predict(X), expected)
+    median = SubsetEnsembleRegressor(3, fuser="median", random_state=0).fit(X, y)
+    assert not hasattr(median, "coef_")
+    with pytest.raises(ValueError, match="fuser='median' cannot collapse"):
+        median.collapse()
+
+
+def test_explain_adds_up_to_what_moves_a_member(searched, diabetes):
+    X, _ = diabetes
+    (record,) = searched.explain(X.iloc[:1], top=1000)
+    assert_allclose(record["prediction"], searched.predict(X.iloc[:1])[0])
+    importance = searched.explain_fusion(X.iloc[:1])[0]
+    for told in record["members"]:
+        member = searched.estimators_[told["member"] - 1]
+        assert_allclose(told["weight"], importance[told["member"] - 1])
+        average = member.coef_ @ searched._column_mean + member.intercept_
+        moved = sum(push for _, push in told["because"])
+        assert_allclose(average + moved, told["prediction"])
+        sizes = [abs(push) for _, push in told["because"]]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_a_warm_start_equals_one_fit(diabetes, loss):
+    X, y = diabetes
+    how = {"loss": loss, "flip_probability": 0.1, "random_state": 0}
+    whole = SubsetEnsembleRegressor(3, **how).fit(X, y)
+    warm = SubsetEnsembleRegressor(1, warm_start=True, **how).fit(X, y)
+    warm.set_params(n_estimators=3).fit(X, y)
+    assert_array_equal(warm.support_, whole.support_)
+    assert_allclose(warm.member_coef_, whole.member_coef_, rtol=1e-9)
+
+
+def test_the_size_is_that_which_scores_best(diabetes):
+    X, y = diabetes
+    how = {"flip_probability": 0.2, "random_state": 0}
+    chosen = SubsetEnsembleRegressor(5, select_size="train", **how).fit(X, y)
+    scores = SubsetEnsembleRegressor(5, **how).fit(X, y).staged_score(X, y)
+    assert chosen.n_estimators_ == np.argmax(scores > scores.max() - 1e-12) + 1
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        SubsetEnsembleRegressor(2, max_iter=10, random_state=0),
+        FlockRegressor(n_estimators=2, cv=2, alpha=0.03, random_state=0),
+    ],
+    ids=["ensemble", "flock"],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_with_a_checkpoint_is_the_same_to_the_bit(diabetes, tmp_path, made):
+    X, y = diabetes
+    plain = clone(made).fit(X, y)
+    for _ in range(2):  # the second fit reads what the first one wrote
+        again = clone(made).set_params(checkpoint=tmp_path / "fit").fit(X, y)
+        assert_array_equal(again.member_coef_, plain.member_coef_)
+    with pytest.raises(ValueError, match="belongs to a fit of other data"):
+        clone(made).set_params(checkpoint=tmp_path / "fit").fit(X * 2, y)
+
+
+def test_notebooks_show_the_members(searched):
+    shown = searched._repr_html_()
+    assert f"{searched.n_estimators_} members<" in shown
+    assert shown.count("<tr><td>") == searched.n_estimators_
