@@ -174,7 +174,7 @@ class MemberLosses:
 
     def extent(self) -> FloatArray:
         """The largest loss, and the largest of minus the losses, (2, R)."""
-        loss = to_host(self._loss)
+        loss = to_host(self._loss).astype(np.float64)  # as its quantiles are found
         return np.stack([loss.max(axis=1, initial=-np.inf), -loss.min(axis=1, initial=np.inf)])
 
     def weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
