@@ -67,7 +67,7 @@ def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():
     # Whatever a search may find: members and gates see the columns of one basis.
     for both in (basis, Basis.plain(4)):
         model.basis_ = both
-        model.coef_ = rng.normal(size=(3, 3, both.n_columns))
+        model.member_coef_ = rng.normal(size=(3, 3, both.n_columns))
         model._column_scale = np.ones(both.n_columns)
         gates = rng.normal(size=(3, both.n_columns))
         model.fuser_ = GatedGroups(

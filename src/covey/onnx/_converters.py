@@ -103,11 +103,9 @@ def _convert_flock(scope: Any, operator: Any, container: Any) -> None:
         logits = columns.linear(member.coef_, member.intercept_)
         _write_outputs(graph, graph.node("Softmax", logits, axis=1), flock)
         return
-    own = "member_" if hasattr(flock, "member_coef_") else ""
-    coef, intercept = getattr(flock, f"{own}coef_"), getattr(flock, f"{own}intercept_")
-    n_members, n_columns = len(coef), coef.shape[-1]
-    width = len(flock.classes_) if is_classifier(flock) else 1
-    linear = columns.linear(coef.reshape(-1, n_columns), intercept.ravel())
+    n_members, width, n_columns = flock.member_coef_.shape
+    coef, intercept = flock.member_coef_.reshape(-1, n_columns), flock.member_intercept_.ravel()
+    linear = columns.linear(coef, intercept)
     linear = graph.node("Reshape", linear, np.array([-1, n_members, width]))
     if is_classifier(flock):
         outputs = Outputs(
