@@ -2,6 +2,7 @@
 
 from covey.members._columns import column_positions, flip_units, positions_of_slice
 from covey.members._flock import FlockClassifier, FlockRegressor
+from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -9,6 +10,7 @@ from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
+from covey.members._ranges import check_tree_range
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -44,9 +46,13 @@ __all__ = [
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
+    "check_cv_parameter",
+    "check_groups",
+    "check_tree_range",
     "column_positions",
     "flip_units",
     "from_bagging",
     "from_forest",
+    "make_folds",
     "positions_of_slice",
 ]

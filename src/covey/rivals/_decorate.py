@@ -10,9 +10,7 @@ from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._models import classifies, fit_member
 from covey._validation import check_number
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members._columns import column_positions
-from covey.members._ranges import check_tree_range
-from covey.members._template import GrownClassifier
+from covey.members import GrownClassifier, check_tree_range, column_positions
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
 _MEMBER_SEED = 3
@@ -24,14 +22,14 @@ class DecorateClassifier(GrownClassifier):
     The first member is trained on the data. Each further one is trained on the data and on
     artificial examples, made anew each time: rows drawn from what the columns look like, with
     labels that the ensemble thinks unlikely. It is kept if the ensemble's training error does
-    not rise. Good where data is scarce: members cannot be told apart by leaving rows out, as
+    not rise. Good where data is scarce: members cannot be made different by leaving rows out, as
     bagging does, if there are hardly any.
 
     Parameters
     ----------
     estimator : classifier or None, default=None
         What members are copies of; a ``DecisionTreeClassifier`` if None. One without
-        ``predict_proba`` votes with certainty, and needs a ``fusion`` that takes votes. Weights
+        ``predict_proba`` votes with certainty, and needs a ``fuser`` that takes votes. Weights
         of classes are a parameter of its own.
     n_estimators : int, default=15
         C_size: how many members to keep at most.
@@ -79,7 +77,7 @@ class DecorateClassifier(GrownClassifier):
     accepted_ : ndarray of shape (n_iter_,), bool
         Whether that member was accepted.
     kind_ : {"probability", "score", "label"}
-        What the members are asked for.
+        What the members predict for the fuser.
     fuser_ : Fuser
 
     Notes
@@ -92,7 +90,7 @@ class DecorateClassifier(GrownClassifier):
     - Only values that occur in a nominal column are drawn; without a schema no others are
       known. Laplace smoothing makes the rare ones more frequent.
     - While the ensemble grows, its probabilities and its training error are those of the
-      mean of its members, whatever ``fusion`` is: a rule that learns has not learnt yet.
+      mean of its members, whatever ``fuser`` is: a rule that learns has not learnt yet.
     - Errors closer than 1e-12 are equal.
     - Row weights: the number of artificial examples is a share of the rows whose weight is
       above zero, and each of them has the mean weight of the rows of its class. Moments and
@@ -102,7 +100,7 @@ class DecorateClassifier(GrownClassifier):
 
     Columns are drawn as if they were independent. Where they are not, as in most numeric tables,
     artificial rows lie beside the data and hardly contradict it. Where they nearly are, it seems
-    that opposite labels fall among the data and blur what it says: on tables of many nominal
+    that opposite labels fall among the data and blur its pattern: on tables of many nominal
     columns (crx, splice) bagging does better, and ``artificial_size=0.25`` better than 1.
     ``benchmarks/rivals/decorate.py`` compares with bagging.
 
@@ -228,7 +226,7 @@ class DecorateClassifier(GrownClassifier):
         weight_of_class = np.bincount(codes, weight, len(counts)) / np.maximum(counts, 1)
         columns = ColumnModel.of(X, weight, self._nominal)
         n_artificial = max(1, round(self.artificial_size * len(X)))
-        # Sums of the members' probabilities; the mean of them is what the ensemble says.
+        # Sums of the members' probabilities; the mean of them is what the ensemble predicts.
         total = np.zeros((len(X), len(self.classes_)))
         for member in self._members:
             total += self._probabilities(member, X)
@@ -289,7 +287,7 @@ class DecorateClassifier(GrownClassifier):
         return fit_member(member, type(member).__name__, X, self.classes_[codes], weight)
 
     def _probabilities(self, member, X):
-        """What a member says of rows; one that has no probabilities is certain of its vote."""
+        """What a member predicts of rows; one without probabilities is certain of its vote."""
         name = type(member).__name__
         kind = "probability" if hasattr(member, "predict_proba") else "label"
         values, _ = member_output(member, X, self.classes_, kind, name)
@@ -332,7 +330,7 @@ class DecorateClassifier(GrownClassifier):
         return gather(outputs, self.classes_, names, kind)
 
     def _member_values(self, X):
-        """Probabilities if members have them, whatever the fuser asks for."""
+        """Probabilities if members have them, whatever the fuser reads."""
         has = hasattr(self.estimators_[0], "predict_proba")
         return self._predictions(X, "probability" if has else self.kind_).values
 

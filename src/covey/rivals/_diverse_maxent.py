@@ -13,8 +13,7 @@ from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
 from covey.fusers import Predictions, make_fuser
-from covey.members._member import LinearMember
-from covey.members._template import GrownClassifier
+from covey.members import GrownClassifier, LinearMember
 
 MEASURES = ("cross_correlation", "kl")
 
@@ -65,7 +64,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
     tol : float, default=1e-8
         A member is trained when no entry of its gradient exceeds this. Where rounding, or
         ``max_iter``, ends the climb before, up to 100 times this is close enough; beyond that
-        a ``ConvergenceWarning`` tells.
+        there is a ``ConvergenceWarning``.
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the members (``validation_fraction``).
@@ -240,7 +239,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
 
     def _grow(self, X, codes, sample_weight, context):
         self._check_continued()
-        # Rows without weight say nothing; the others are sorted by class.
+        # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
         rows = X.tocsr()[order] if hasattr(X, "tocsr") else X[order]

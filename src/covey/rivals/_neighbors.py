@@ -1,6 +1,11 @@
 """Nearest neighbours whose votes have weights, as members of searches."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -9,7 +14,7 @@ from covey._core.moments import moments
 
 
 class NeighborsMember(ClassifierMixin, BaseEstimator):
-    """The nearest rows of standardised features vote, each with its weight.
+    """The nearest rows of standardized features vote, each with its weight.
 
     Where weights differ, the neighbourhood is as heavy as ``n_neighbors`` average rows.
 
@@ -22,10 +27,10 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     """
 
-    def __init__(self, n_neighbors=5):
+    def __init__(self, n_neighbors: int = 5) -> None:
         self.n_neighbors = n_neighbors
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Remember the rows.
 
         Parameters
@@ -56,14 +61,14 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         self._rows = NearestNeighbors().fit(self._scaled(rows))
         return self
 
-    def _scaled(self, X):
+    def _scaled(self, X: Any) -> Any:
         if hasattr(X, "tocsr"):
             X = X.tocsr(copy=True)
             X.data = X.data / self._scale[X.indices]
             return X
         return (X - self._mean) / self._scale
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """The classes' shares of the neighbourhood.
 
         Parameters
@@ -96,7 +101,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         )
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class with the largest share.
 
         Parameters
@@ -109,7 +114,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         """
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
