@@ -77,7 +77,7 @@ class Journal:
             )
         self._n_written = self.n_steps
 
-    # -- the computation's side --------------------------------------------------------------
+    # -- the computation ---------------------------------------------------------------------
 
     def begin(self) -> Task:
         """The next task."""
@@ -100,7 +100,7 @@ class Journal:
         self._state = None
         self._write()
 
-    # -- the file's side ---------------------------------------------------------------------
+    # -- the file ----------------------------------------------------------------------------
 
     def _write(self) -> None:
         arrays: Arrays = {

@@ -8,9 +8,10 @@ from covey._core.arrays import Workspace
 from covey._core.design import Design
 from covey._core.softmax_linear import (
     class_blocks,
+    highest_and_right,
     log_softmax,
     objective_and_residual,
-    weighted_accuracy,
+    weight_of,
 )
 
 
@@ -87,9 +88,10 @@ def test_weighted_accuracy_counts_what_argmax_hits_also_where_classes_tie(seed):
     y = np.sort(rng.integers(0, n_classes, n_rows))
     logits = rng.integers(0, 3, (n_classes, 2, n_rows)).astype(float)  # ties abound
     weight = rng.uniform(0, 1, (2, n_rows))
-    expected = (weight * (logits.argmax(axis=0) == y)).sum(axis=1) / n_rows
+    expected = (weight * (logits.argmax(axis=0) == y)).sum(axis=1)
     blocks = class_blocks(np.bincount(y, minlength=n_classes))
-    np.testing.assert_allclose(weighted_accuracy(logits, blocks, weight, n_rows), expected)
+    right = highest_and_right(logits, blocks)[1]
+    np.testing.assert_allclose(weight_of(right, weight), expected)
 
 
 def test_objective_is_finite_for_logits_that_would_overflow():

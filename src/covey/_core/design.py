@@ -60,8 +60,8 @@ class Design:
     def in_single_precision(self) -> Design:
         """A copy of half the size, for work whose result is compared and not kept.
 
-        Where columns lie so far from zero that centring would lose what they say, the design
-        itself.
+        Where columns lie so far from zero that centering would lose their differences, the
+        design itself.
         """
         xp = self.xp
         if self._sparse and self._center is not None and self._scale is not None:
@@ -94,7 +94,7 @@ class Design:
         return self._sparse
 
     def _of_runs(self, array: Array, runs: IntArray) -> Array:
-        """The centres or scales of some runs; those asked for last are kept on a device."""
+        """The centres or scales of some runs; those used last are kept on a device."""
         if array.shape[0] == 1:
             return array
         if is_on_host(array):
@@ -190,18 +190,9 @@ class Design:
         return gram
 
     def add_columns(self, logits: Array, theta: Array, which: Any, run: int) -> None:
-        """Add ``z[:, which] @ theta[:, which]`` of one run to its ``logits`` in place.
+        """Add ``z[:, which] @ theta``, of one run, to its ``logits`` (C, n) in place.
 
         This is how the logits of a flipped subset follow from those of the current one.
-
-        Parameters
-        ----------
-        logits : array of shape (C, n)
-        theta : array of shape (C, len(which))
-        which : int array
-            The columns concerned.
-        run : int
-            Which run of the stack this is.
         """
         xp = self.xp
         if self._scale is not None:
@@ -215,14 +206,9 @@ class Design:
             logits += theta @ self._columns[which, :]
 
     def add_flipped(self, logits: Array, change: Array, runs: IntArray) -> None:
-        """Add ``z @ change`` to ``logits`` in place, where few columns of ``change`` count.
+        """Add ``z @ change`` (C, R, D) to ``logits`` (C, R, n) in place.
 
-        Parameters
-        ----------
-        logits : array of shape (C, R, n)
-        change : array of shape (C, R, D)
-            Zero but in the columns that a flip takes in or out.
-        runs : int array of shape (R,)
+        ``change`` is zero but in the columns that a flip takes in or out.
         """
         if not is_on_host(self.like):
             # One product of all columns is sooner done than many of a few.

@@ -234,7 +234,7 @@ def _direction(stack: _Stack) -> Array:
 
 
 def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
-    """One iteration of every run; says which of them moved."""
+    """One iteration of every run; which of them moved."""
     xp = namespace_of(stack.x)
     direction = _direction(stack)
     slope = xp.sum(direction * stack.gradient, axis=1)
@@ -267,7 +267,7 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
         trying = trying[~accepted]
         if not len(trying):
             break
-        # The minimum of the parabola through what is known, but not too far from here.
+        # The minimum of the parabola through what is known, near the current length.
         rejected = np.flatnonzero(~accepted)
         now = length[trying]
         rise = new_value[rejected] - stack.value[trying] - now * slope[trying]

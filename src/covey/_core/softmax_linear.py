@@ -41,7 +41,7 @@ def log_softmax(logits: Array) -> Array:
 
 
 def true_class(values: Array, blocks: Blocks, out: Array) -> Array:
-    """What ``values`` (C, R, n) say of each row's own class, as (R, n)."""
+    """The entries of ``values`` (C, R, n) of each row's own class, as (R, n)."""
     for label, rows in enumerate(blocks):
         out[:, rows] = values[label, :, rows]
     return out
@@ -61,21 +61,13 @@ def highest_and_right(
     highest[...] = logits[0]
     right = xp.ones(highest.shape, dtype=xp.bool, device=device(logits))
     for label in range(1, logits.shape[0]):
-        # A later class must exceed all before it, which is what ``highest`` holds here.
+        # A later class must exceed all before it, which is what ``highest`` holds so far.
         rows = blocks[label]
         right[:, rows] = logits[label, :, rows] > highest[:, rows]
         xp.maximum(highest, logits[label], out=highest)
     for label, rows in enumerate(blocks):
         right[:, rows] &= logits[label, :, rows] == highest[:, rows]
     return highest, right
-
-
-def weighted_accuracy(logits: Array, blocks: Blocks, weight: Array, total: Any) -> Array:
-    """Eq. (7): ``sum_m w_m [f(x_m) = y_m] / M`` for each run.
-
-    ``total`` is ``M``: the number of rows, or the sum of the user's sample weights.
-    """
-    return weight_of(highest_and_right(logits, blocks)[1], weight) / total
 
 
 def weight_of(right: Array, weight: Array) -> Array:

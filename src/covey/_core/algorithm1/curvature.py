@@ -91,17 +91,7 @@ class Curvature:
     def direction(
         self, run: int, support: BoolArray, slope: FloatArray, flipped: BoolArray | None = None
     ) -> FloatArray:
-        """``G^-1 slope`` on a subset, or on it after a flip.
-
-        Parameters
-        ----------
-        run : int
-        support : ndarray of shape (D,), bool
-            The subset whose inverse is at hand.
-        slope : ndarray of shape (D + 1, C)
-        flipped : ndarray of shape (D,), bool, optional
-            The subset after the flip.
-        """
+        """``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one after a flip."""
         inverse, gram = self.inverse(run, support), self._gram[run]
         if flipped is None:
             product: FloatArray = inverse @ slope

@@ -2,7 +2,7 @@
 
 *Outputs* are what linear members give: the logits (C, L, n) of L candidates for classes, or
 (1, L, n) numbers for values. A target judges candidates row by row, gives the gradient that they
-climb, and says how well a member is doing on each row, by which later ones are weighted.
+climb, and how well a member does on each row, by which the rows are weighted for later ones.
 """
 
 from __future__ import annotations

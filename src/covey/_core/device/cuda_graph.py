@@ -1,4 +1,4 @@
-"""Recording what a device is told, and playing it again.
+"""Recording what a device does, and repeating it.
 
 A step on a GPU is a hundred small kernels, and telling it of each takes Python longer than the
 kernel itself. Where steps are always the same, a CUDA graph tells all at once.

@@ -27,55 +27,55 @@ _ALONG = {"COLUMNS": 16, "ROWS": 256}
 @triton.jit
 def _won_kernel(
     logits, intercept, weight, weight_row, label, parts,
-    n_rows, n_lanes, lane_stride, class_stride, n_parts,
+    n_rows, n_candidates, candidate_stride, class_stride, n_parts,
     N_CLASSES: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    lane = tl.program_id(0).to(tl.int64)
+    candidate = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1)
     rows = part * ROWS + tl.arange(0, ROWS)
     inside = rows < n_rows
     truth = tl.load(label + rows, mask=inside, other=0)
-    start = logits + lane * lane_stride
-    best = tl.load(start + rows, mask=inside, other=0.0) + tl.load(intercept + lane)
+    start = logits + candidate * candidate_stride
+    best = tl.load(start + rows, mask=inside, other=0.0) + tl.load(intercept + candidate)
     winner = tl.zeros((ROWS,), tl.int32)
     for c in tl.static_range(1, N_CLASSES):
         value = tl.load(start + c * class_stride + rows, mask=inside, other=0.0)
-        value += tl.load(intercept + c * n_lanes + lane)
+        value += tl.load(intercept + c * n_candidates + candidate)
         # The first class where several tie.
         winner = tl.where(value > best, c, winner)
         best = tl.maximum(value, best)
-    row = tl.load(weight_row + lane).to(tl.int64)
+    row = tl.load(weight_row + candidate).to(tl.int64)
     w = tl.load(weight + row * n_rows + rows, mask=inside, other=0.0)
     right = tl.where((winner == truth) & inside, w.to(tl.float64), 0.0)
-    tl.store(parts + lane * n_parts + part, tl.sum(right, axis=0))
+    tl.store(parts + candidate * n_parts + part, tl.sum(right, axis=0))
 
 
 @triton.jit
 def _residual_kernel(
     logits, intercept, source, added, added_intercept, weight, weight_row, label, residual,
     objective, totals,
-    n_rows, n_runs, n_classes, n_told, n_added, lane_stride, class_stride, added_stride,
-    out_lane_stride, out_class_stride, n_lanes, n_parts,
+    n_rows, n_runs, n_classes, n_told, n_added, candidate_stride, class_stride, added_stride,
+    out_candidate_stride, out_class_stride, n_candidates, n_parts,
     CLASSES: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    lane = tl.program_id(0).to(tl.int64)
+    candidate = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1)
     rows = part * ROWS + tl.arange(0, ROWS)
     classes = tl.arange(0, CLASSES).to(tl.int64)
     inside = rows < n_rows
     known = (classes < n_classes)[:, None] & inside[None, :]
     truth = tl.load(label + rows, mask=inside, other=0)
-    of = tl.load(source + lane).to(tl.int64)
-    row = tl.load(weight_row + lane).to(tl.int64)
+    of = tl.load(source + candidate).to(tl.int64)
+    row = tl.load(weight_row + candidate).to(tl.int64)
     w = tl.load(weight + row * n_rows + rows, mask=inside, other=0.0)
     at = classes[:, None] * class_stride + rows[None, :]
-    value = tl.load(logits + of * lane_stride + at, mask=known, other=0.0)
+    value = tl.load(logits + of * candidate_stride + at, mask=known, other=0.0)
     shift = intercept + classes * n_told + of
     value += tl.load(shift, mask=classes < n_classes, other=0.0)[:, None]
-    more = added + (lane - n_runs) * n_rows + classes[:, None] * added_stride + rows[None, :]
-    tries = lane >= n_runs
+    more = added + (candidate - n_runs) * n_rows + classes[:, None] * added_stride + rows[None, :]
+    tries = candidate >= n_runs
     value += tl.load(more, mask=known & tries, other=0.0)
-    shift = added_intercept + classes * n_added + lane - n_runs
+    shift = added_intercept + classes * n_added + candidate - n_runs
     value += tl.load(shift, mask=(classes < n_classes) & tries, other=0.0)[:, None]
     value = tl.where((classes < n_classes)[:, None], value, float("-inf"))
     own = classes[:, None] == truth[None, :]
@@ -84,12 +84,13 @@ def _residual_kernel(
     value = tl.exp(value)
     normaliser = tl.sum(value, axis=0)
     gain = (w * (log_true - tl.log(normaliser))).to(tl.float64)
-    tl.store(objective + lane * n_parts + part, tl.sum(tl.where(inside, gain, 0.0), axis=0))
+    tl.store(objective + candidate * n_parts + part, tl.sum(tl.where(inside, gain, 0.0), axis=0))
     value = tl.where(own, w[None, :], 0.0) - (w / normaliser)[None, :] * value
-    out = residual + lane * out_lane_stride + classes[:, None] * out_class_stride + rows[None, :]
+    start = residual + candidate * out_candidate_stride
+    out = start + classes[:, None] * out_class_stride + rows[None, :]
     tl.store(out, value, mask=known)
     total = tl.sum(tl.where(known, value.to(tl.float64), 0.0), axis=1)
-    at = totals + (classes * n_lanes + lane) * n_parts + part
+    at = totals + (classes * n_candidates + candidate) * n_parts + part
     tl.store(at, total, mask=classes < n_classes)
 
 
@@ -151,7 +152,7 @@ def _along_kernel(
 
 
 def won(logits: Array, intercept: Array, weight: Array, weight_row: Array, label: Array) -> Array:
-    """What the rows that each lane gets right weigh, (L,).
+    """The weight of the rows that each candidate gets right, (L,).
 
     Parameters
     ----------
@@ -163,12 +164,12 @@ def won(logits: Array, intercept: Array, weight: Array, weight_row: Array, label
         The row of the weights of each candidate.
     label : int32 tensor of shape (n,)
     """
-    n_classes, n_lanes, n_rows = logits.shape
+    n_classes, n_candidates, n_rows = logits.shape
     n_parts = triton.cdiv(n_rows, _ROWS)
-    parts = torch.empty((n_lanes, n_parts), dtype=torch.float64, device=logits.device)
-    _won_kernel[(n_lanes, n_parts)](
+    parts = torch.empty((n_candidates, n_parts), dtype=torch.float64, device=logits.device)
+    _won_kernel[(n_candidates, n_parts)](
         logits, intercept, weight, weight_row, label, parts,
-        n_rows, n_lanes, logits.stride(1), logits.stride(0), n_parts,
+        n_rows, n_candidates, logits.stride(1), logits.stride(0), n_parts,
         N_CLASSES=n_classes, ROWS=_ROWS,
     )  # fmt: skip
     return parts.sum(dim=1)
@@ -191,12 +192,12 @@ def residual(
     Parameters
     ----------
     logits : tensor of shape (C, L', n), contiguous
-        Of the lanes evaluated last, without their intercepts.
+        Of the candidates evaluated last, without their intercepts.
     intercept : tensor of shape (C, L'), contiguous
     source : int32 tensor of shape (L,)
-        From which of these each lane goes on.
+        From which of these each candidate continues.
     added : tensor of shape (C, L - R, n), contiguous
-        What the lanes after the first R add to that.
+        What the candidates after the first R add to that.
     added_intercept : tensor of shape (C, L - R), contiguous
     weight, weight_row, label
         As for `won`.
@@ -204,17 +205,17 @@ def residual(
     n_runs : int
         R.
     """
-    n_classes, n_lanes, n_rows = out.shape
+    n_classes, n_candidates, n_rows = out.shape
     n_parts = triton.cdiv(n_rows, _ROWS)
     double = {"dtype": torch.float64, "device": out.device}
-    objective = torch.empty((n_lanes, n_parts), **double)
-    totals = torch.empty((n_classes, n_lanes, n_parts), **double)
-    _residual_kernel[(n_lanes, n_parts)](
+    objective = torch.empty((n_candidates, n_parts), **double)
+    totals = torch.empty((n_classes, n_candidates, n_parts), **double)
+    _residual_kernel[(n_candidates, n_parts)](
         logits, intercept, source, added, added_intercept, weight, weight_row, label, out,
         objective, totals,
-        n_rows, n_runs, n_classes, logits.shape[1], n_lanes - n_runs,
+        n_rows, n_runs, n_classes, logits.shape[1], n_candidates - n_runs,
         logits.stride(1), logits.stride(0), added.stride(0),
-        out.stride(1), out.stride(0), n_lanes, n_parts,
+        out.stride(1), out.stride(0), n_candidates, n_parts,
         CLASSES=triton.next_power_of_2(n_classes), ROWS=_ROWS,
     )  # fmt: skip
     return objective[:n_runs].sum(dim=1), totals.sum(dim=2).to(out.dtype)

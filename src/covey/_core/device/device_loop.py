@@ -120,7 +120,7 @@ class DeviceLoop:
                 if step + self._n_ahead < self._n_steps:
                     drawn = self._draw(proposals, step + self._n_ahead)
                 else:
-                    # The next member finds its first ones here.
+                    # They are the first ones of the next member.
                     following = self._draw(trainer.proposals(member + 1), 0)
                     self._ahead["flips", member + 1] = following
             self._replay(self._advance)
