@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 # A member with less weight than this is left out of an explanation.
 _LEAST_WEIGHT = 0.01
 
+# Smaller pushes are rounding.
+_LEAST_PUSH = 1e-9
+
 # How many features of a member a table shows.
 _TOP_FEATURES = 4
 
@@ -22,38 +25,48 @@ def decisions(
     top: int,
     names: ArrayLike | None = None,
     shares: np.ndarray | None = None,
+    max_members: int | None = None,
 ) -> list[dict[str, Any]]:
     """The records of a flock's ``explain`` for checked rows.
 
-    With ``names`` (M,) and ``shares`` (P, M) the pushes of the columns are added up by name.
+    With ``names`` (M,) and ``shares`` (P, M) the pushes of the columns are added up by name; with
+    ``max_members`` only so many members are named for each row.
     """
     columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
     contrast = flock._contrast()
     names = flock.estimators_[0].column_names() if names is None else names
-    numeric = flock._numeric
-
-    def member_record(row: int, member: int) -> dict[str, Any]:
-        decided, code = flock._decision(values[row, member])
-        push = contrast[member, code] * columns[row]
+    records = [
+        {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
+    ]
+    # For all rows at once: the most important member of each, then the second, and so on.
+    order = np.argsort(-importance, axis=1, kind="stable")[:, :max_members]
+    for rank, member in enumerate(order.T):
+        weight = importance[np.arange(len(member)), member]
+        # The most important one is named, however many members share in a decision.
+        rows = np.flatnonzero((weight > _LEAST_WEIGHT) | (rank == 0))
+        if not len(rows):
+            break
+        decided, code = zip(*map(flock._decision, values[rows, member[rows]]), strict=True)
+        push = contrast[member[rows], code] * columns[rows]
         push = push if shares is None else push @ shares
         # A class is decided by what speaks for it, a number by what moves it either way.
-        size = np.abs(push) if numeric else push
-        strongest = np.argsort(-size, kind="stable")[:top]
-        return {
-            "member": int(member) + 1,
-            "weight": float(importance[row, member]),
-            **decided,
-            "because": [(names[k], float(push[k])) for k in strongest if size[k] > 0],
-        }
-
-    records = []
-    for row, fused in enumerate(flock._by_blocks(flock._fused, X)):
-        order = np.argsort(-importance[row], kind="stable")
-        order = order[importance[row, order] > _LEAST_WEIGHT]
-        decided, _ = flock._decision(fused)
-        records.append({**decided, "members": [member_record(row, k) for k in order]})
+        size = np.abs(push) if flock._numeric else push
+        strongest = np.argsort(-size, axis=1, kind="stable")[:, :top]
+        for row, own, chosen, pushes, sizes in zip(
+            rows, decided, strongest, push, size, strict=True
+        ):
+            records[row]["members"].append(
+                {
+                    "member": int(member[row]) + 1,
+                    "weight": float(weight[row]),
+                    **own,
+                    "because": [
+                        (names[k], float(pushes[k])) for k in chosen if sizes[k] > _LEAST_PUSH
+                    ],
+                }
+            )
     return records
 
 

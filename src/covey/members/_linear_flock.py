@@ -403,12 +403,17 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         return self._explain(X, top)
 
     def _explain(
-        self, X: Any, top: int, names: ArrayLike | None = None, shares: np.ndarray | None = None
+        self,
+        X: Any,
+        top: int,
+        names: ArrayLike | None = None,
+        shares: np.ndarray | None = None,
+        max_members: int | None = None,
     ) -> list[dict[str, Any]]:
         """The records of `explain`; pushes (n_columns,) times shares (n_columns, n_names)."""
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
-        return decisions(self, X, top=top, names=names, shares=shares)
+        return decisions(self, X, top=top, names=names, shares=shares, max_members=max_members)
 
     # -- show ------------------------------------------------------------------------------
 

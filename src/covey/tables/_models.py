@@ -13,9 +13,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey.tables._preparation import TablePreparation
 
-# A member with less weight in a decision is not named.
-_LEAST_WEIGHT = 0.01
-
 
 class _TableModel(BaseEstimator):
     """What models of tables share."""
@@ -141,40 +138,13 @@ class _TableModel(BaseEstimator):
         """
         numbers = self._prepared(X)
         flock = self.estimator_
-        if not hasattr(flock, "basis_"):
+        if not hasattr(flock, "_explain"):
             raise ValueError(
                 f"A {type(flock).__name__} does not say why it decides; use a flock, such as "
                 f"{type(self._default()).__name__}."
             )
-        importance = np.asarray(flock.explain_fusion(numbers))
-        order = np.argsort(-importance, axis=1, kind="stable")[:, :max_members]
-        seen = flock.basis_.rows(numbers.to_numpy()) - flock.basis_.rows(flock.mean_[None])[0]
-        values, coef = self._member_outputs(numbers)
-        records = self._decided(self._fused(numbers))
-        names, shares = self.feature_names_in_, self._columns_of_basis()
-        for rank in range(order.shape[1]):
-            member = order[:, rank]
-            weight = np.take_along_axis(importance, member[:, None], axis=1)[:, 0]
-            rows = np.flatnonzero((weight > _LEAST_WEIGHT) | (rank == 0))
-            own = values[rows, member[rows]]
-            push = (self._coef_of(coef, member[rows], own) * seen[rows]) @ shares
-            size = push if hasattr(self, "classes_") else np.abs(push)
-            strongest = np.argsort(-size, axis=1, kind="stable")[:, :top]
-            for position, (row, decided) in enumerate(zip(rows, self._decided(own), strict=True)):
-                because = [
-                    (names[k], float(push[position, k]))
-                    for k in strongest[position]
-                    if size[position, k] > 1e-9
-                ]
-                records[row].setdefault("members", []).append(
-                    {
-                        "member": int(member[row]) + 1,
-                        "weight": float(weight[row]),
-                        **decided,
-                        "because": because,
-                    }
-                )
-        return records
+        names, shares = self.feature_names_in_.tolist(), self._columns_of_basis()
+        return flock._explain(numbers, top, names, shares, max_members)
 
     def _columns_of_features(self) -> np.ndarray:
         """1 where a prepared feature is made of a column, (n_features, n_columns)."""
@@ -248,26 +218,6 @@ class TableClassifier(ClassifierMixin, _TableModel):
         numbers = self._prepared(X)
         return self.estimator_.predict_proba(numbers)
 
-    def _fused(self, numbers: Any) -> np.ndarray:
-        return self.estimator_.predict_proba(numbers)
-
-    def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        coef = self.estimator_.member_coef_
-        # Softmax ignores what all classes share.
-        contrast = coef - coef.mean(axis=1, keepdims=True)
-        return self.estimator_.member_probabilities(numbers), contrast
-
-    @staticmethod
-    def _coef_of(coef: np.ndarray, member: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return coef[member, values.argmax(axis=1)]
-
-    def _decided(self, values: np.ndarray) -> list[dict]:
-        labels, highest = self.classes_[values.argmax(axis=1)], values.max(axis=1)
-        return [
-            {"prediction": label, "probability": probability}
-            for label, probability in zip(labels.tolist(), highest.tolist(), strict=True)
-        ]
-
 
 class TableRegressor(RegressorMixin, _TableModel):
     """A regressor of whole tables: a `TablePreparation`, then a flock or any other regressor.
@@ -305,19 +255,3 @@ class TableRegressor(RegressorMixin, _TableModel):
         from covey.members import FlockRegressor
 
         return FlockRegressor(random_state=self.random_state)
-
-    def _fused(self, numbers: Any) -> np.ndarray:
-        return self.estimator_.predict(numbers)
-
-    def _member_outputs(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(
-            self.estimator_.member_predictions(numbers)
-        ), self.estimator_.member_coef_[:, 0]
-
-    @staticmethod
-    def _coef_of(coef: np.ndarray, member: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return coef[member]
-
-    @staticmethod
-    def _decided(values: np.ndarray) -> list[dict]:
-        return [{"prediction": value} for value in values.tolist()]
