@@ -45,6 +45,6 @@ def test_members_of_a_fusion_that_are_pipelines_show_their_weights(wine):
         flock = FusionClassifier(members).fit(X, y)
     facts = ClassFacts(check_inputs(flock, X_new, y_new))
     steps = flock.estimators_[0]
-    moved = steps[1].member_coef_ * steps[0].transform(X_new).std(axis=0)
+    moved = steps[1].coef_ * steps[0].transform(X_new).std(axis=0)
     expected = np.abs(moved - moved.mean(axis=0)).mean(axis=0)
     np.testing.assert_allclose(facts.strength.size[0], expected)

@@ -33,11 +33,8 @@ def strength_of(
     outcomes: list[str],
 ) -> Strength | None:
     """The `Strength` of a flock on rows; None where it is not known."""
-    coef = getattr(flock, "member_coef_", None)
-    if coef is None and np.ndim(getattr(flock, "coef_", None)) == 3:
-        coef = flock.coef_
-    if coef is None and hasattr(flock, "y_scale_"):
-        coef = flock.coef_[:, None]
+    # The paper's rivals have one shape of coefficients only.
+    coef = getattr(flock, "member_coef_", getattr(flock, "coef_", None))
     if coef is not None and hasattr(flock, "basis_"):
         return _of_linear(coef * flock._column_scale, flock.basis_)
     scale = getattr(flock, "scale_", None)
