@@ -139,10 +139,16 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
     X, y = X[:150, :4], (y[:150] - y[:150].mean()) / y[:150].std()
     weight, loss = np.ones(150), ValueLoss(loss)
     mean, deviation = moments(X.T, weight)
-    flocks = []
+    draws, flocks = np.random.default_rng(0), []
+
+    def in_blocks(lost=None):
+        sizes = [40, 0, 110]
+        return Several(X, y, weight, sizes, 1, lost, lambda part, _: ValueTarget(part, loss))
+
     for rows in (
         SearchInMemory(SearchBlock(X, ValueTarget(y, loss), weight)),
-        Several(X, y, weight, [40, 0, 110], 1, target=lambda part, _: ValueTarget(part, loss)),
+        in_blocks(),
+        in_blocks(lambda method, number: draws.random() < 0.01),
     ):
         search = Search(
             rows,
@@ -162,11 +168,13 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
                 on_family=lambda family: nullcontext(),
             )
         )
-    flock, in_blocks = flocks
+    flock, cut, patched = flocks
     assert flock.coef.shape == (sum(flock.sizes), 1, flock.basis.n_columns)
     assert "pool" not in flock.candidates
     assert flock.candidates["weight"].sum() == pytest.approx(1)
     # What is selected has a lower loss than the constant 0, which is the mean of y.
     selected = flock.candidates["weight"] > 0
     assert (flock.candidates["mean_loss"][selected] < loss.value(y).mean()).all()
-    same(flock, in_blocks)
+    same(flock, cut)
+    assert rows.n_lost > 20
+    assert_array_equal(cut.coef, patched.coef)
