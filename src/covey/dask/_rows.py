@@ -15,13 +15,8 @@ from covey._core.lbfgs import minimise
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.bases import basis_moments
-from covey._core.search.folds import (
-    FoldAssignment,
-    assigned_folds,
-    possible_folds,
-    ranked_classes,
-)
-from covey._core.search.rows import GrowingRows, Kind, SearchBlock
+from covey._core.search.folds import FoldAssignment
+from covey._core.search.rows import GrowingRows, Kind, SearchBlock, folds_of_rows
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
@@ -173,12 +168,8 @@ class DaskRows:
 
     def folds(self, cv: int | None, seed: int, n_repeats: int) -> FoldAssignment:
         """Stratified folds by the rows' own draws."""
-        counts = self.class_counts
-        n_folds = possible_folds(5 if cv is None else int(cv), counts, self._labels)
-        known = self._blocks.gather(
-            SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts)
-        )
-        return assigned_folds(counts, seed, n_folds, known)
+        n_folds = 5 if cv is None else int(cv)
+        return folds_of_rows(self._blocks, n_folds, self._labels, seed=seed, n_repeats=n_repeats)
 
     # -- training --------------------------------------------------------------------------
 

@@ -1,15 +1,19 @@
 """How rows are split into folds for what is chosen by cross-validation."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedGroupKFold
 
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
 from covey._validation import check_number
 
 
-def check_cv_parameter(cv):
+def check_cv_parameter(cv: Any) -> None:
     """Refuse what is neither a number of folds, a splitter nor a list of splits."""
     if isinstance(cv, str):
         raise ValueError(f"cv must be an int, a splitter or a list of splits, got {cv!r}.")
@@ -18,30 +22,25 @@ def check_cv_parameter(cv):
     check_number(cv, "cv", low=2, whole=True)
 
 
-def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats, y=None):
+def make_folds(
+    cv: Any,
+    X: Any,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    classes: np.ndarray,
+    *,
+    groups: ArrayLike | None,
+    seed: int,
+    n_repeats: int,
+    y: np.ndarray | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Folds as pairs of rows to fit on and rows held out.
 
     A number of folds is stratified by rows' own draws: exactly, but for classes of more than
     100,000 rows, which the draws themselves split. Where a class has a single row, that row is
-    in every fold's training part and held out by none, and a warning says so.
-
-    Parameters
-    ----------
-    cv : int, splitter, iterable or None
-        As scikit-learn's; None is 5.
-    X, codes, weight, classes
-        As the ensemble's.
-    groups : array of shape (n,) or None
-        Rows of one group are held out together.
-    seed : int
-    n_repeats : int
-        How often a number of folds is drawn.
-    y : array of shape (n,), optional
-        What a splitter is shown, if not the classes.
-
-    Returns
-    -------
-    folds : list of (ndarray, ndarray)
+    in every fold's training part and held out by none, and a warning says so. ``cv=None`` is 5;
+    rows of one group are held out together; a number of folds is drawn ``n_repeats`` times; a
+    splitter is given ``y``, if not the classes.
     """
     cv = 5 if cv is None else cv
     whole_number = isinstance(cv, int | np.integer)
@@ -90,7 +89,7 @@ def make_folds(cv, X, codes, weight, classes, *, groups, seed, n_repeats, y=None
     return folds
 
 
-def check_groups(groups, n_samples):
+def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:
     """Groups as numbers, one a row."""
     groups = np.asarray(groups)
     if groups.ndim != 1 or len(groups) != n_samples:

@@ -6,8 +6,8 @@ from numpy.testing import assert_array_equal
 
 import covey._core.search.folds as dealing
 from covey._core.random import Purpose, UniformRows
-from covey._core.search.rows import SearchBlock
-from covey.members._folds import assign_folds, make_folds
+from covey._core.search.rows import SearchBlock, folds_of_rows
+from covey.members._folds import make_folds
 from tests._core.several import Several
 
 LAYOUTS = [[60], [30, 30], [9] * 6 + [6], [3, 50, 7], [20, 0, 40]]
@@ -63,13 +63,13 @@ def test_blocks_and_tables_are_dealt_as_written_out(table, sizes, most_ranked, m
         assert_array_equal(train, trained_on)
         assert_array_equal(test, held_out)
     rows = Several(np.zeros((60, 1)), codes, weight, sizes, 5)
-    deal = assign_folds(rows, 4, classes, groups=None, seed=3, n_repeats=2)
-    assert deal.n_parts == 8
+    assigned = folds_of_rows(rows, 4, classes, seed=3, n_repeats=2)
+    assert assigned.n_parts == 8
     # Nothing but what is counted comes from classes that are large.
-    assert len(deal.number) == sum(
+    assert len(assigned.number) == sum(
         count for count in np.bincount(codes[weight > 0]) if 1 < count <= most_ranked
     )
-    rows.broadcast(SearchBlock.assign_folds, deal, 1)
+    rows.broadcast(SearchBlock.assign_folds, assigned, 1)
     start = 0
     for block, size in zip(rows.blocks, sizes, strict=True):
         for (train, test), (trained_on, held_out) in zip(block._parts, expected, strict=True):
@@ -84,17 +84,8 @@ def test_a_class_with_one_row_and_too_few_rows_are_said():
     classes = np.array(["a", "b"])
     rows = Several(np.zeros((3, 1)), np.array([0, 1, 1]), np.ones(3), [1, 2], 2)
     with pytest.warns(UserWarning, match="Class 'a' has one row, which no fold can hold out"):
-        deal = assign_folds(rows, None, classes, groups=None, seed=0, n_repeats=1)
-    assert deal.n_folds == 2
+        assigned = folds_of_rows(rows, 5, classes, seed=0, n_repeats=1)
+    assert assigned.n_folds == 2
     rows = Several(np.zeros((2, 1)), np.array([0, 1]), np.ones(2), [1, 1], 2)
     with pytest.raises(ValueError, match="No class has two rows"):
-        assign_folds(rows, 5, classes, groups=None, seed=0, n_repeats=1)
-
-
-def test_what_needs_all_rows_is_refused_by_name():
-    rows = Several(np.zeros((4, 1)), np.array([0, 0, 1, 1]), np.ones(4), [2, 2], 2)
-    how = {"classes": np.arange(2), "seed": 0, "n_repeats": 1}
-    with pytest.raises(ValueError, match=r"cv=\[\(\[0\], \[1\]\)\] needs all rows in one place"):
-        assign_folds(rows, [([0], [1])], groups=None, **how)
-    with pytest.raises(ValueError, match="groups needs all rows in one place"):
-        assign_folds(rows, 2, groups=np.arange(4), **how)
+        folds_of_rows(rows, 5, classes, seed=0, n_repeats=1)

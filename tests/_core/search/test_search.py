@@ -13,11 +13,10 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.moments import moments
 from covey._core.search.bases import Features
 from covey._core.search.families import CLASSIFICATION, REGRESSION, families
-from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.rows import SearchBlock, SearchInMemory, folds_of_rows
 from covey._core.search.search import Search
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
-from covey.members._folds import assign_folds
 from tests._core.several import Several
 
 LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]
@@ -58,7 +57,7 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     n_repeats = 2 if effort == "best" else 1
     folds = []
     if effort != "fast":
-        folds = assign_folds(rows, cv, CLASSES, groups=None, seed=0, n_repeats=n_repeats)
+        folds = folds_of_rows(rows, cv, CLASSES, seed=0, n_repeats=n_repeats)
     candidates = families(CLASSIFICATION, effort, 2, alpha, search.bases, weight.sum())
     return search.run(
         candidates,
@@ -162,7 +161,7 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
         flocks.append(
             search.run(
                 families(REGRESSION, "balanced", 2, None, search.bases, 150),
-                assign_folds(rows, 3, np.zeros(1), groups=None, seed=0, n_repeats=1),
+                folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
                 n_restarts=1,
                 fit_intercept=True,
                 on_family=lambda family: nullcontext(),

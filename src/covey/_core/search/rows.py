@@ -28,7 +28,14 @@ from covey._core.gating.groups import group_importance
 from covey._core.gating.likelihoods import Pool
 from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.rows import Arrays, BlocksInMemory, P, Result, Rows, call
-from covey._core.search.folds import Drawn, FoldAssignment, drawn
+from covey._core.search.folds import (
+    Drawn,
+    FoldAssignment,
+    assigned_folds,
+    drawn,
+    possible_folds,
+    ranked_classes,
+)
 from covey._core.search.selection import Library
 from covey._core.search.targets import Target
 from covey._core.softmax_linear import linear_logits
@@ -457,3 +464,13 @@ class GrowingRows:
     ) -> list[Result]:
         """Call it; what each block returns."""
         return self._rows.gather(SearchBlock.grown, self._name, method, *args, **kwargs)
+
+
+def folds_of_rows(
+    rows: SearchRows, n_folds: int, classes: npt.NDArray[Any], *, seed: int, n_repeats: int
+) -> FoldAssignment:
+    """Stratified folds by the rows' own draws, whichever blocks they lie in."""
+    counts, _ = rows.sum(SearchBlock.class_counts)
+    n_folds = possible_folds(n_folds, counts, classes)
+    known = rows.gather(SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts))
+    return assigned_folds(counts, seed, n_folds, known)
