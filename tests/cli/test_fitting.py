@@ -61,3 +61,13 @@ def test_few_groups_are_said_and_their_checkpoint_can_be_read_again(tmp_path):
     fits = [prepared.fit(learner, path) for _ in range(2)]
     assert sum("--effort fast" in note for note in console.notes) == 1
     np.testing.assert_array_equal(*[one.estimator_.member_coef_ for one in fits])
+
+
+def test_numbers_have_checkpoints_too(tmp_path):
+    rng = np.random.default_rng(0)
+    problem = problem_of(some_table(y=rng.normal(size=60)))
+    prepared, learner = PreparedRows(problem, np.arange(60)), flock(problem, effort="fast")
+    path = tmp_path / "fit.checkpoint"
+    fits = [prepared.fit(learner, str(path)) for _ in range(2)]
+    assert path.exists()
+    np.testing.assert_array_equal(*[one.predict(problem.table) for one in fits])

@@ -137,8 +137,6 @@ def _fit_and_save(
         check_reporting()
     problem = read_problem(path, target, console, **reading)
     learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
-    if checkpoint and "checkpoint" not in learner.get_params():
-        raise CommandError("--checkpoint: there is none for quantities; leave it out.")
     splits, how = evaluation.make_splits(problem, seed)
     n_rows = len(problem.y)
     files = None
