@@ -150,7 +150,7 @@ class Basis:
         return self.expand((X.toarray() if hasattr(X, "toarray") else X).T).T
 
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
-        """Some of the columns, and their places; the features themselves all stay."""
+        """Some of the columns, and their positions; the features themselves all stay."""
         kept = np.flatnonzero(columns | (np.arange(self.n_columns) < self.n_features))
         basis = Basis(
             self.n_features,

@@ -2,7 +2,7 @@
 
 Three passes over the rows give the moments of a whole table: maxima (`extent`), then sums
 (`scaled_means`), then sums again (`scaled_squares`), each of a block's own rows. `reduced_moments`
-says how they follow from each other, `moments` is the case of a single block. Columns are dense,
+states how they follow from each other, `moments` is the case of a single block. Columns are dense,
 features first ``(D, n)``, or a CSC matrix ``(n, D)`` without duplicate entries; rows of weight 0
 do not count.
 """

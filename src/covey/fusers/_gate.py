@@ -131,17 +131,17 @@ class Gate(Fuser, name="gate"):
         "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": the weighted product
         :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
     features : {"linear", "quadratic"}, default="linear"
-        What the gate sees: the standardised features, or also their squares.
+        What the gate sees: the standardized features, or also their squares.
     alpha : float, default=0.003
         Weight of half the squared coefficients, against the mean log-likelihood of a row, or
         half its squared error.
     max_iter : int, default=200
-        The most iterations of the optimiser.
+        The most iterations of the optimizer.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_members, n_gate_features)
-        V, for standardised features (and their squares).
+        V, for standardized features (and their squares).
     intercept_ : ndarray of shape (n_members,)
     n_iter_ : int
 
@@ -190,7 +190,7 @@ class Gate(Fuser, name="gate"):
         objective = self._objective(rows.value_and_gradient, *frozen.shape[:2], None)
         self._optimize(objective, np.zeros((1, objective.n_parameters)))
 
-    # Where a member has no prediction of a row, the mean of the others stands for it: that speaks
+    # Where a member has no prediction of a row, the mean of the others stands for it: that counts
     # neither for nor against the member.
 
     def _of_probabilities(self, P, codes, sample_weight):

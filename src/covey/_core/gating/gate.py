@@ -2,7 +2,7 @@
 
 Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
 ``g(x) = softmax(phi(x) V + v)`` over members. How both are pooled, and to what they are fitted,
-is said in `covey._core.gating.likelihoods`: by the weighted mean log-likelihood less
+is stated in `covey._core.gating.likelihoods`: by the weighted mean log-likelihood less
 ``alpha / 2`` times the sum of squares of all coefficients (intercepts are free), for a stack of
 runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
 ``(K, R, n)``.

@@ -99,17 +99,17 @@ def assembled(
     gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
     kept = _important(importance(union.basis, gates, biases, sizes, weights), sizes)
     gates, biases, used = gates[kept], biases[kept], np.concatenate(columns)[kept]
-    basis, places = union.basis.only(used.any(axis=0) | (gates != 0).any(axis=0))
-    gates = gates[:, places]
+    basis, positions = union.basis.only(used.any(axis=0) | (gates != 0).any(axis=0))
+    gates = gates[:, positions]
     group_of = np.repeat(np.arange(len(sizes)), sizes)[kept]
     sizes = np.bincount(group_of, minlength=len(sizes)).tolist()
     return Flock(
         basis=basis,
-        coef=np.concatenate(coef)[kept][:, :, places],
+        coef=np.concatenate(coef)[kept][:, :, positions],
         intercept=np.concatenate(intercept)[kept],
-        support=basis.features_of(used[:, places]),
-        column_mean=union.mean[places],
-        column_scale=union.scale[places],
+        support=basis.features_of(used[:, positions]),
+        column_mean=union.mean[positions],
+        column_scale=union.scale[positions],
         shares=importance(basis, gates, biases, sizes, weights),
         gate_coef=gates,
         gate_intercept=biases,
