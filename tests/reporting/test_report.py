@@ -211,3 +211,8 @@ def test_baselines_of_a_regressor_are_checked(diabetes, mean_values):
     ):
         with pytest.raises(ValueError, match=message):
             build_report(mean_values, X, y, baselines=[baseline])
+
+
+def test_every_ensemble_reports_on_itself(wine, product, diabetes, mean_values):
+    for model, (_, X, _, y) in ((product, wine), (mean_values, diabetes)):
+        assert model.report(X, y).html == build_report(model, X, y).html
