@@ -24,6 +24,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check src tests docs benchmarks
 	$(BIN)/ruff format --check src tests docs benchmarks
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 # The same suite on the oldest supported versions of what covey stands on.
 test-oldest: $(OLDEST)/.test
@@ -32,6 +33,7 @@ test-oldest: $(OLDEST)/.test
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
 	$(BIN)/python docs/inspection.py
+	$(BIN)/python docs/architecture_picture.py
 
 # The README's picture of a report; needs Chromium and chromedriver.
 report-picture: $(VENV)/.test

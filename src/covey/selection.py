@@ -13,6 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._columns import flip_units
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
@@ -26,7 +27,6 @@ from covey.members import (
     LinearFlock,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
-    flip_units,
 )
 
 # How members are grown unless the user gives an estimator. The penalty is in weighted accuracy

@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.subset_search import random_subsets
+from covey._folds import make_folds
 from covey.fusers import Mean
-from covey.members._folds import make_folds
 from covey.rivals._subset_search import SubsetSearchClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 from tests._core.rivals.test_subset_search import literal_evolve, literal_hill_climb

@@ -14,6 +14,7 @@ import numpy as np
 
 from covey.cli._console import CommandError, Console
 from covey.cli._evaluate import LEAST_PROBABILITY, Score
+from covey.cli._fit_summary import show_fit
 from covey.cli._fitting import flock
 from covey.cli._problem import (
     FEWEST_ROWS,
@@ -56,7 +57,6 @@ def fit_and_save(
     scheduler: str | None,
 ) -> None:
     """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
-    from covey.cli._fit import show_fit
     from covey.cli._models import keep_facts, save_model
 
     _refuse(group=group, time=time, report=report, fuser=fuser)

@@ -11,6 +11,6 @@ SETTINGS = {
 
 def reproduce(context: typer.Context) -> None:
     """Reproduce the paper's figures, its Table 2 and its claims; see covey reproduce --help."""
-    from covey.reproduce.__main__ import main
+    from covey.reproduce import main
 
     raise typer.Exit(main(context.args) or 0)

@@ -12,13 +12,14 @@ from covey.inspection._bounds import (
 )
 from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
-from covey.inspection._diversity import Diversity, diversity
+from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
 from covey.inspection._size_display import SizeDisplay
 from covey.inspection._training_history_display import TrainingHistoryDisplay
 
 __all__ = [
+    "MEASURES",
     "BiasVariance",
     "BiasVarianceDisplay",
     "Bound",

@@ -1,8 +1,6 @@
 """How members are grown, or brought along."""
 
-from covey.members._columns import column_positions, flip_units, positions_of_slice
 from covey.members._flock import FlockClassifier, FlockRegressor
-from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -46,13 +44,7 @@ __all__ = [
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
-    "check_cv_parameter",
-    "check_groups",
     "check_tree_range",
-    "column_positions",
-    "flip_units",
     "from_bagging",
     "from_forest",
-    "make_folds",
-    "positions_of_slice",
 ]

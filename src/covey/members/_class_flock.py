@@ -13,8 +13,7 @@ from covey._core.search.families import CLASSIFICATION
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._devices import returned
 from covey._validation import check_choice, check_number
-from covey.fusers import Predictions, Product
-from covey.fusers._gate import GatedGroups
+from covey.fusers import GatedGroups, Predictions, Product
 from covey.members._fused import FusedClassifier, accepts_dask
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember

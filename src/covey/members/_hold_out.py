@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.random import Purpose, UniformRows
-from covey.members._folds import check_groups
+from covey._folds import check_groups
 
 
 def held_out_rows(

@@ -17,12 +17,12 @@ from covey import __version__
 from covey._blocks import checked_numbers, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
+from covey._columns import flip_units
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Predictions
-from covey.members._columns import flip_units
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._member import LinearMember, LinearRegressionMember

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table, take_rows
 from covey._core.random import Purpose, UniformRows
+from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import (
     Fuser,
@@ -26,7 +27,6 @@ from covey.fusers import (
     concatenated,
     make_fuser,
 )
-from covey.members._folds import check_cv_parameter, check_groups, make_folds
 from covey.members._fused import FusedClassifier
 from covey.members._view_columns import (
     PARTITIONS,

@@ -13,10 +13,9 @@ import numpy as np
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, families
 from covey._core.search.search import Search
+from covey._folds import check_cv_parameter
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser
-from covey.fusers._gate import GatedGroups
-from covey.members._folds import check_cv_parameter
+from covey.fusers import Fuser, GatedGroups
 from covey.members._linear_flock import LinearFlock
 from covey.members._training_rows import TrainingRows
 

@@ -22,9 +22,9 @@ from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
+from covey._folds import make_folds
 from covey._validation import check_all_finite, check_sample_weight
 from covey.fusers import Fuser, Gate
-from covey.members._folds import make_folds
 from covey.members._hold_out import held_out_rows
 
 # Numbers of X that are sorted at once: bounds the memory that this needs.

@@ -8,7 +8,7 @@ import numpy as np
 
 from covey import inspection
 from covey._templates import Markup
-from covey.inspection._diversity import MEASURES
+from covey.inspection import MEASURES
 from covey.reporting._class_facts import ClassFacts
 from covey.reporting._facts import Facts
 from covey.reporting._maps import heat_map

@@ -5,12 +5,13 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
+from covey._columns import column_positions
 from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._models import classifies, fit_member
 from covey._validation import check_number
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members import GrownClassifier, check_tree_range, column_positions
+from covey.members import GrownClassifier, check_tree_range
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
 _MEMBER_SEED = 3

@@ -9,16 +9,11 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb, random_subsets
+from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members import (
-    GrownClassifier,
-    check_cv_parameter,
-    check_groups,
-    check_tree_range,
-    make_folds,
-)
+from covey.members import GrownClassifier, check_tree_range
 from covey.rivals._neighbors import NeighborsMember
 
 
@@ -217,7 +212,7 @@ class SubsetSearchClassifier(GrownClassifier):
                 "estimator must be a classifier (an object, not a class) to be fitted on feature "
                 f"subsets, got {learner!r}."
             )
-        # Whether the fuser can use what members predict is known before any is fitted.
+        # Whether the fuser can use what members say is known before any is fitted.
         common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
 
     def _check_training_data(self, X, y, sample_weight, continued):
@@ -379,17 +374,15 @@ class SubsetSearchClassifier(GrownClassifier):
         if kind is None:
             fuser = getattr(self, "fuser_", None) or make_fuser(self.fuser)
             kind = common_kind(self.estimators_, names, fuser)
-        predicted = {}
+        said = {}
         for mask, member, name in zip(self.support_, self.estimators_, names, strict=True):
-            if id(member) not in predicted:
-                predicted[id(member)] = member_output(
-                    member, X[:, mask], self.classes_, kind, name
-                )
-        outputs = [predicted[id(member)] for member in self.estimators_]
+            if id(member) not in said:
+                said[id(member)] = member_output(member, X[:, mask], self.classes_, kind, name)
+        outputs = [said[id(member)] for member in self.estimators_]
         return gather(outputs, self.classes_, names, kind)
 
     def _member_values(self, X):
-        """Probabilities if all members have them, whatever the fuser reads."""
+        """Probabilities if all members have them, whatever the fuser asks for."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         return self._predictions(X, "probability" if every else None).values
 

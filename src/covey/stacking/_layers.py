@@ -15,11 +15,12 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
+from covey._columns import column_positions, positions_of_slice
 from covey._models import fit_member
 from covey._validation import check_number
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
-from covey.members import GivenModels, NamedMembers, column_positions, positions_of_slice
+from covey.members import GivenModels, NamedMembers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 

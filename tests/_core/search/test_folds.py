@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 import covey._core.search.folds as dealing
 from covey._core.random import Purpose, UniformRows
 from covey._core.search.rows import SearchBlock, folds_of_rows
-from covey.members._folds import make_folds
+from covey._folds import make_folds
 from tests._core.several import Several
 
 LAYOUTS = [[60], [30, 30], [9] * 6 + [6], [3, 50, 7], [20, 0, 40]]

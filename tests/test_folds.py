@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import TimeSeriesSplit
 
-from covey.members._folds import make_folds
+from covey._folds import make_folds
 
 CLASSES = np.array(["no", "yes"])
 
