@@ -11,9 +11,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array, to_device
 
 Array = Any
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 Namespace = Any
 
 # Positions that are kept on a device; a matter of speed only.
@@ -50,10 +54,6 @@ class Positions:
 
     On a device they are sent once: most come again and again. Those at equal distances are a
     slice, which need not be sent at all.
-
-    Parameters
-    ----------
-    beside : array
     """
 
     def __init__(self, beside: Array) -> None:
@@ -96,15 +96,10 @@ def like(array: Array, host: Any, dtype: Any = None) -> Array:
 
 
 class Workspace:
-    """Named buffers that outlive a step.
+    """Named buffers that outlive a step, of the namespace, dtype and device of an array.
 
-    A step's arrays are as large as ``C * R * n``; allocating them anew each time costs more
-    in page faults than the arithmetic done on them.
-
-    Parameters
-    ----------
-    like : array
-        An array of the namespace, dtype and device that the buffers shall have.
+    A step's arrays are as large as ``C * R * n``; allocating them anew each time costs more in
+    page faults than the arithmetic done on them.
     """
 
     def __init__(self, like: Array) -> None:

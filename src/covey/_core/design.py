@@ -19,9 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.algorithm1.curvature import gram_of
-from covey._core.arrays import Array, cuda_kernels, is_on_host, like, namespace_of
-
-IntArray = npt.NDArray[np.int64]
+from covey._core.arrays import Array, IntArray, cuda_kernels, is_on_host, like, namespace_of
 
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
@@ -33,12 +31,9 @@ _FARTHEST = 1e3
 class Design:
     """Products with a (row-scaled, never copied) matrix for a stack of runs.
 
-    Parameters
-    ----------
-    columns : array of shape (D, n), or scipy.sparse matrix in CSC format of shape (n, D)
-        The data. Dense data is *features first*, so that one column is contiguous.
-    center, scale : array of shape (R, D) or (1, D), optional
-        What each run subtracts from and divides the columns by. None: nothing.
+    Dense columns are (D, n), *features first*, so that one column is contiguous; sparse ones are
+    (n, D) in CSC format. Each run subtracts its ``center`` and divides by its ``scale``, (R, D) or
+    (1, D).
     """
 
     def __init__(
@@ -110,16 +105,9 @@ class Design:
         return self._kernels is not None and self._kernels.is_skinny(left, self.n_rows)
 
     def logits(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
-        """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta``.
+        """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta`` (C, R, D).
 
-        Parameters
-        ----------
-        theta : array of shape (C, R, D)
-        intercept : array of shape (C, R)
-        runs : int array of shape (R,)
-            Which runs of the stack these are.
-        out : array of shape (C, R, n)
-            Filled and returned.
+        ``runs`` is which runs of the stack these are; ``out`` (C, R, n) is filled and returned.
         """
         intercept = self.products(theta, intercept, runs, out)
         out += intercept[:, :, None]

@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.arrays import Array, namespace_of, to_host
+from covey._core.arrays import Array, BoolArray, IntArray, namespace_of, to_host
 from covey._core.journal import Arrays, Journal
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Sufficient decrease (Armijo), and the most halvings before a run gives up.
 _DECREASE = 1e-4
@@ -33,15 +29,9 @@ Objective = Callable[[Array, IntArray], tuple[Array, Array]]
 
 @dataclass
 class Minimum:
-    """Where each run ended.
+    """Where each run ended: ``x`` is (R, N).
 
-    Attributes
-    ----------
-    x : array of shape (R, N)
-    value : array of shape (R,)
-    n_iter : ndarray of shape (R,)
-    converged : ndarray of shape (R,), bool
-        Whether the gradient became small, rather than the iterations many.
+    A run has converged if its gradient became small, rather than its iterations many.
     """
 
     x: Array
@@ -84,22 +74,12 @@ def minimise(
     memory: int = 10,
     journal: Journal | None = None,
 ) -> Minimum:
-    """Minimise a stack of smooth functions.
+    """Minimise a stack of smooth functions from ``start`` (R, N).
 
-    Parameters
-    ----------
-    objective : callable
-        ``objective(x, runs) -> (value, gradient)`` for the runs named, which are some of
-        0 ... R-1, with ``x`` of shape (len(runs), N).
-    start : array of shape (R, N)
-    max_iter : int
-        The most iterations of a run.
-    tol : float
-        A run has converged when no entry of its gradient exceeds it.
-    memory : int
-        How many pairs of differences approximate the curvature.
-    journal : Journal, optional
-        Where iterations are kept, to go on from after an interruption.
+    ``objective(x, runs) -> (value, gradient)`` is called with the runs named, some of 0 ... R-1,
+    and ``x`` of shape (len(runs), N). A run has converged when no entry of its gradient exceeds
+    ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept in
+    ``journal``, to go on from after an interruption.
     """
     xp = namespace_of(start)
     task = None if journal is None else journal.begin()

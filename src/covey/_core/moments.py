@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from covey._core.arrays import FloatArray, IntArray
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 17
@@ -55,13 +54,8 @@ def reduced_moments(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean, standard deviation and largest absolute value of columns, from their reductions.
 
-    Parameters
-    ----------
-    extent : ndarray of shape (3, D)
-        The maxima of `extent` over all blocks.
-    means, squares : callables
-        ``means(size)`` and ``squares(size, center)`` give the sums of `scaled_means` and
-        `scaled_squares` over all blocks.
+    ``extent`` (3, D) holds the maxima of `extent` over all blocks; ``means(size)`` and
+    ``squares(size, center)`` give the sums of `scaled_means` and `scaled_squares` over them.
     """
     largest, highest, lowest = extent
     # Squares of very large or very small numbers leave the range of floats.

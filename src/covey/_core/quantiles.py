@@ -12,7 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from covey._core.arrays import FloatArray
+
 UintArray = npt.NDArray[np.uint64]
 
 # Parts into which a round divides what is left.
@@ -50,13 +51,8 @@ def quantiles_by_sums(
 ) -> FloatArray:
     """The least values that these shares (m,) of the weight do not exceed, (D, m).
 
-    Parameters
-    ----------
-    weight_up_to : callable
-        Gives, for values (D, k), the weight of the rows whose number is at most each, (D, k).
-    lowest, highest : ndarrays of shape (D,)
-        Bounds of the numbers.
-    shares : ndarray of shape (m,)
+    ``weight_up_to`` gives, for values (D, k), the weight of the rows whose number is at most each;
+    ``lowest`` and ``highest`` (D,) are bounds of the numbers.
     """
     total = weight_up_to(highest[:, None])
     wanted = shares * total * (1.0 - _HAIR)
@@ -75,13 +71,7 @@ def quantiles_by_sums(
 
 
 class WeightedRows:
-    """Sorted numbers of rows with the weight up to each, for `quantiles_by_sums`.
-
-    Parameters
-    ----------
-    values : ndarray of shape (D, n)
-    weight : ndarray of shape (D, n)
-    """
+    """Sorted numbers (D, n) of rows with the weight up to each, for `quantiles_by_sums`."""
 
     def __init__(self, values: FloatArray, weight: FloatArray) -> None:
         order = np.argsort(values, axis=1)

@@ -11,9 +11,8 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from covey._core.arrays import FloatArray
 
 # Philox yields four 64-bit words for each value of its counter; a double takes one word.
 _WORDS_PER_COUNT = 4

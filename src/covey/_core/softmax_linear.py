@@ -84,25 +84,11 @@ def objective_and_residual(
     out: Array,
     highest: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Eq. (9) and what its gradient is made of.
+    """Eq. (9), ``sum_m w_m log p(y_m | x_m)`` in double precision (R,), and its residual.
 
-    Parameters
-    ----------
-    logits : array of shape (C, R, n)
-    blocks : Blocks
-    weight : array of shape (R, n)
-    workspace : Workspace
-    out : array of shape (C, R, n)
-        Filled with the residual; may be ``logits`` itself.
-    highest : array of shape (R, n), optional
-        The highest logit of each row, where it is known already.
-
-    Returns
-    -------
-    objective : array of shape (R,)
-        ``sum_m w_m log p(y_m | x_m)``, added up in double precision.
-    residual : array of shape (C, R, n)
-        ``w_m ([c = y_m] - p(c | x_m))``: the derivative by the logits.
+    The residual ``w_m ([c = y_m] - p(c | x_m))`` is the derivative by the logits (C, R, n); it
+    fills ``out``, which may be ``logits`` itself. ``highest`` is the highest logit of each row (R,
+    n), where it is known already.
     """
     xp = namespace_of(logits)
     n_classes, n_runs, n_rows = logits.shape
@@ -128,18 +114,7 @@ def objective_and_residual(
 
 
 def linear_logits(X: Any, coef: Any, intercept: Any) -> Any:
-    """Logits of linear models on dense or sparse rows, classes first.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, D)
-    coef : ndarray of shape (..., D)
-    intercept : ndarray of shape (...)
-
-    Returns
-    -------
-    logits : ndarray of shape (..., n)
-    """
+    """Logits (..., n) of linear models, coefficients (..., D), on dense or sparse rows (n, D)."""
     flat = coef.reshape(-1, coef.shape[-1])
     product = (X @ flat.T).T if hasattr(X, "tocsr") else flat @ X.T
     logits = np.ascontiguousarray(product).reshape(*coef.shape[:-1], X.shape[0])

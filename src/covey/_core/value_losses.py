@@ -9,11 +9,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, namespace_of
-
-FloatArray = npt.NDArray[np.float64]
+from covey._core.arrays import Array, FloatArray, namespace_of
 
 # A step is about as long as the band in which a quantile's slope turns; through a narrower one
 # than this it would take for ever.

@@ -138,16 +138,11 @@ def judge(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over the rows of a block that are held out: how good models are there.
 
-    Returns
-    -------
-    counts : ndarray of shape (n_classes,)
-        Of each class, or of all rows, how many there are.
-    sums : ndarray of shape (n_models, 2)
-        Rows that each model predicts correctly, and its log-loss. For quantities
-        (n_models + 1, 3), the last model being the mean that the last one was fitted to: the
-        squared error, its square, and its product with that of the mean.
-    gap : ndarray of shape (2,)
-        How much more often the first model is correct than the last, and the squares of that.
+    Returns how many rows there are of each class, or of all; for each model its correct rows and
+    its log-loss (n_models, 2); and how much more often the first model is correct than the last,
+    with the squares of that. For quantities the second is (n_models + 1, 3), the last model being
+    the mean that the last one was fitted to: the squared error, its square, and its product with
+    that of the mean.
     """
     X, y = rows.chosen(block, start, HELD_OUT)
     if rows.codes is None:

@@ -16,19 +16,12 @@ import zict
 
 
 class SpillBuffer:
-    """Blocks by key, the first ones in memory, those beyond a limit in files.
+    """Blocks by key, the first ``limit`` bytes in memory, those beyond it in files.
 
-    All blocks are used in turn, again and again, so the block that was used least recently is
-    the one that is needed next: `zict.Buffer`, which moves that one to disk, would read and
-    write every block for every reduction. Here a block that does not fit into what is left of
-    the memory goes to disk, and the others stay where they are.
-
-    Parameters
-    ----------
-    limit : float
-        Bytes to keep in memory.
-    folder : path or None
-        Where files are written; None: the system's folder of temporary files.
+    All blocks are used in turn, again and again, so the block that was used least recently is the
+    one that is needed next: `zict.Buffer`, which moves that one to disk, would read and write
+    every block for every reduction. Here a block that does not fit into what is left of the memory
+    goes to disk, and the others stay where they are.
     """
 
     def __init__(self, limit: float, folder: str | os.PathLike[str] | None = None) -> None:

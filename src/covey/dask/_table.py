@@ -18,29 +18,11 @@ _MOST_LOSSES = 10
 
 
 class Table:
-    """Blocks of rows, as `covey._core.search.rows.SearchRows`.
+    """Blocks of rows, as `covey._core.search.rows.SearchRows`; the facts of each as first loaded.
 
     Calls are sent to the blocks in numbered requests, and those that changed the blocks are
     remembered: a block that is lost with its worker is loaded again from Dask's graph, and the
     calls are replayed.
-
-    Parameters
-    ----------
-    backend : LocalBlocks or Cluster
-    parts : list of tuples of Delayed
-        X, y and weights (or None) of each block.
-    names : array of str or None
-        Of the columns.
-    numeric : bool
-        Whether y holds numbers instead of labels.
-    wants_digest : bool
-        Whether to compute a digest of each block.
-
-    Attributes
-    ----------
-    numeric : bool
-    facts : list of Facts
-        One a block, as they were first loaded.
     """
 
     def __init__(

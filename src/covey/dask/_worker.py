@@ -63,15 +63,7 @@ class _Entry:
 
 
 class BlockStore:
-    """The blocks of one worker, or those of this process.
-
-    Parameters
-    ----------
-    buffer : SpillBuffer
-        Where they are kept.
-    n_threads : int
-        How many blocks are reduced at the same time.
-    """
+    """The blocks of one worker, or of this process; ``n_threads`` are reduced at the same time."""
 
     def __init__(self, buffer: SpillBuffer, n_threads: int = 1) -> None:
         self.buffer = buffer

@@ -12,11 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
+from covey._core.arrays import BoolArray, FloatArray
 
 # A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
 # class is as likely.
@@ -29,14 +26,8 @@ _RIDGE = 1e-3
 class Curvature:
     """The bound G of each run, and its inverse on subsets.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (R, D + 1, D + 1)
-        ``sum_m w_m z_m z_m^T`` of the user's weights, z with the intercept's 1 last.
-    usable : ndarray of shape (D,), bool
-        The subset that members start from.
-    fit_intercept : bool
-        Whether that 1 counts.
+    ``gram`` is `gram_of` the rows under the user's weights, and ``usable`` the subset that members
+    start from.
     """
 
     def __init__(self, gram: FloatArray, usable: BoolArray, fit_intercept: bool) -> None:
@@ -119,12 +110,9 @@ class Curvature:
 
 
 def gram_of(columns: Any, weight: FloatArray, n_at_once: int = 4096) -> FloatArray:
-    """``sum_m w_m z_m z_m^T`` of rows with a 1 behind, as (R, D + 1, D + 1).
+    """``sum_m w_m z_m z_m^T`` of columns (D, n), or sparse (n, D), as (R, D + 1, D + 1).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (D, n), or sparse matrix of shape (n, D)
-    weight : ndarray of shape (R, n)
+    The last entry of every z is a 1.
     """
     if hasattr(columns, "tocsr"):
         rows = columns.tocsr()

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, like, to_host
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, to_host
 from covey._core.journal import Arrays
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass

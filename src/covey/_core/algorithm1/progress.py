@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.members import History, Members, history_of
-from covey._core.arrays import Array, is_on_host, like, namespace_of, to_host
+from covey._core.arrays import Array, FloatArray, IntArray, is_on_host, like, namespace_of, to_host
 from covey._core.journal import Arrays
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.curvature import STRETCH, Curvature
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, like, namespace_of
+from covey._core.arrays import Array, BoolArray, IntArray, like, namespace_of
 from covey._core.random import Purpose, normals
 from covey._core.rows import Rows
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 
 # Power iterations for the largest eigenvalue. They approach it from below, and steps stay
 # monotone up to twice the length that it allows, so a rough value is enough.
@@ -28,16 +24,7 @@ _CONSTANT_RATE = 1.5
 
 
 class LearningRates:
-    """The learning rates of one member after another.
-
-    Parameters
-    ----------
-    rows : Rows of RowBlock
-    settings : TrainingSettings
-    n_runs : int
-    usable : ndarray of shape (D,), bool
-        The features that members may use.
-    """
+    """The learning rates of one member after another, for the features that members may use."""
 
     def __init__(
         self, rows: Rows[RowBlock], settings: TrainingSettings, n_runs: int, usable: BoolArray

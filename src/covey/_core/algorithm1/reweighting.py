@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.arrays import Array, FloatArray, like, namespace_of, to_host
 from covey._core.quantiles import WeightedRows
-
-FloatArray = npt.NDArray[np.float64]
 
 ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
 REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
@@ -22,25 +19,19 @@ _SMALLEST_ERROR = 1e-3
 class Reweighting:
     """The sample weights of the next member, for a stack of runs and a block of rows.
 
-    Parameters
-    ----------
-    base_weight : array of shape (R, n)
-        The user's weights; rows of weight 0 do not count in what is left to learn.
-    name : {"mean_probability", "divergence", "adaboost"} or None
-        With p the mean probability that earlier members gave a row's true class:
+    Rows whose ``base_weight`` (R, n), the user's, is 0 do not count in what is left to learn. With
+    p the mean probability that earlier members gave a row's true class, the names are:
 
-        - "mean_probability": ``1 - p``, eq. (8).
-        - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
-          earlier members' mean. It is drawn harder to what all of them get wrong.
-        - "adaboost": a row that a member gets wrong weighs ``(1 - e) / e (C - 1)`` times as
-          much afterwards, e being the member's weighted error (SAMME, Zhu et al. 2009). A
-          member no better than chance changes nothing.
-        - None: all rows weigh the same.
+    - "mean_probability": ``1 - p``, eq. (8).
+    - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
+      earlier members' mean. It is drawn harder to what all of them get wrong.
+    - "adaboost": a row that a member gets wrong weighs ``(1 - e) / e (C - 1)`` times as
+      much afterwards, e being the member's weighted error (SAMME, Zhu et al. 2009). A
+      member no better than chance changes nothing.
+    - None: all rows weigh the same.
 
-        For values p is `MemberLosses.trust`. Weights of "divergence" and "adaboost" have a mean
-        of one (over the user's weights): only their proportions have a meaning.
-    n_classes : int
-        For "adaboost".
+    For values p is `MemberLosses.trust`. Weights of "divergence" and "adaboost" have a mean of one
+    (over the user's weights): only their proportions have a meaning.
     """
 
     def __init__(
@@ -147,7 +138,7 @@ class Reweighting:
 
 
 class MemberLosses:
-    r"""The losses of the rows of a block under a member of values.
+    r"""The losses (R, n) of the rows of a block under a member of values, with the user's weights.
 
     A member is trusted with a row as far as ``exp(-loss / typical loss)``: the counterpart of the
     probability that a classifier gives the true class. The typical loss is the member's own, over
@@ -155,11 +146,6 @@ class MemberLosses:
     It is the mean; or, for robust losses, the median divided by log 2, which is the mean of
     exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
     would matter: all members but the first would be fitted to that outlier.
-
-    Parameters
-    ----------
-    loss, weight : arrays of shape (R, n)
-        The weights are the user's.
     """
 
     def __init__(self, loss: Array, weight: Array) -> None:

@@ -15,17 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.targets import ValueTarget, target_of
-from covey._core.arrays import Array, Positions, Workspace, is_on_host
+from covey._core.arrays import Array, FloatArray, IntArray, Positions, Workspace, is_on_host
 from covey._core.design import Design
 from covey._core.softmax_linear import weight_of
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 NONE: IntArray = np.zeros(0, dtype=np.int64)
 
@@ -33,18 +29,9 @@ NONE: IntArray = np.zeros(0, dtype=np.int64)
 class RowBlock:
     """Some rows of a table, and what a stack of runs knows of each.
 
-    Parameters
-    ----------
-    design : Design
-        The block's part of the matrix; for classes its rows are sorted by class.
-    truth : Blocks, or array of shape (n,)
-        The rows of each class, or the values of the rows.
-    base_weight : array of shape (R, n)
-        The user's sample weights; a row outside a run's split weighs 0.
-    settings : TrainingSettings
-    scratch : Workspace, optional
-        For what is needed only during a call; blocks that are called one after another can
-        share it.
+    For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
+    class; for values it holds their values (n,). A row outside a run's split has a ``base_weight``
+    (R, n) of 0. Blocks that are called one after another can share ``scratch``.
     """
 
     def __init__(
@@ -177,17 +164,8 @@ class RowBlock:
         """The criterion's sum over the rows, of every candidate, (L,).
 
         For classes it is the weight of the rows that are right, the sum in eq. (7); for values
-        minus the weighted loss.
-
-        Parameters
-        ----------
-        runs : ndarray of shape (R,)
-            The active runs.
-        flipping : ndarray
-            The positions, among these, of those that have a second candidate.
-        theta : array of shape (C, L, D)
-            Zero outside the subsets.
-        intercept : array of shape (C, L)
+        minus the weighted loss. ``flipping`` holds the positions, among the active ``runs``, of
+        those that have a second candidate; ``theta`` (C, L, D) is zero outside the subsets.
         """
         self._begin(runs, flipping)
         n_runs = len(runs)
@@ -211,26 +189,14 @@ class RowBlock:
     ) -> tuple[Array, Array, Array]:
         """Settle the last evaluation; the objective and its gradients from there.
 
-        Parameters
-        ----------
-        accepted : int array, or mask
-            Which of the flipped candidates that were evaluated last their runs continue with:
-            positions on the host, or a mask.
-        active : ndarray or None
-            The positions of the runs that stay active; None: all.
-        flipping : ndarray
-            The positions (among the active) of the runs that now try a flipped subset.
-        change : array of shape (C, len(flipping), D) or None
-            What that changes in their coefficients.
+        ``accepted`` (positions on the host, or a mask) are the flipped candidates evaluated last
+        with which their runs continue, ``active`` the positions of the runs that stay active
+        (None: all), ``flipping`` the positions, among these, of those that now try a flipped
+        subset, and ``change`` (C, len(flipping), D) what that changes in their coefficients.
 
-        Returns
-        -------
-        objective : array of shape (R,)
-            Eq. (9) for classes; zero for values, whose objective is the criterion.
-        slope : array of shape (C, L, D)
-            By the coefficients, of all features: the trainer applies the subsets.
-        total : array of shape (C, L)
-            By the intercepts.
+        Returns eq. (9) as (R,) (zero for values, whose objective is the criterion), and its
+        gradients by the coefficients of all features (C, L, D), to which the trainer applies the
+        subsets, and by the intercepts (C, L).
         """
         objective, residual = self._settle(accepted, active, len(flipping))
         if len(flipping):

@@ -13,13 +13,7 @@ from covey._core.value_losses import ValueLoss
 
 
 class DivergedError(ArithmeticError):
-    """The training left the finite numbers.
-
-    Attributes
-    ----------
-    member : int
-        At which member, counted from 1.
-    """
+    """The training left the finite numbers at this member, counted from 1."""
 
     def __init__(self, member: int) -> None:
         super().__init__(f"member {member} diverged")

@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.progress import Candidates, State
 from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.subsets import TIE, beats, metropolis
-from covey._core.arrays import Array, Positions, is_on_host, namespace_of, to_host
+from covey._core.arrays import (
+    Array,
+    IntArray,
+    Positions,
+    is_on_host,
+    namespace_of,
+    to_host,
+)
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import Rows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Coefficients beyond this have left what floating point can make outputs of.
 LARGEST = 1e100
@@ -55,22 +58,8 @@ class Outcome:
 class Step:
     """The step that all members of a stack take, on the host and on a device.
 
-    Parameters
-    ----------
-    rows : Rows of RowBlock
-    settings : TrainingSettings
-    rates : LearningRates
-    seed : int
-    runs : sequence of int
-        The runs' numbers.
-
-    Attributes
-    ----------
-    member : int
-        Which member takes the steps, counted from 0.
-    observes : bool
-        Whether criteria come to the host after every step. Where no step can end a run, nothing
-        need leave the device.
+    ``member`` is the one that takes the steps, counted from 0. ``observes`` is whether criteria
+    come to the host after every step: where no step can end a run, nothing need leave the device.
     """
 
     def __init__(
@@ -126,25 +115,12 @@ class Step:
         number: int,
         drawn: Array | None = None,
     ) -> Outcome:
-        """Take a step.
+        """Take the step of this ``number``, counted from 0.
 
-        Parameters
-        ----------
-        state : State
-        settled : (accepted, active)
-            Which flipped candidates of the last evaluation became the state, and which of its runs
-            are active still.
-        runs : ndarray of shape (R,)
-            The active runs.
-        flipping : ndarray
-            The positions, among these, of the runs that try a flipped subset.
-        flips : array of shape (len(flipping), D)
-            The features that they flip, as ones and zeros.
-        scales : Scales
-        number : int
-            Of the step, counted from 0.
-        drawn : array of shape (len(flipping),), bool, optional
-            Whether any feature was drawn; not given: of all.
+        ``settled`` is which flipped candidates of the last evaluation became the state, and which
+        of its runs are active still. Of the active ``runs``, those at the positions ``flipping``
+        try a subset that differs by ``flips`` (len(flipping), D), ones and zeros; ``drawn`` is
+        whether any feature was drawn for each of them (None: for all).
         """
         flipped, change = self._flipped(state, flipping, flips)
         objective, slope, total = self._rows.sum(RowBlock.slopes, *settled, flipping, change)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, namespace_of
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, namespace_of
 from covey._core.random import Purpose, UniformRows
-
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Weighted accuracies closer than this share of the sum of weights are ties: the order in
 # which a sum is taken must not decide which subset wins.
@@ -26,21 +21,11 @@ _DRAWS_AHEAD = 1 << 15
 
 
 class FlipProposals:
-    """Lines 6 and 7: which features each run would flip at each step.
+    """Lines 6 and 7: which features each run would flip at each step, with its own probability.
 
-    A feature flips when its *unit* does: a group of columns that flip together, or a column
-    of its own. One uniform number is drawn per unit and step.
-
-    Parameters
-    ----------
-    seed, member : int
-        What the draws are a function of, together with each run's number and the step.
-    runs : sequence of int
-        The numbers of the runs.
-    probability : ndarray of shape (R,)
-        p_lambda of each run.
-    unit_of_feature : ndarray of shape (D,)
-        The unit of each feature; -1 never flips.
+    A feature flips when its *unit* does: a group of columns that flip together, or a column of its
+    own; unit -1 never flips. One uniform number is drawn per unit and step, as a function of the
+    seed, the member, the run's number and the step.
     """
 
     def __init__(

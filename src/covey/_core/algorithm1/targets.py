@@ -57,14 +57,7 @@ class Target(Protocol):
 
 
 class ClassTarget:
-    """The classes of rows sorted by class.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        The rows of each class.
-    loss : ClassLoss
-    """
+    """The classes of rows sorted by class."""
 
     def __init__(self, blocks: Blocks, loss: ClassLoss) -> None:
         self.truth = blocks
@@ -130,14 +123,7 @@ class ClassTarget:
 
 
 class ValueTarget:
-    """The values of rows.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-        y, standardized: 0 is a sensible guess, 1 a sensible error.
-    loss : ValueLoss
-    """
+    """The values of rows, standardized: 0 is a sensible guess, 1 a sensible error."""
 
     n_outputs = 1
 

@@ -16,38 +16,30 @@ from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.step import LARGEST, Outcome, Scales, Step
 from covey._core.algorithm1.subsets import TIE, FlipProposals, beats
 from covey._core.algorithm1.weighing import reweigh, see
-from covey._core.arrays import Array, is_on_host, like, namespace_of, to_host
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_on_host,
+    like,
+    namespace_of,
+    to_host,
+)
 from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.lbfgs import minimise
 from covey._core.random import Purpose, normals
 from covey._core.rows import Rows
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
-
 
 class StackTrainer:
     """Grows members one after another, for all runs of a stack at once.
 
-    Parameters
-    ----------
-    rows : Rows of RowBlock
-        The table that the runs share, with the weights of its rows.
-    settings : TrainingSettings
-    seed : int
-    runs : sequence of int
-        The runs' numbers: what their random draws are a function of.
-    flip_probability : ndarray of shape (R,)
-        p_lambda of each run.
-    unit_of_feature : ndarray of shape (D,)
-        Which features flip together; -1 never flips.
-    usable : ndarray of shape (D,), bool
-        The start of Lambda: all ones in the paper; False bars a feature for good (its unit
-        must be -1).
-    journal : Journal, optional
-        Where steps are kept, to continue from after an interruption.
+    The runs' numbers are what their random draws are a function of. Features of one unit flip
+    together; unit -1 never flips. ``usable`` (D,) is the start of Lambda, all ones in the paper;
+    False bars a feature for good (its unit must be -1). Steps are kept in ``journal``, to continue
+    from after an interruption.
     """
 
     def __init__(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, to_host
+from covey._core.arrays import Array, FloatArray, to_host
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.rows import Rows
 from covey._core.value_losses import ValueLoss
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def see(rows: Rows[RowBlock], settings: TrainingSettings, theta: Array, intercept: Array) -> None:

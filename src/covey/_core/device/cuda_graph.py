@@ -18,13 +18,7 @@ _WARM_UP = 2
 
 
 class CudaGraph:
-    """Calls a function again and again, on a CUDA device by playing a recording.
-
-    Parameters
-    ----------
-    beside : array
-        Where it works.
-    """
+    """Calls a function again and again, on a CUDA device by playing a recording."""
 
     def __init__(self, beside: Array) -> None:
         self._n_calls = 0

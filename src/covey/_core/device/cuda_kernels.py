@@ -154,15 +154,8 @@ def _along_kernel(
 def won(logits: Array, intercept: Array, weight: Array, weight_row: Array, label: Array) -> Array:
     """The weight of the rows that each candidate gets right, (L,).
 
-    Parameters
-    ----------
-    logits : tensor of shape (C, L, n), contiguous
-        Without their intercepts.
-    intercept : tensor of shape (C, L), contiguous
-    weight : tensor of shape (R, n), contiguous
-    weight_row : int32 tensor of shape (L,)
-        The row of the weights of each candidate.
-    label : int32 tensor of shape (n,)
+    The logits (C, L, n) are without their intercepts (C, L); ``weight_row`` (L,) is the row of the
+    weights (R, n) of each candidate. All are contiguous; ``weight_row`` and ``label`` are int32.
     """
     n_classes, n_candidates, n_rows = logits.shape
     n_parts = triton.cdiv(n_rows, _ROWS)
@@ -189,21 +182,10 @@ def residual(
 ) -> tuple[Array, Array]:
     """Eq. (9) of the runs (R,), and the sums (C, L) of the residuals that fill ``out``.
 
-    Parameters
-    ----------
-    logits : tensor of shape (C, L', n), contiguous
-        Of the candidates evaluated last, without their intercepts.
-    intercept : tensor of shape (C, L'), contiguous
-    source : int32 tensor of shape (L,)
-        From which of these each candidate continues.
-    added : tensor of shape (C, L - R, n), contiguous
-        What the candidates after the first R add to that.
-    added_intercept : tensor of shape (C, L - R), contiguous
-    weight, weight_row, label
-        As for `won`.
-    out : tensor of shape (C, L, n), contiguous
-    n_runs : int
-        R.
+    The logits (C, L', n) are those of the candidates evaluated last, without their intercepts.
+    ``source`` (L,), int32, is from which of these each candidate continues; ``added`` (C, L - R,
+    n) is what the candidates after the first R add to that. All are contiguous; the others are
+    those of `won`.
     """
     n_classes, n_candidates, n_rows = out.shape
     n_parts = triton.cdiv(n_rows, _ROWS)

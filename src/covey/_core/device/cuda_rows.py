@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import device
 
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.targets import ClassTarget
-from covey._core.arrays import Array, cuda_kernels, is_on_host, like
-
-IntArray = npt.NDArray[np.int64]
+from covey._core.arrays import Array, IntArray, cuda_kernels, is_on_host, like
 
 # Lists of candidates that are kept on a device; a matter of speed only.
 _MOST_CANDIDATES = 256

@@ -14,11 +14,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import device
 
 from covey._core.algorithm1.subsets import FlipProposals
-from covey._core.arrays import Array, like, namespace_of
+from covey._core.arrays import Array, BoolArray, FloatArray, like, namespace_of
 from covey._core.device.cuda_graph import CudaGraph
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from covey._core.algorithm1.step import Scales
     from covey._core.algorithm1.trainer import StackTrainer
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 Record = TypeVar("Record")
 
 # Draws of flips that are made and sent together, and the threads that make them while others
@@ -37,15 +34,7 @@ _DRAWERS = 4
 
 
 class DeviceLoop:
-    """The steps of one member after another.
-
-    Parameters
-    ----------
-    trainer : StackTrainer
-        Whose steps these are.
-    n_steps : int
-        Of every member.
-    """
+    """The steps of one member after another, as many for each."""
 
     def __init__(self, trainer: StackTrainer, n_steps: int) -> None:
         # Whose child this is: a strong reference would keep both, and X, until a collection.

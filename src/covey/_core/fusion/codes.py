@@ -14,11 +14,10 @@ from math import ceil, log2
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray
 from covey._core.random import Purpose, UniformRows
 
-FloatArray = npt.NDArray[np.float64]
 Book = npt.NDArray[np.int8]
-BoolArray = npt.NDArray[np.bool_]
 
 # No bit counts as surer than this, wherever its logarithm is taken.
 SUREST = 1.0 - 1e-4

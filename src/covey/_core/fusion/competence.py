@@ -8,11 +8,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 
 def local_accuracy(

@@ -12,22 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.fusion.rules import vote_shares
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def outside_bags(bags: Sequence[npt.NDArray[Any]], n_rows: int) -> BoolArray:
-    """Which rows are in which member's bag not even once, as (n, K).
-
-    Parameters
-    ----------
-    bags : sequence of K arrays
-        The rows that each member was grown on; a row may be there twice.
-    n_rows : int
-    """
+    """Which rows are in which member's bag (a row may be in it twice) not even once, as (n, K)."""
     outside = np.ones((n_rows, len(bags)), dtype=bool)
     for k, bag in enumerate(bags):
         outside[bag, k] = False
@@ -35,16 +25,10 @@ def outside_bags(bags: Sequence[npt.NDArray[Any]], n_rows: int) -> BoolArray:
 
 
 def mean_in_order(values: FloatArray, available: BoolArray | None = None) -> FloatArray:
-    """The mean of the available members, as (n, C).
+    """The mean of the values (n, K, C) of the available members (n, K), as (n, C); None: of all.
 
-    Values are added member by member and divided once, so that the last bits are those of
-    anyone who adds them in the same order.
-
-    Parameters
-    ----------
-    values : array of shape (n, K, C)
-    available : array of shape (n, K), optional
-        None: all members are available for every row.
+    Values are added member by member and divided once, so that the last bits are those of anyone
+    who adds them in the same order.
     """
     total = np.zeros((values.shape[0], values.shape[2]))
     for k in range(values.shape[1]):
@@ -86,20 +70,10 @@ def with_means_of_available(values: FloatArray, available: BoolArray) -> FloatAr
 def held_out_rows(
     codes: IntArray, weight: FloatArray, draws: FloatArray, fraction: float
 ) -> BoolArray:
-    """A share of each class, by each row's own draw, as (n,).
+    """A share of each class: the rows of its lowest uniform draws, as (n,).
 
-    A class keeps at least one row and, if it has two, gives at least one. Rows of weight 0
-    are not held out: nothing can be learnt from them.
-
-    Parameters
-    ----------
-    codes : array of shape (n,)
-        The rows' classes, as positions.
-    weight : array of shape (n,)
-    draws : array of shape (n,)
-        Uniform draws; the rows of the lowest ones are held out.
-    fraction : float
-        Between 0 and 1.
+    A class keeps at least one row and, if it has two, gives at least one. Rows of weight 0 are not
+    held out: nothing can be learnt from them.
     """
     held_out = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):

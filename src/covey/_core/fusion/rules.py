@@ -9,11 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 
 def normalized(mass: FloatArray, fallback: FloatArray) -> FloatArray:
@@ -150,12 +147,6 @@ def trimmed_shares(
     """How much each member's number counts in a `trimmed_mean`, as (n, K); rows sum to one.
 
     Members that predict the same share alike, so that their order decides nothing.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, K)
-    available : ndarray of shape (n, K), bool, or None
-    proportion : float
     """
     known = np.ones(values.shape, dtype=bool) if available is None else available
     count = known.sum(axis=1, keepdims=True)

@@ -7,9 +7,8 @@ added to the mean loss of a row.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from covey._core.arrays import FloatArray
 
 # No member is surer than this that a class is impossible.
 _FLOOR = 1e-6
@@ -29,28 +28,12 @@ def squared_weights(
 ) -> FloatArray:
     """Weights ``w`` of the least mean of ``(A w - b)^2``, exact under either constraint.
 
-    Without constraints this is ridge regression towards ``1/K``, and plain least squares (the
-    shortest solution) without a penalty. Non-negative weights come from the active-set method
-    of Lawson and Hanson. Weights that sum to one need no method of their own, because the
-    error ``A w - b`` is then linear in ``w``: see `_on_the_plane`.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n, K)
-        What each member predicts of each row.
-    b : ndarray of shape (n,)
-        The truth.
-    sample_weight : ndarray of shape (n,)
-        How much each row counts; not all zero.
-    uniform_penalty : float
-        How strongly weights are drawn towards ``1/K``. At 0, members that predict the same share
-        their weight in an arbitrary way if weights are non-negative.
-    nonnegative, sum_to_one : bool
-        The constraints.
-
-    Returns
-    -------
-    weights : ndarray of shape (K,)
+    ``A`` (n, K) is what each member predicts of each row, and ``b`` the truth. Without constraints
+    this is ridge regression towards ``1/K``, as strong as ``uniform_penalty``, and plain least
+    squares (the shortest solution) without a penalty; then members that predict the same share
+    their weight in an arbitrary way if weights are non-negative. Non-negative weights come from
+    the active-set method of Lawson and Hanson. Weights that sum to one need no method of their
+    own, because the error ``A w - b`` is then linear in ``w``: see `_on_the_plane`.
     """
     n_members = A.shape[1]
     root = np.sqrt(sample_weight / sample_weight.sum())[:, None]
@@ -68,25 +51,12 @@ def log_weights(
 ) -> FloatArray:
     """Weights of the mixture of least log-loss; non-negative, they sum to one.
 
-    Newton's method under the constraints. With ``r_ik = p_ik / sum_j w_j p_ij`` the quadratic
-    model of the loss at ``w`` is half the mean of ``(r v - 2)^2``, so that each step is a
-    problem of `squared_weights`; it is halved until the loss falls. The loss is convex, and
-    EM, which has the same fixed points, would need thousands of steps where a weight is zero.
-
-    Parameters
-    ----------
-    true : ndarray of shape (n, K)
-        What each member gives to the true class of each row.
-    sample_weight : ndarray of shape (n,)
-        How much each row counts; not all zero.
-    uniform_penalty : float
-        How strongly weights are drawn towards ``1/K``.
-    max_iter : int
-        The most steps; ten or so are taken.
-
-    Returns
-    -------
-    weights : ndarray of shape (K,)
+    ``true`` (n, K) is what each member gives to the true class of each row. This is Newton's
+    method under the constraints. With ``r_ik = p_ik / sum_j w_j p_ij`` the quadratic model of the
+    loss at ``w`` is half the mean of ``(r v - 2)^2``, so that each step is a problem of
+    `squared_weights`; it is halved until the loss falls. The loss is convex, and EM, which has the
+    same fixed points, would need thousands of steps where a weight is zero; ten or so of these are
+    taken.
     """
     true = np.maximum(true, _FLOOR)
     n_rows, n_members = true.shape

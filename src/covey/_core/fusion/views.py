@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from covey._core.arrays import BoolArray, FloatArray, IntArray
+
 Learner = Callable[[int, IntArray, IntArray, FloatArray], FloatArray]
 
 # A soft label that weighs less than this is left out, and the row's others take its share.
@@ -89,16 +87,7 @@ def class_quotas(frequency: FloatArray, n_rows: float) -> IntArray:
 
 
 def most_confident(probability: FloatArray, rows: IntArray, quota: IntArray) -> IntArray:
-    """Of ``rows``, those that are most surely of the class they seem to be of.
-
-    Parameters
-    ----------
-    probability : (n, C)
-    rows : (m,)
-        Candidates; of equally sure ones the first are taken.
-    quota : (C,)
-        How many of each class.
-    """
+    """The ``quota`` of ``rows`` of each class that are surest of it; of equals the first."""
     seems = probability[rows].argmax(axis=1)
     sure = probability[rows].max(axis=1)
     taken = []
@@ -130,36 +119,16 @@ def co_train(
 ) -> tuple[IntArray, int]:
     """Co-training: every view labels rows that it is sure of, for the other views.
 
-    A round: each view's classifier is fitted on the rows that have a label for this view; of
-    the pool each picks its most confident rows, ``quota`` of each class, among those that have
-    no label yet for itself, nor for some other view; the others take the label. Where several
-    views pick a row for another, the surest is believed. A label once given stays, and who has
-    learnt a row hands it to no other: a guess does not come back to the view that made it. It
-    ends when a round gives no label, or after ``max_iter``; then the classifiers are fitted a
-    last time.
+    A round: each view's classifier is fitted on the rows that have a label for this view; of the
+    pool each picks its most confident rows, ``quota`` of each class, among those that have no
+    label yet for itself, nor for some other view; the others take the label. Where several views
+    pick a row for another, the surest is believed. A label once given stays, and who has learnt a
+    row hands it to no other: a guess does not come back to the view that made it. It ends when a
+    round gives no label, or after ``max_iter``; then the classifiers are fitted a last time.
 
-    Parameters
-    ----------
-    teach : Learner
-    codes : (n,)
-    present : (n, V)
-    weight : (n,)
-        What each row weighs in a fit.
-    quota : (C,)
-    order : (n_unlabelled,)
-        The unlabelled rows, in the order in which they enter the pool.
-    pool_size : int or None
-        How many of them are looked at in a round; None is all.
-    max_iter : int
-    agree : bool
-        Whether the pool is filled with rows only that all views present put in one class.
-
-    Returns
-    -------
-    given : (V, n)
-        The labels that each view has learnt from; -1 is none.
-    n_iter : int
-        How many rounds there were; the last gives no label, unless it is ``max_iter``'s.
+    The pool holds ``pool_size`` unlabelled rows at a time (None: all), which enter it in the given
+    order; with ``agree`` only rows that all views present put in one class. Returns the labels
+    that each view has learnt from, (V, n), -1 being none, and the number of rounds.
     """
     n_rows, n_views = present.shape
     given = np.where(present.T, codes, -1)
@@ -237,18 +206,12 @@ def co_em(
 ) -> tuple[FloatArray, int]:
     """Co-EM: views take turns; each learns all rows by what the others predict of them.
 
-    At first each view learns the labelled rows alone. A round: from the second view on, the
-    first view last, each is fitted on its labelled rows and on all unlabelled ones, which have
-    the mean probabilities of the other views as soft labels. It ends when no probability of
-    the mean over views moves by ``tol`` in a round, or after ``max_iter``. With ``agree``, only
-    rows are learnt that all views present put in one class at the time.
-
-    Returns
-    -------
-    predicted : (V, n, C)
-        What each view predicts of the unlabelled rows in the end.
-    n_iter : int
-        How many rounds there were.
+    At first each view learns the labelled rows alone. A round: from the second view on, the first
+    view last, each is fitted on its labelled rows and on all unlabelled ones, which have the mean
+    probabilities of the other views as soft labels. It ends when no probability of the mean over
+    views moves by ``tol`` in a round, or after ``max_iter``. With ``agree``, only rows are learnt
+    that all views present put in one class at the time. Returns what each view predicts of the
+    unlabelled rows in the end, (V, n, C), and the number of rounds.
     """
     n_rows, n_views = present.shape
     labelled, unlabelled = codes >= 0, codes < 0

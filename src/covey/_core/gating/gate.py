@@ -16,14 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.arrays import Array, namespace_of
+from covey._core.arrays import Array, IntArray, namespace_of
 from covey._core.design import Design
 from covey._core.gating.likelihoods import Likelihood, Pool, softmax_first
 
-IntArray = npt.NDArray[np.int64]
 #: Theta, intercepts, the gate's coefficients and its intercepts; the first two None if frozen.
 Parts = tuple[Array | None, Array | None, Array, Array]
 

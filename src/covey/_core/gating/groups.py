@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import FloatArray
 from covey._core.basis import Basis
 from covey._core.gating.likelihoods import Pool, softmax_first
 from covey._core.softmax_linear import linear_logits
-
-FloatArray = npt.NDArray[np.float64]
 
 # Numbers (columns, logits and gates, of some rows) that are computed at once: what a cache holds.
 _NUMBERS_AT_ONCE = 1 << 18

@@ -10,12 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import FloatArray, IntArray
 from covey._core.fusion.rules import vote_shares
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 # Probabilities this close are equal: rounding does not decide which class is the likeliest.
 _TIE = 1e-12

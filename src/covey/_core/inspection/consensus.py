@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg, sparse
 from scipy.cluster import hierarchy
 from scipy.optimize import linear_sum_assignment
@@ -23,10 +22,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import svds
 from scipy.spatial.distance import squareform
 
+from covey._core.arrays import FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows, normals
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 # So many rows of the co-association matrix are made at once; what they need besides the matrix
 # itself stays small.

@@ -11,11 +11,8 @@ exactly zero.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 # Smaller probabilities count as this one in divergences: a veto costs 28 nats, not infinity.
 LOWEST_PROBABILITY = 1e-12

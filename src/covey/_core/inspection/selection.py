@@ -9,13 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse, stats
 
+from covey._core.arrays import FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 # Shadows beyond so many add cost and no knowledge of what chance can do.
 _MOST_SHADOWS = 30

@@ -9,14 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # What a probability of zero counts as before it is inverted.
 SMALL_PROBABILITY = 1e-6
@@ -27,15 +23,7 @@ _NUMERIC, _NOMINAL, _LABELS = 0, 1, 2
 
 @dataclass
 class ColumnModel:
-    """What each column of a table looks like.
-
-    Attributes
-    ----------
-    mean, deviation : ndarrays of shape (D,)
-        Of the Gaussian of a numeric column.
-    nominal : dict from column to (values, cumulative)
-        The values of a nominal column, sorted, and their cumulative probabilities.
-    """
+    """The Gaussians of numeric columns; the values of nominal ones with cumulative shares."""
 
     mean: FloatArray
     deviation: FloatArray
@@ -43,19 +31,11 @@ class ColumnModel:
 
     @classmethod
     def of(cls, X: FloatArray, weight: FloatArray, nominal: list[int]) -> ColumnModel:
-        """Describe the columns of a table.
+        """Describe the columns of a table, whose weights are above zero.
 
-        A value of a nominal column that counts ``n_v`` of ``n`` rows, and is one of ``V``, has
-        the probability ``(n_v + 1) / (n + V)`` (Laplace). Row weights are read as shares of
-        the ``n`` rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, D)
-        weight : ndarray of shape (n,)
-            Above zero.
-        nominal : list of int
-            The nominal columns.
+        A value of a nominal column that counts ``n_v`` of ``n`` rows, and is one of ``V``, has the
+        probability ``(n_v + 1) / (n + V)`` (Laplace). Row weights are read as shares of the ``n``
+        rows.
         """
         mean, deviation = moments(np.ascontiguousarray(X.T), weight)
         share = weight * (len(X) / weight.sum())

@@ -25,14 +25,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, Workspace, to_host
+from covey._core.arrays import Array, IntArray, Workspace, to_host
 from covey._core.design import Design
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import Blocks, log_softmax, true_class
 
-IntArray = npt.NDArray[np.int64]
 Measure = Literal["kl", "cross_correlation"]
 
 
@@ -65,19 +63,7 @@ class MaxEntMember:
 class DiverseMaxEnt:
     """The objective of the next member, for a stack of starts, and its maximisation.
 
-    Parameters
-    ----------
-    design : Design
-        The rows, sorted by class.
-    blocks : Blocks
-        The rows of each class.
-    weight : array of shape (n,)
-        Row weights, not all zero.
-    alpha : float
-        The L2 penalty; intercepts are free.
-    measure : {"kl", "cross_correlation"}
-    diversity_weight : float
-    fit_intercept : bool
+    Rows are sorted by class; intercepts are free of the L2 penalty ``alpha``.
     """
 
     def __init__(
@@ -130,18 +116,10 @@ class DiverseMaxEnt:
         return xp.reshape(xp.permute_dims(stacked, (1, 0, 2)), (theta.shape[1], -1))
 
     def terms(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Log-likelihood, diversity and J of each run, and the gradient of J.
+        """Log-likelihood, diversity and J of each run (R,), and the gradient of J.
 
-        Parameters
-        ----------
-        x : array of shape (R, C * (D + 1))
-            For each class its coefficients and its intercept.
-
-        Returns
-        -------
-        log_likelihood, diversity, objective : arrays of shape (R,)
-            Diversity is 0 while there is no earlier member.
-        gradient : array of shape (R, C * (D + 1))
+        ``x`` (R, C * (D + 1)) holds for each class its coefficients and its intercept. Diversity
+        is 0 while there is no earlier member.
         """
         xp, share = self._xp, self._share
         theta, intercept = self._unpacked(x)
@@ -170,18 +148,11 @@ class DiverseMaxEnt:
         return log_likelihood, diversity, objective, self._packed(by_theta, by_intercept)
 
     def grow(self, starts: Array, *, max_iter: int, tol: float) -> MaxEntMember:
-        """Climb J from several starts at once, and keep the highest end.
+        """Climb J from several starts (R, C * (D + 1)) at once; keep the first of the best ends.
 
-        With the weight of diversity J has more than one maximum.
-
-        Parameters
-        ----------
-        starts : array of shape (R, C * (D + 1))
-            The first of equally high ends is kept.
-        max_iter : int
-        tol : float
-            What no entry of the gradient may exceed for the climb to end. An end where none
-            exceeds 100 times this counts as converged too.
+        With the weight of diversity J has more than one maximum. The climb ends when no entry of
+        the gradient exceeds ``tol``; an end where none exceeds 100 times this counts as converged
+        too.
         """
 
         def descent(x: Array, runs: IntArray) -> tuple[Array, Array]:

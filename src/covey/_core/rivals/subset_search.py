@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray
 from covey._core.random import Purpose, UniformRows
 
-BoolArray = npt.NDArray[np.bool_]
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
 # Of masks (m, D): accuracies (m,) and, where diversity counts, decisions (m, n).
@@ -34,17 +33,7 @@ _DIVERGENCE = 0.35
 
 
 class Judged:
-    """What is known of subsets; each is judged once, and no more than ``budget`` of them.
-
-    Parameters
-    ----------
-    judge : callable
-        Judges a stack of masks at once.
-    weight : ndarray of shape (n,)
-        Of the rows that decisions are about.
-    budget : int or None
-        How many subsets may be judged in all.
-    """
+    """What is known of subsets; each is judged once, and no more than ``budget`` of them."""
 
     def __init__(self, judge: Judge, weight: FloatArray, budget: int | None = None) -> None:
         self._judge = judge
@@ -140,24 +129,13 @@ def hill_climb(
 ) -> Found:
     """Flip one feature of one subset at a time, for as long as that helps.
 
-    The criterion of subset k is ``c_k = a_k + alpha d_k``: its accuracy and ``alpha`` times its
-    mean disagreement ``d_k`` with the K - 1 others. That of the flock is
-    ``J = mean_k (a_k + alpha d_k / 2)``. Disagreement is mutual, so a flip that raises ``c_k``
-    by x raises J by x / K: every flip that is kept helps the flock, and the climb must end.
-
-    Parameters
-    ----------
-    judged : Judged
-    starts : ndarray of shape (K, D)
-        Within the budget.
-    seed : int
-        Of the order in which features are tried: one of its own for each subset and pass.
-    diversity_weight : float
-        alpha.
-    acceptance : {"sum", "both"}
-        Keep a flip that raises ``c_k``; or one that raises the accuracy or the disagreement
-        and lowers neither.
-    max_passes : int
+    The criterion of subset k is ``c_k = a_k + alpha d_k``: its accuracy and ``alpha`` (the weight
+    of diversity) times its mean disagreement ``d_k`` with the K - 1 others. That of the flock is
+    ``J = mean_k (a_k + alpha d_k / 2)``. Disagreement is mutual, so a flip that raises ``c_k`` by
+    x raises J by x / K: every flip that is kept helps the flock, and the climb must end. Features
+    are tried in an order drawn for each subset and pass. With ``acceptance="sum"`` a flip is kept
+    that raises ``c_k``; with "both" one that raises the accuracy or the disagreement and lowers
+    neither.
     """
     support = starts.copy()
     n_members, n_features = support.shape
@@ -227,23 +205,10 @@ def evolve(judged: Judged, population: BoolArray, *, seed: int, n_generations: i
 
     Parents are paired at random. A pair is crossed if half of the bits in which it differs are
     more than a threshold: D/4 at first, one less after each generation that no child survives.
-    Children swap half of those bits (HUX), so what parents have in common is kept. The best of
-    old and new survive, the older of equals. When the threshold is below 0, all but the best
-    are replaced by copies of it with 35 % of the bits flipped.
-
-    Parameters
-    ----------
-    judged : Judged
-    population : ndarray of shape (N, D)
-        Within the budget.
-    seed : int
-    n_generations : int
-
-    Returns
-    -------
-    found : Found
-        ``support`` holds the best N subsets of all populations, the best first. Fewer, if there
-        were not as many different ones.
+    Children swap half of those bits (HUX), so what parents have in common is kept. The best of old
+    and new survive, the older of equals. When the threshold is below 0, all but the best are
+    replaced by copies of it with 35 % of the bits flipped. Returns the best N different subsets of
+    all populations, the best first; fewer, if there were not as many.
     """
     size, n_features = population.shape
     judged.look(population)
@@ -330,17 +295,9 @@ def choose(
 ) -> BoolArray:
     """The best subset, then each time the one with the best ``a_k + alpha d_k``.
 
-    ``d_k`` is the mean disagreement with those chosen before. Where there are fewer subsets
-    than members, they are taken again in the same order.
-
-    Parameters
-    ----------
-    judged : Judged
-    support : ndarray of shape (N, D)
-        Different subsets, the most accurate first.
-    n_members : int
-    diversity_weight : float
-        alpha.
+    ``d_k`` is the mean disagreement with those chosen before, and ``alpha`` the weight of
+    diversity. ``support`` (N, D) has the most accurate subsets first. Where there are fewer of
+    them than members, they are taken again in the same order.
     """
     left = list(range(len(support)))
     chosen: list[int] = []

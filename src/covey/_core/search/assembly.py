@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
 from covey._core.gating.likelihoods import Pool
 from covey._core.search.bases import ScaledBasis
 from covey._core.search.cross_fit import Group
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # A member whose mean importance over all training rows is less than this is dropped.
 _LEAST_IMPORTANCE = 0.005

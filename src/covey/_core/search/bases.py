@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
 from covey._core.moments import reduced_moments
 from covey._core.search.knots import knots_by_sums
 from covey._core.search.rows import SearchBlock, SearchRows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Ramps of a feature. Beyond so many columns ramps cost more than they bring.
 _N_RAMPS = 6

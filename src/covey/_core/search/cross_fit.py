@@ -15,19 +15,14 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
 from covey._core.search.selection import greedy_weights
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 # Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
 # Larger stacks do not fit the cache and are slower for it.

@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 #: Rows of a class that are assigned in the order of their draws.
 MOST_RANKED = 100_000

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import FloatArray
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.rows import SearchBlock, SearchRows
-
-FloatArray = npt.NDArray[np.float64]
 
 # Columns that blocks keep sorted at the same time: bounds the memory that this needs.
 _COLUMNS_AT_ONCE = 16

@@ -40,13 +40,7 @@ _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
 
 
 class ReplayLog:
-    """The calls that must be repeated if a block is lost and made anew.
-
-    Attributes
-    ----------
-    calls : list of (method, tuple)
-        Methods of `SearchBlock` and their arguments, in order.
-    """
+    """The calls of `SearchBlock` to be repeated, in order, if a block is lost and made anew."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []

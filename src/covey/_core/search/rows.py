@@ -20,7 +20,7 @@ import numpy.typing as npt
 from covey._core.algorithm1.in_memory import row_block
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, like, namespace_of, to_host
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts
@@ -40,9 +40,6 @@ from covey._core.search.selection import Library
 from covey._core.search.targets import Target
 from covey._core.softmax_linear import linear_logits
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Folds = Sequence[tuple[IntArray, IntArray]]
 
 # Maxima over a block's rows: an empty block has none.
@@ -69,17 +66,9 @@ class Kind:
 
 
 class SearchBlock:
-    """Some rows of a table, and what a search keeps of each.
+    """Some rows of a table from row ``start`` on, and what a search keeps of each.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, D)
-    target : Target
-    weight : ndarray of shape (n,)
-    start : int
-        The number of the first row in the whole table.
-    beside : array, optional
-        An array of the namespace and device on which likelihoods are computed; None: NumPy's.
+    Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
     """
 
     def __init__(

@@ -15,10 +15,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.arrays import FloatArray
 from covey._core.basis import Basis
 from covey._core.journal import Journal
 from covey._core.search.assembly import Flock, assembled
@@ -27,8 +27,6 @@ from covey._core.search.cross_fit import CrossFit, Trainer
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
-
-FloatArray = npt.NDArray[np.float64]
 
 # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
 _MAX_ITER = 50

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from covey._core.arrays import BoolArray, FloatArray
+
 RowLoss = Callable[[FloatArray], FloatArray]
 
 # No candidate is surer than this that a class is impossible.

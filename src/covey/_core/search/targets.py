@@ -10,15 +10,12 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from covey._core.arrays import FloatArray, IntArray
 from covey._core.gating.likelihoods import ClassLikelihood, Likelihood, ValueLikelihood
 from covey._core.search.selection import log_losses, possible
 from covey._core.softmax_linear import Blocks, class_blocks
 from covey._core.value_losses import ValueLoss
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 # Beyond so many spreads of y, single precision loses in a sum what all other rows add to it.
 _FARTHEST = 10.0
