@@ -69,13 +69,6 @@ def _map(
     )
 
 
-def _region_map(
-    facts: Facts, order: np.ndarray, feature: int, columns: list[str], means
-) -> Markup:
-    by = facts.features[feature]
-    return _map(facts, "decides-region-map", means[:, order], columns, order, by)
-
-
 def _region(facts: Facts) -> tuple[str, list[str], np.ndarray] | None:
     """The feature along which importance changes most, its quarters and their mean importance."""
     if hasattr(facts.seen, "tocsr"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey._templates import Markup
 from covey.reporting._facts import Facts
 from covey.reporting._maps import Bar, bars, strip
 from covey.reporting._words import described, number, one_line, shortened
@@ -89,16 +88,12 @@ def _weights_of(facts: Facts, k: int) -> dict | None:
             favored.setdefault(outcome, []).append(feature)
     arrows = sorted(favored.items(), key=lambda item: -len(item[1]))[:_MOST_ARROWS]
     return {
-        "drawing": _bars(facts.names[k], k, items),
+        "drawing": bars(
+            f"weights-{k}",
+            items,
+            title=f"The largest weights of {facts.names[k]}",
+            description=described((f"{i.name} {i.note}".strip(), number(i.value)) for i in items),
+        ),
         "n_left": int((size > 0).sum()) - len(heavy),
         "arrows": [(found[:2], facts.outcomes[outcome]) for outcome, found in arrows],
     }
-
-
-def _bars(name: str, k: int, items: list[Bar]) -> Markup:
-    return bars(
-        f"weights-{k}",
-        items,
-        title=f"The largest weights of {name}",
-        description=described((f"{i.name} {i.note}".strip(), number(i.value)) for i in items),
-    )

@@ -10,18 +10,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from covey.reporting import (
-    _accuracy,
     _bounds,
     _calibration,
     _confusion,
     _decides,
     _diversity,
-    _error,
     _features,
     _health,
     _members,
     _overview,
     _rows,
+    _scores,
     _size,
 )
 from covey.reporting._facts import Facts
@@ -42,13 +41,13 @@ class Section(NamedTuple):
 SECTIONS = (
     Section("asked", "What was asked", "What was asked", _overview.asked),
     Section("health", "Data health", "Data health", _health.health),
-    Section("accuracy", "Accuracy", "Accuracy against baselines", _accuracy.accuracy, CLASSES),
-    Section("error", "Error", "Error against baselines", _error.error, VALUES),
+    Section("accuracy", "Accuracy", "Accuracy against baselines", _scores.accuracy, CLASSES),
+    Section("error", "Error", "Error against baselines", _scores.error, VALUES),
     Section("size", "Number of members", "What more members bring", _size.size),
     Section("features", "Features", "What members look at", _features.features),
     Section("members", "The members", "The members, one by one", _members.members),
     Section("decides", "Who decides", "Who decides where", _decides.decides),
-    Section("fit", "Residuals", "Predicted and true values", _error.fit, VALUES),
+    Section("fit", "Residuals", "Predicted and true values", _scores.fit, VALUES),
     Section(
         "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
     ),
