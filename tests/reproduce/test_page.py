@@ -21,11 +21,11 @@ from covey.reproduce import (
     _table2,
     _table2_section,
 )
-from covey.reproduce._claims import claims
+from covey.reproduce._claims_section import claims
 from covey.reproduce._command import _pages
 from covey.reproduce._ensembles import FUSIONS, KINDS, Constants
 from covey.reproduce._options import Options
-from covey.reproduce._page import markdown, section
+from covey.reproduce._page import filled, markdown
 from covey.reproduce._page import page as written_page
 from covey.reproduce._results import Interval, Results, interval, overlap, wilcoxon
 from covey.reproduce._style import rendered
@@ -142,7 +142,7 @@ def test_tags_are_closed_and_names_are_unique(page):
 
 
 def test_what_users_wrote_is_text_and_nothing_else():
-    made = section("<b>", "made", command="`<script>alert(1)</script>", version="0", seed=0)
+    made = filled("<b>", "made", command="`<script>alert(1)</script>", version="0", seed=0)
     html = written_page([made], {})
     assert "<script>" not in html
     assert "&lt;script&gt;" in html

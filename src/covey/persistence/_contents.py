@@ -39,10 +39,7 @@ from covey.persistence._names import (
     plain_class,
 )
 
-_LEAVES = (
-    *(type(None), bool, int, float, str, bytes, slice),
-    np.ufunc,
-)
+_LEAVES = (type(None), bool, int, float, str, bytes, slice, np.ufunc)
 _CONTAINERS = (dict, OrderedDict, Bunch, list, tuple, set)
 
 
@@ -50,14 +47,8 @@ def check_contents(estimator, trusted):
     """Refuse what is not on the list after all, and compiled parts that lead out of themselves.
 
     What is of an older covey gets the parameters that there are now. No method of what was made
-    is called, but those of compiled and of NumPy's and SciPy's own types.
-
-    Parameters
-    ----------
-    estimator : estimator
-        As it was made from a file.
-    trusted : set of str
-        Names of types that are not looked into.
+    is called, but those of compiled and of NumPy's and SciPy's own types. Types whose names are
+    ``trusted`` are not looked into.
     """
     # With each part goes the object whose attribute it is, or is in.
     seen, waiting = set(), [(estimator, None, None)]

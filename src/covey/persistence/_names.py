@@ -19,9 +19,7 @@ import sys
 
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import (
-    BaseEnsemble,
-)
+from sklearn.ensemble import BaseEnsemble
 from sklearn.frozen import FrozenEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import BaseCrossValidator, BaseShuffleSplit

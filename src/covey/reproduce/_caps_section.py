@@ -9,8 +9,7 @@ import numpy as np
 from covey.reproduce._caps import EXPERIMENT, MEMBERS, SOURCES, STEPS, condition, n_runs, quantity
 from covey.reproduce._data import TITLES, load
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import OVERLAP, Interval, Results, interval
 from covey.reproduce._table2 import GAINS
 

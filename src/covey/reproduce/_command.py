@@ -257,7 +257,7 @@ def _pages(
 def _made(options: Options, arguments: list[str]) -> Section:
     """How the page was made."""
     import covey
-    from covey.reproduce._page import section
+    from covey.reproduce._page import filled
 
     # Results depend on neither, and paths are private.
     shown, skip = [], False
@@ -271,7 +271,7 @@ def _made(options: Options, arguments: list[str]) -> Section:
             shown.append(option + equals + path.rpartition("/")[2])
     command = shlex.join(["python", "-m", "covey.reproduce", *shown])
     version, seed = covey.__version__, options.seed
-    return section("How this was made", "made", command=command, version=version, seed=seed)
+    return filled("How this was made", "made", command=command, version=version, seed=seed)
 
 
 def _timings(parts: list[dict]) -> str:

@@ -199,8 +199,6 @@ def stages(grown: Grown, X: np.ndarray, codes: np.ndarray) -> Right:
 def tuned_sizes(accuracies: np.ndarray) -> tuple[int, int]:
     """K: the fewest and the most members of the highest accuracy where K is tuned.
 
-    Examples
-    --------
     >>> tuned_sizes(np.array([0.5, 0.7, 0.6, 0.7]))
     (2, 4)
     """

@@ -7,8 +7,7 @@ from typing import Any
 from covey.reproduce._ensembles import N_MEMBERS, Constants
 from covey.reproduce._figure1 import DATASET, EXPERIMENT, TEST_ROWS_PER_CLASS, gains, sizes_of
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import Results, interval
 from covey.reproduce._style import COLORS, GREY, band, panels
 

@@ -15,8 +15,7 @@ from covey.reproduce._figure2 import (
     top_two,
 )
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import Results
 from covey.reproduce._style import panels
 

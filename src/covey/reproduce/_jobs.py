@@ -72,8 +72,6 @@ class Task:
 def chunks(runs: int, size: int) -> list[list[int]]:
     """Lists of run numbers, ``size`` at a time.
 
-    Examples
-    --------
     >>> chunks(5, 2)
     [[0, 1], [2, 3], [4]]
     """

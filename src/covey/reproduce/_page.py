@@ -23,7 +23,7 @@ class Section(NamedTuple):
     text: str
 
 
-def section(title: str, anchor: str, **context: Any) -> Section:
+def filled(title: str, anchor: str, **context: Any) -> Section:
     """The section that the template ``templates/sections/ANCHOR.md`` makes of the context."""
     template = environment("covey.reproduce").get_template(f"sections/{anchor}.md")
     text = template.render(table=table, figure=figure, points=points, **context)

@@ -12,8 +12,6 @@ _SECONDS_BETWEEN_LINES = 30.0
 def duration(seconds: float) -> str:
     """Seconds in the unit that suits them.
 
-    Examples
-    --------
     >>> duration(42.2), duration(754), duration(7300)
     ('42 s', '13 min', '2 h 2 min')
     """

@@ -21,13 +21,7 @@ FIELDS = ("experiment", "dataset", "condition", "run", "quantity", "value")
 
 
 class Results:
-    """Values of quantities over runs.
-
-    Parameters
-    ----------
-    rows : list of tuples
-        In the order of `FIELDS`.
-    """
+    """Values of quantities over runs; ``rows`` are tuples in the order of `FIELDS`."""
 
     def __init__(self, rows: list[tuple]):
         self.rows = rows
@@ -159,8 +153,6 @@ def interval(values: ArrayLike, overlap: float = 0.0) -> Interval:
 
     ``overlap`` is test rows / training rows where the runs are splits of the same rows, else 0.
 
-    Examples
-    --------
     >>> interval([1.0, 2.0, 3.0]).text()
     '2.0 ± 2.5'
     >>> interval([1.0, 2.0, 3.0], overlap=1 / 8).text()

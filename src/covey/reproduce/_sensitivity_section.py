@@ -8,8 +8,7 @@ import numpy as np
 
 from covey.reproduce._ensembles import Constants
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import OVERLAP, Results, interval
 from covey.reproduce._sensitivity import EXPERIMENT, closest, distance, row, settings
 from covey.reproduce._style import panels

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import OVERLAP, Interval, Results, interval
 from covey.reproduce._sparsity import (
     CENTER,

@@ -15,8 +15,6 @@ HELD_OUT = 0.1
 def generator(seed: int, *address: str | int) -> np.random.Generator:
     """A generator that depends on the seed and on where it is used, and on nothing else.
 
-    Examples
-    --------
     >>> a, b = generator(0, "segment", 3), generator(0, "segment", 3)
     >>> bool(a.random() == b.random())
     True

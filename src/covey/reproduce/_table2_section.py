@@ -10,8 +10,7 @@ from covey.reproduce import _sensitivity
 from covey.reproduce._data import TITLES, Table, load
 from covey.reproduce._ensembles import N_MEMBERS, Constants
 from covey.reproduce._options import Options
-from covey.reproduce._page import Section
-from covey.reproduce._page import section as filled
+from covey.reproduce._page import Section, filled
 from covey.reproduce._results import Interval, Results, interval, overlap
 from covey.reproduce._style import COLORS, GREY, panels
 from covey.reproduce._table2 import EXPERIMENT, GAINS, PRINTED, condition

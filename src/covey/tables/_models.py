@@ -85,8 +85,7 @@ class _TableModel(BaseEstimator):
         -------
         predicted : ndarray of shape (n_rows,)
         """
-        numbers = self._prepared(X)
-        return self.estimator_.predict(numbers)
+        return self.estimator_.predict(self._prepared(X))
 
     def _prepared(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
@@ -215,8 +214,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
         -------
         probabilities : ndarray of shape (n_rows, n_classes)
         """
-        numbers = self._prepared(X)
-        return self.estimator_.predict_proba(numbers)
+        return self.estimator_.predict_proba(self._prepared(X))
 
 
 class TableRegressor(RegressorMixin, _TableModel):
@@ -225,20 +223,14 @@ class TableRegressor(RegressorMixin, _TableModel):
     Parameters
     ----------
     estimator : regressor, optional
-        What learns from the numbers that the preparation makes. By default a
-        `FlockRegressor`.
-    columns : mapping from column to kind, optional
-        As in `TablePreparation`.
-    random_state : int or None, default=None
-        For the default estimator and the preparation.
+        By default a `FlockRegressor`.
+    columns, random_state
+        As in `TableClassifier`.
 
     Attributes
     ----------
-    preparation_ : TablePreparation
-    estimator_ : regressor
-    feature_names_in_ : ndarray of shape (n_columns,)
-        The columns that the model needs.
-    n_features_in_ : int
+    preparation_, estimator_, feature_names_in_, n_features_in_
+        As in `TableClassifier`.
 
     Examples
     --------
