@@ -43,22 +43,10 @@ class Task:
 
 
 class Journal:
-    """The tasks of one computation.
+    """The tasks of one computation, in a file from which it continues if that exists.
 
-    Parameters
-    ----------
-    path : path
-        The file. If it exists, the computation continues from what it holds.
-    key : str
-        A digest of all that the computation depends on. A file with another one is refused.
-    seed : int
-        The seed of the draws. A file has the seed of the process that began.
-
-    Attributes
-    ----------
-    seed : int
-    n_steps : int
-        Steps done so far, by all processes.
+    ``key`` is a digest of all that the computation depends on; a file with another one is refused.
+    ``seed`` becomes that of the process that began; ``n_steps`` counts those of all processes.
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str, seed: int) -> None:

@@ -7,16 +7,7 @@ import numpy as np
 
 
 def column_positions(columns, parameter, n_features, feature_names):
-    """Positions of columns that a user gave by name or number.
-
-    Parameters
-    ----------
-    columns : sequence of str or int
-    parameter : str
-        What the user called them, for the message.
-    n_features : int
-    feature_names : array of str or None
-    """
+    """Positions of columns that a user gave by name or number as the named parameter."""
     if isinstance(columns, str | Integral):
         columns = [columns]
     if not hasattr(columns, "__iter__"):
@@ -61,20 +52,9 @@ def positions_of_slice(columns, parameter, n_features, feature_names):
 
 
 def flip_units(feature_groups, always_keep, barred, feature_names):
-    """Which features flip together.
+    """The unit of each feature; those of one unit flip together, and -1 never flips.
 
-    Parameters
-    ----------
-    feature_groups : mapping from name to columns, sequence of sequences of columns, or None
-    always_keep : sequence of columns or None
-    barred : ndarray of shape (n_features,), bool
-        Features that are never used.
-    feature_names : array of str or None
-
-    Returns
-    -------
-    unit_of_feature : ndarray of shape (n_features,)
-        Features of one unit flip together; -1 never flips.
+    ``barred`` (n_features,) are features that are never used.
     """
     n_features = len(barred)
     unit = np.arange(n_features)

@@ -39,13 +39,7 @@ class HostDevice:
 
 @dataclass(frozen=True)
 class OnDevice:
-    """PyTorch, on one of its devices.
-
-    Attributes
-    ----------
-    device : torch.device
-    dtype : torch.dtype
-    """
+    """PyTorch, on one of its devices, with numbers of one ``dtype``."""
 
     device: Any
     dtype: Any
@@ -87,14 +81,7 @@ class OnDevice:
 def device_of(
     device: Any, X: Any, y: Any = None, sample_weight: Any = None
 ) -> HostDevice | OnDevice:
-    """Where a fit of these data is to be computed.
-
-    Parameters
-    ----------
-    device : str, torch.device or None
-        None: where X lies.
-    X, y, sample_weight : array-like or tensors
-    """
+    """Where a fit of these data is to be computed; for None, where X lies."""
     tensors = {
         name: array
         for name, array in (("X", X), ("y", y), ("sample_weight", sample_weight))

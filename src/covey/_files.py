@@ -15,16 +15,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Until then, and if the block fails or is interrupted, ``path`` stays as it was and nothing
     else is left in its folder. A link is written through.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "a.txt") as draft:
-    ...         _ = draft.write_text("all of it")
-    ...     [file.name for file in Path(folder).iterdir()]
-    ['a.txt']
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():

@@ -30,13 +30,8 @@ def proportion_interval(
 ) -> Interval:
     """A proportion with Clopper and Pearson's exact interval.
 
-    Parameters
-    ----------
-    n_successes, n_trials : int
-    confidence : float, default=0.95
-        The chance, at least, that the interval covers the true proportion.
-    alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        "less" gives an upper limit only (the low one is 0), "greater" a lower one.
+    It covers the true proportion with a chance of at least ``confidence``. "less" gives an upper
+    limit only (the low one is 0), "greater" a lower one.
 
     Examples
     --------
@@ -52,15 +47,9 @@ def proportion_interval(
 
 
 def accuracy_interval(correct: np.ndarray, groups: np.ndarray | None = None) -> Interval:
-    """An accuracy with its 95 % interval.
+    """An accuracy with its 95 % interval, of ones where the prediction is correct, else zeros.
 
-    Parameters
-    ----------
-    correct : ndarray of shape (n_rows,)
-        1 where the prediction is correct, else 0.
-    groups : ndarray of shape (n_rows,), optional
-        Rows of one group are not independent of each other: the interval is that of a mean over
-        groups.
+    Rows of one group are not independent of each other: it is then that of a mean over groups.
     """
     correct = np.asarray(correct, dtype=np.float64)
     if groups is None:
@@ -91,13 +80,7 @@ def mean_interval(values: np.ndarray, groups: np.ndarray | None = None) -> Inter
 def mean_interval_from_sums(mean: float, squares: float, n_units: int, n_rows: int) -> Interval:
     """A mean with its 95 % interval, where only sums over the rows are known.
 
-    Parameters
-    ----------
-    mean : float
-    squares : float
-        The sum, over units, of the squared deviation from the mean.
-    n_units, n_rows : int
-        A unit is a row, or a group of rows.
+    ``squares`` is the sum, over units (rows, or groups of rows), of the squared deviations.
     """
     from scipy.stats import t
 

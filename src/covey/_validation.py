@@ -10,19 +10,7 @@ from sklearn.utils import check_array, check_scalar
 def check_number(value, name, *, low=None, high=None, closed="both", whole=False, finite=True):
     """Check a parameter that is a number; bool is none.
 
-    Parameters
-    ----------
-    value : object
-    name : str
-        The parameter's name, for the message.
-    low, high : number, optional
-        The bounds.
-    closed : {"both", "left", "right", "neither"}
-        Which bounds are allowed themselves.
-    whole : bool
-        Whether it must be an integer.
-    finite : bool
-        Whether it must be finite.
+    ``closed`` ("both", "left", "right" or "neither") names the bounds that are allowed themselves.
     """
     kind = Integral if whole else Real
     if isinstance(value, bool | np.bool_):

@@ -190,12 +190,8 @@ def consensus(
         How many clusters to make. None: the number within ``n_clusters_range`` that lives
         longest in the tree of co-association (Fred and Jain 2005), which takes memory for all
         pairs of rows.
-    method : {"co_association", "voting", "graph"}, default="co_association"
-        How partitions are combined, see `ConsensusClustering`.
-    linkage : {"average", "single", "complete"}, default="average"
-        How the tree of co-association is built.
-    n_clusters_range : (int, int), default=(2, 10)
-        The lowest and the highest number to try.
+    method, linkage, n_clusters_range
+        How partitions are combined, as for `ConsensusClustering`.
 
     Returns
     -------
@@ -327,9 +323,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         For each number tried, how much the partitions agree (at most 1), or how long it lives
         in the tree (between 0 and 1). Empty if the number was given to clusterers that keep
         their own.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -395,10 +389,6 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             Sparse where the clusterers take it.
         y : None
             Ignored.
-
-        Returns
-        -------
-        self : ConsensusClustering
         """
         check_choice(self.method, "method", METHODS)
         check_choice(self.linkage, "linkage", LINKAGES)

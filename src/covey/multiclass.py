@@ -107,9 +107,7 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         How many bits the two nearest words lie apart; zeros count for nothing.
     estimators_ : list of estimators
         The fitted learners, one a column, of the classes 0 (for -1) and 1.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
@@ -163,10 +161,6 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Passed to every learner.
-
-        Returns
-        -------
-        self : CodeBookClassifier
         """
         if not classifies(self.estimator):
             raise ValueError(

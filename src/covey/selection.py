@@ -140,10 +140,6 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels, or numbers for a regression.
         sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : SubsetSelector
         """
         self._check_parameters()
         X, y = validate_data(

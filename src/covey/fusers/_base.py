@@ -74,10 +74,6 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         X : array of shape (n_samples, n_features), optional
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : Fuser
         """
         P, X = self._check(P, X)
         self._check_parameters(P)

@@ -193,7 +193,7 @@ class OLA(SelectsOne, name="ola"):
     Parameters
     ----------
     n_neighbors : int, default=7
-        The size of the region around a sample.
+        As for `DynamicSelection`.
 
     References
     ----------
@@ -215,7 +215,7 @@ class LCA(SelectsOne, name="lca"):
     Parameters
     ----------
     n_neighbors : int, default=7
-        The size of the region around a sample.
+        As for `DynamicSelection`.
 
     References
     ----------
@@ -235,10 +235,8 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote or average their probabilities.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
 
     References
     ----------
@@ -260,10 +258,8 @@ class KnoraUnion(SelectsSeveral, name="knora_u"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    voting : {"hard", "soft"}, default="hard"
-        Whether members vote or average their probabilities, by these weights.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
 
     References
     ----------
@@ -305,10 +301,8 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    voting : {"hard", "soft"}, default="hard"
-        Whether members vote or average their probabilities, by these weights.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
 
     References
     ----------
@@ -332,10 +326,8 @@ class DESP(SelectsSeveral, name="des_p"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote or average their probabilities.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
 
     References
     ----------
@@ -359,14 +351,12 @@ class DESKNN(SelectsSeveral, name="des_knn"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
     accurate_share : float, default=0.5
         The share of members that are accurate enough.
     diverse_share : float, default=0.3
         The share of members, of all, that are selected among those.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote or average their probabilities.
 
     References
     ----------

@@ -13,15 +13,9 @@ from covey.fusers._predictions import as_predictions
 
 
 def make_fuser(rule: str | Fuser, parameter: str = "fuser", **parameters: Any) -> Fuser:
-    """An unfitted fuser from its name, or a copy of the one given.
+    """An unfitted fuser from its name and its own parameters, or a copy of the one given.
 
-    Parameters
-    ----------
-    rule : str or Fuser
-    parameter : str
-        The name of the user's parameter, for the message.
-    **parameters
-        The fuser's own parameters, with a name only.
+    The message of an error names the user's ``parameter``.
     """
     if isinstance(rule, Fuser):
         if parameters:

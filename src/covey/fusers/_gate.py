@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 class GateFeatures:
     """What a gate sees of a sample: its standardized features, and their squares if wanted.
 
-    Dense features are standardized and then squared. Sparse ones are squared as they are, to
-    stay sparse; with the linear part beside them both span the same functions.
-
-    Parameters
-    ----------
-    quadratic : bool
-    moments : (ndarray, ndarray)
-        Mean and deviation of the features, (D,) each.
+    Dense features are standardized, by their mean and deviation, and then squared. Sparse ones are
+    squared as they are, to stay sparse; with the linear part both span the same functions.
     """
 
     def __init__(self, quadratic: bool, moments: tuple[np.ndarray, np.ndarray]) -> None:
@@ -222,22 +216,10 @@ class Gate(Fuser, name="gate"):
         classes: np.ndarray,
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit the gate together with linear members, instead of ``fit``.
+        """Fit the gate together with linear members, instead of ``fit``; return those as refined.
 
-        Parameters
-        ----------
-        members : Design
-            What the members see, its rows sorted by class.
-        theta, intercept, support, classes, **how
-            As for `refine_by_sums`.
-        X : ndarray or sparse matrix of shape (n, D)
-            What the gate sees, in the order of ``codes``.
-        codes, sample_weight : ndarrays of shape (n,)
-
-        Returns
-        -------
-        theta, intercept : ndarrays
-            Of the refined members.
+        ``members`` is what members see, sorted by class; the gate sees X, in the order of
+        ``codes``.
         """
         self._check_parameters()
         likelihood, order = _by_class(codes, len(classes))
@@ -259,27 +241,9 @@ class Gate(Fuser, name="gate"):
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for rows in blocks, which are reduced to sums.
 
-        Parameters
-        ----------
-        sees : GateFeatures
-        reduce : callable
-            ``reduce(parts, runs)`` gives the sums over all rows of
-            `covey._core.gating.gate.GatedRows.value_and_gradient`.
-        theta : ndarray of shape (K, C, D)
-            Of the members, where the refinement starts.
-        intercept : ndarray of shape (K, C)
-        support : ndarray of shape (K, D), bool
-            Their subsets, which they keep.
-        classes : ndarray of shape (C,)
-        fit_intercept : bool
-            Whether the members' intercepts are refined too.
-        journal : Journal, optional
-            Where iterations are kept, to continue from after an interruption.
-
-        Returns
-        -------
-        theta, intercept : ndarrays
-            Of the refined members.
+        ``reduce(parts, runs)`` gives the sums over all rows of
+        `covey._core.gating.gate.GatedRows.value_and_gradient`. Members start from theta (K, C, D)
+        and intercepts (K, C) and keep their subsets, ``support`` (K, D).
         """
         self._check_parameters()
         self._sees = sees
@@ -408,19 +372,10 @@ class GatedGroups(Fuser):
         return Groups(*gates, self.sizes, self.pools, self.weights)
 
     def fuse_linear(self, X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Fuse what linear members on the columns of ``basis`` predict of checked rows.
+        """Fuse what linear members (K, C, P) on the columns of ``basis`` predict of checked rows.
 
-        Parameters
-        ----------
-        X : ndarray or sparse matrix of shape (n_samples, n_features)
-        coef : ndarray of shape (n_members, n_outputs, n_columns)
-        intercept : ndarray of shape (n_members, n_outputs)
-
-        Returns
-        -------
-        fused : ndarray of shape (n_samples, n_outputs)
-            What ``fuse`` gives for the members' predictions, and sooner: the columns that members
-            and gates see are computed once.
+        The result (n_samples, C) is what ``fuse`` gives for the members' predictions, and sooner:
+        the columns that members and gates see are computed once.
         """
         if self.classes is None:
             return self._groups.predict(X, coef, intercept, numbers=True)

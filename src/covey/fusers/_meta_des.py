@@ -36,16 +36,14 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
+    n_neighbors, voting
+        As for `SelectsSeveral`.
     n_profiles : int, default=5
         The number of similar output profiles.
     threshold : float, default=0.5
         Members whose probability to be right is above it are selected.
     meta_classifier : classifier or None, default=None
         None is a naive Bayes classifier on evidence in ten levels, as in the paper.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote or average their probabilities.
 
     References
     ----------

@@ -284,12 +284,7 @@ def linear_coefficients(model: Any, Z: Any) -> np.ndarray | None:
 def contributions(directions: np.ndarray, encoded: np.ndarray, means: ArrayLike) -> np.ndarray:
     """How far each member moves a linear score from where its mean would leave it, (n, K).
 
-    Parameters
-    ----------
-    directions : ndarray of shape (n_samples or 1, n_columns)
-        The score's coefficients; those of members come first.
-    encoded : ndarray of shape (n_samples, n_members, width)
-    means : ndarray of shape (n_members, width)
+    ``directions`` (n or 1, n_columns) are the score's coefficients; those of members come first.
     """
     moved = encoded - means
     directions = directions[:, : moved[0].size].reshape(-1, *moved.shape[1:])

@@ -48,12 +48,9 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
 def member_output(
     member: Any, X: Any, classes: np.ndarray, kind: str, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One member's output of a kind, in the order of the ensemble's classes.
+    """One member's output of a kind, for the ensemble's classes, and which of these it has seen.
 
-    Returns
-    -------
-    values : ndarray of shape (n_samples, n_classes), or (n_samples,) of positions for labels
-    seen : ndarray of shape (n_classes,), bool
+    The values are (n_samples, n_classes), or positions (n_samples,) for labels.
     """
     method = next(method for method in _METHODS[kind] if hasattr(member, method))
     output = np.asarray(getattr(member, method)(X))

@@ -371,22 +371,10 @@ def align_classes(
     fill: float = 0.0,
     who: str = "A member predicts",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One member's columns, in the order of the ensemble's classes.
+    """One member's columns, for the ensemble's classes, and which of these it has seen.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, len(member_classes))
-    member_classes, classes : arrays
-        Every class of the member must be one of the ensemble's.
-    fill : float
-        What a class that the member never saw gets.
-    who : str
-        Begins the message if the member knows a class that the ensemble does not.
-
-    Returns
-    -------
-    aligned : ndarray of shape (n_samples, len(classes))
-    seen : ndarray of shape (len(classes),), bool
+    Every class of the member must be one of the ensemble's; ``who`` begins the message if not. A
+    class that the member never saw gets ``fill``.
     """
     if np.array_equal(member_classes, classes):
         return values, np.ones(len(classes), dtype=bool)
@@ -405,18 +393,7 @@ def as_predictions(
     names: Sequence[str] | None = None,
     kind: str | None = None,
 ) -> Predictions:
-    """Whatever a user has saved, as checked `Predictions`.
-
-    Parameters
-    ----------
-    P : Predictions, array, data frame or list
-        An array of shape (n_samples, n_members, n_classes) holds probabilities, one of shape
-        (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
-        member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
-        one column a member. With ``kind="value"`` numbers take the place of labels.
-    classes, names, kind
-        As for `Predictions`.
-    """
+    """Whatever a user has saved, as `covey.fuse` takes it, as checked `Predictions`."""
     if isinstance(P, Predictions):
         for name, value in (("classes", classes), ("names", names), ("kind", kind)):
             if value is not None:

@@ -31,21 +31,10 @@ VALUE_OUTPUTS = ("values", "ranks")
 def encode_outputs(
     values: np.ndarray, outputs: Sequence[str], clip: float = 1e-6, ranks: Ranks | None = None
 ) -> np.ndarray:
-    """Members' predictions as columns for a model.
+    """Members' predictions (n, K, width) as columns for a model, (n, K, width or 1).
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_members, width)
-    outputs : list of n_members encodings
-    clip : float
-        Probabilities are kept this far from 0 and 1 before logits are taken.
-    ranks : list, optional
-        What `learn_ranks` has found, for the numbers of regressors.
-
-    Returns
-    -------
-    encoded : ndarray of shape (n_samples, n_members, width), or (n_samples, n_members, 1)
-        Of two classes the first holds nothing that the second does not, and is left out.
+    Of two classes the first holds nothing that the second does not, and is left out. ``ranks`` is
+    what `learn_ranks` has found, for the numbers of regressors.
     """
     encoded = np.empty(values.shape)
     for output in set(outputs):

@@ -188,15 +188,8 @@ class ClassFlock(LinearFlock, FusedClassifier):
         """Scores whose softmax are the fused probabilities; for two classes the log-odds.
 
         Of a flock with ``fuser="product"``, which is one linear model, they are its logits: one
-        product with X. Of others they are logarithms of probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        product with X. Of others they are logarithms of probabilities. Shapes are as in
+        scikit-learn: (n_samples,) for two classes, else (n_samples, n_classes).
         """
         if not (hasattr(self, "fuser_") and self._is_linear()):
             return super().decision_function(X)

@@ -64,9 +64,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
         How many members there are, in all groups.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_columns)
@@ -167,11 +165,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
 
     Parameters
     ----------
-    effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search. "fast": one gated group, no search. "best": more and larger
-        candidates, folds drawn twice, every selected candidate trained twice.
-    n_estimators : int, default=6
-        The number of members of each gated group.
+    effort, n_estimators
+        As for `FlockClassifier`.
     loss : {"squared", "huber", "quantile"}, default="squared"
         What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
         outliers pull no more than others. "quantile" leaves a share of the rows below what is
@@ -193,52 +188,27 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     cv : int, splitter or iterable, default=5
         The folds: a number (by group where ``fit`` is given ``groups``), or anything that
         scikit-learn takes for ``cv``.
-    feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-        Columns in no group flip alone. With groups there are no products.
-    always_keep : sequence of columns, optional
-        Columns that never leave a subset.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
-    random_state : int, RandomState instance or None, default=None
-        The folds, the starts and the flips. The same int gives the same result, to the bit.
-    checkpoint, device
+    feature_groups, always_keep, n_jobs, random_state, checkpoint, device, verbose
         As for `FlockClassifier`.
-    verbose : int, default=0
-        With 1, prints a line for each family of candidates.
 
     Attributes
     ----------
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
-    n_estimators_ : int
-        How many members there are, in all groups.
+    n_features_in_, feature_names_in_, n_estimators_, support_, mean_, scale_
+        As of `FlockClassifier`.
     member_coef_ : ndarray of shape (n_estimators_, 1, n_columns)
         Coefficients of the columns of ``basis_``, in their units and those of y; zero outside a
         member's subset. The first ``n_features_in_`` columns are the features themselves.
     member_intercept_ : ndarray of shape (n_estimators_, 1)
-    support_ : ndarray of shape (n_estimators_, n_features), bool
-        The subset of each member. A constant column is in none.
-    mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardized by.
     y_center_, y_scale_ : float
         What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
         median (or quantile) and the median absolute deviation, which outliers do not move.
-    n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of Algorithm 1 of each member. (For a member that is a group by itself: iterations
-        of the optimizer.)
+    n_iter_, basis_, group_of_, group_weights_, fuser_
+        As of `FlockClassifier`.
     history_ : list of dict
         For each member the ``weighted_loss``, ``objective`` (with the penalties),
         ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
         before the gate refined it, for standardized y. Empty for a member that is a group by
         itself.
-    basis_ : Basis
-        The columns that members see.
-    group_of_ : ndarray of shape (n_estimators_,)
-        The group of each member.
-    group_weights_ : ndarray of shape (n_groups,)
-        The weight of each group; they sum to one.
     cv_results_ : dict of ndarrays
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, their ``mean_loss`` on
         held-out rows (of standardized y), and the ``weight`` they were given.
@@ -248,7 +218,6 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         not counted.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
-    fuser_ : Fuser
 
     Examples
     --------

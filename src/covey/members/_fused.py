@@ -269,20 +269,10 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
 
     def oracle_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of rows on which at least one member is right.
+        """Share of rows on which at least one member is right; it takes what ``score`` takes.
 
         No fusion that picks a member can do better (the paper's g_orc); by Theorem 1 no
         member is more accurate.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        accuracy : float
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
@@ -347,18 +337,7 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
         return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """R^2 of the fused prediction.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float
-        """
+        """R^2 of the fused prediction; it takes what `FusedClassifier.score` takes."""
         return super().score(to_numpy(X), to_numpy(y), to_numpy(sample_weight))
 
     def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:

@@ -54,11 +54,6 @@ class _Fusion(GivenModels, NamedMembers):
             Passed to every member and to the fuser.
         groups : array-like of shape (n_samples,), optional
             Passed to the splitter. With a number of folds, none divides a group.
-
-        Returns
-        -------
-        self : object
-            Fitted.
         """
         pairs = self._named()
         names = [name for name, _ in pairs]
@@ -156,9 +151,7 @@ class FusionClassifier(_Fusion, FusedClassifier):
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
         What the members predict for the fuser.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -199,28 +192,13 @@ class FusionRegressor(_Fusion, FusedRegressor):
         or an object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
         ``Mean(weights="inverse_error")`` learns the weights one by one, ``LinearStacking()``
         all together, and ``Gate()`` as a function of the row.
-    cv : int, splitter or iterable, default=5
-        How out-of-fold predictions are made for a fuser that learns. Any splitter works. Rows
-        without one are left out, with a warning; a row in several test folds counts by its
-        first one. A fixed rule needs none.
-    prefit : bool, default=False
-        Whether the members are fitted already. They are then used as they are, and the rows
-        given to ``fit`` are **taken as held out**: a fuser that learns learns from them
-        directly, so they must not be rows that the members were trained on.
-    n_jobs : int or None, default=None
-        Processes that fit the members.
+    cv, prefit, n_jobs
+        As for `FusionClassifier`. A row in several test folds counts by its first one.
 
     Attributes
     ----------
-    estimators_ : list of estimators
-        The fitted members.
-    named_estimators_ : dict
-        The same by name.
-    fuser_ : Fuser
-        The fitted fuser.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    estimators_, named_estimators_, fuser_, n_features_in_, feature_names_in_
+        As of `FusionClassifier`.
 
     Examples
     --------

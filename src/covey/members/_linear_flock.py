@@ -65,11 +65,6 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: no fold of a search
             separates them.
-
-        Returns
-        -------
-        self : object
-            Fitted.
         """
         self._check_parameters()
         fuser = self._make_fuser(self.fuser)
@@ -361,19 +356,9 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     explain_fusion = accepts_dask(FusedEnsemble.explain_fusion)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy of the fused decision, or R^2 of a regressor.
+        """Accuracy of the fused decision, or of the oracle's; R^2 of a regressor.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix, data frame or Dask collection of shape \
-(n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float
-            With ``fuser="oracle"``, the accuracy of the oracle.
+        It takes what ``fit`` takes, Dask collections too.
         """
         if hasattr(X, "__dask_graph__"):
             from covey.dask import lazy_score

@@ -44,12 +44,7 @@ class _Member(BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
-        """Do nothing: the member is fitted.
-
-        Returns
-        -------
-        self : object
-        """
+        """Do nothing: the member is fitted."""
         return self
 
     def _outputs(self, X: Any) -> np.ndarray:
@@ -221,11 +216,8 @@ class LinearRegressionMember(RegressorMixin, _Member):
     coef : array of shape (n_features,), or (n_columns,) with a basis
         Zero on what the member does not use.
     intercept : float
-    support : array of shape (n_features,), bool, optional
-        The features that the member uses; all by default.
-    feature_names : array of shape (n_features,), optional
-    basis : Basis, optional
-        The columns that the coefficients belong to: features, ramps of them, and products.
+    support, feature_names, basis
+        As for `LinearMember`.
 
     Attributes
     ----------
@@ -272,19 +264,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
         return float(self.intercept)
 
     def formula(self, digits: int = 3, top: int | None = None) -> str:
-        """The member as text. ``ramp(x, a, b)`` is 0 up to a, 1 from b on, rising evenly between.
-
-        Parameters
-        ----------
-        digits : int, default=3
-            Significant ones.
-        top : int, optional
-            How many terms to show; those with the largest coefficients.
-
-        Returns
-        -------
-        formula : str
-        """
+        """The member as text; ``digits`` and ``top`` are as for `LinearMember.formula`."""
         return self._sum(self.coef_, self.intercept_, digits, top)
 
     def predict(self, X: Any) -> np.ndarray:

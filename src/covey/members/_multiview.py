@@ -143,9 +143,7 @@ class MultiviewClassifier(FusedClassifier):
     transduction_ : ndarray of shape (n_samples,)
         ``y``, with what the fused members predict of unlabelled rows (the mean rule in place of
         the oracle).
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
@@ -266,10 +264,6 @@ class MultiviewClassifier(FusedClassifier):
             How much each row counts, with a label or without.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together: no fold separates them.
-
-        Returns
-        -------
-        self : MultiviewClassifier
         """
         self._check_parameters()
         fuser = make_fuser(self.fuser)

@@ -33,21 +33,10 @@ def check_range(
     reader: str,
     columns: np.ndarray | None = None,
 ) -> None:
-    """Refuse columns that a model would overflow on, or take for constant.
+    """Refuse columns that a model would overflow on, or take for constant; NaN is passed over.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, D)
-        NaN is passed over.
-    feature_names : array of str or None
-    smallest : float
-        A column that varies, but holds nothing as large as this, is refused.
-    largest : float
-        A column that holds more is refused.
-    reader : str
-        Who cannot read such numbers, for the message.
-    columns : array of int, optional
-        The columns to check; all, if None.
+    A column is refused that holds more than ``largest``, or that varies, but holds nothing as
+    large as ``smallest``. The message names the ``reader`` who cannot read such numbers.
     """
     if hasattr(X, "tocsr"):
         low, high = X.nanmin(axis=0).toarray().ravel(), X.nanmax(axis=0).toarray().ravel()

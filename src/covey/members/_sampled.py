@@ -107,17 +107,9 @@ def from_forest(
     Parameters
     ----------
     ensemble : RandomForestClassifier, ExtraTreesClassifier or their regressors
-        If it is not fitted, a copy of it is fitted to X and y. If it is, it is used as it is,
-        and X and y must be the rows that it was fitted on, in their order.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-    y : array-like of shape (n_samples,)
-    sample_weight : array-like of shape (n_samples,), optional
-        Passed to the ensemble's ``fit`` and to fusers that learn.
-    validation_fraction : float, default=0.2
-        The share of rows (of each class) that is held out for a fuser that learns, if the
-        trees are grown without bootstrap: see `SampledClassifiers.fuse`.
-    random_state : int, RandomState or None, default=None
-        Decides which rows are held out, and seeds an ensemble that has no ``random_state``.
+        Fitted or not, as for `from_bagging`.
+    X, y, sample_weight, validation_fraction, random_state
+        As for `from_bagging`. Rows are held out if the trees are grown without bootstrap.
 
     Returns
     -------
@@ -199,11 +191,6 @@ class _SampledFusion(GivenModels):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Passed to the ensemble's ``fit`` and to a fuser that learns.
-
-        Returns
-        -------
-        self : object
-            Fitted.
         """
         fuser = self._models.make_fuser(self.fuser, "fuser")
         check_ensemble(self.ensemble, BAGGING + FORESTS)
@@ -297,9 +284,7 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
         What the members predict for the fuser.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -341,22 +326,13 @@ class SampledFusionRegressor(_SampledFusion, FusedRegressor):
     fuser : str or Fuser, default="mean"
         How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "stacking" or "gate",
         or an object of `covey.fusers`. "mean" gives what the ensemble itself gives.
-    validation_fraction : float, default=0.2
-        The share of rows that is held out, where some have to be.
-    random_state : int, RandomState or None, default=None
-        Decides which rows are held out, and seeds an ensemble that has no ``random_state``.
+    validation_fraction, random_state
+        As for `SampledFusionClassifier`.
 
     Attributes
     ----------
-    ensemble_ : regressor
-        The fitted ensemble.
-    estimators_ : list of SampledRegressor
-        Its members; each takes the whole X.
-    fuser_ : Fuser
-        The fitted fuser.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    ensemble_, estimators_, fuser_, n_features_in_, feature_names_in_
+        As of `SampledFusionClassifier`.
 
     Examples
     --------

@@ -82,27 +82,8 @@ def _has(method: str) -> Callable:
 class SampledClassifier(ClassifierMixin, _OnColumns):
     """A fitted classifier of an ensemble that takes the whole X and the ensemble's labels.
 
+    It was fitted on ``columns`` (None: all; one may occur twice) to the positions of ``classes``.
     It stays as it is: like scikit-learn's ``FrozenEstimator``, ``fit`` changes nothing.
-
-    Parameters
-    ----------
-    estimator : classifier
-        As the ensemble fitted it: on some columns, to the positions of labels.
-    columns : array of int, or None
-        Which columns, in its order; one may occur twice. None: all of them.
-    n_features : int
-        How many columns X has.
-    feature_names : array of str or None
-        Their names, where they have any.
-    classes : array of shape (n_classes,)
-        The ensemble's labels.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        The labels that the member has seen.
-    n_features_in_, feature_names_in_
-        As scikit-learn's classifiers have them.
 
     Examples
     --------
@@ -148,29 +129,7 @@ class SampledClassifier(ClassifierMixin, _OnColumns):
 
 
 class SampledRegressor(RegressorMixin, _OnColumns):
-    """A fitted regressor of an ensemble that takes the whole X.
-
-    It stays as it is: like scikit-learn's ``FrozenEstimator``, ``fit`` changes nothing.
-
-    Parameters
-    ----------
-    estimator : regressor
-        As the ensemble fitted it, on some columns.
-    columns : array of int, or None
-        Which columns, in its order; one may occur twice. None: all of them.
-    n_features : int
-        How many columns X has.
-    feature_names : array of str or None
-        Their names, where they have any.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from covey.members._sampled_member import SampledRegressor
-    >>> stump = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 3.0])
-    >>> SampledRegressor(stump, [2], 3).predict([[5.0, 5.0, 0.9]])
-    array([3.])
-    """
+    """A fitted regressor of an ensemble that takes the whole X: see `SampledClassifier`."""
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The member's values."""

@@ -368,18 +368,10 @@ class SampledRegressors(SampledMembers):
     Attributes
     ----------
     ensemble : fitted BaggingRegressor, RandomForestRegressor or ExtraTreesRegressor
-    estimators : list of SampledRegressor
-        The members; each takes the whole X.
-    names : list of str
+    estimators, names, feature_mask, bootstrap_rows, out_of_bag
+        As of `SampledClassifiers`.
     kind : "value"
         What the members predict.
-    feature_mask : ndarray of shape (n_members, n_features), bool
-        The columns that each member may use; for the trees of a forest, those that their
-        nodes split on.
-    bootstrap_rows : list of n_members arrays
-        The rows that each member was grown on; a row may be there twice.
-    out_of_bag : ndarray of shape (n_samples, n_members), bool
-        Which rows each member was grown without.
 
     Examples
     --------

@@ -74,11 +74,8 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         "adaboost": a member makes the rows that it gets wrong ``(C - 1) (1 - e) / e`` times as
         heavy, e being its weighted error. None: all rows keep their weights. By default as in
         the paper.
-    feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-        Columns in no group flip alone.
-    always_keep : sequence of columns, optional
-        Columns that never leave a subset.
+    feature_groups, always_keep
+        As for `FlockClassifier`.
     fit_intercept : bool, default=True
         Whether each class has an intercept. It is never masked. Without one, features are
         scaled but not centered.
@@ -97,8 +94,6 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     validation_fraction : float, default=0.1
         The share of each class that is held out when something is chosen or learnt from
         held-out rows.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
     warm_start : bool, default=False
         Whether ``fit`` continues with the members of the fit before, up to ``n_estimators`` in
         all. The result is that of one fit, given the same data.
@@ -107,28 +102,14 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         the linear algebra library uses its own threads for it.)
     random_state : int, RandomState instance or None, default=None
         The start and the flips. The same int gives the same result, to the bit.
-    checkpoint : path or None, default=None
-        A file to which a fit writes what it has done. If the process is killed, the same fit with
-        the same file continues and ends with the same result, to the bit; at most a tenth of the
-        steps is done again. The file stays when the fit is over, and is refused for other data
-        or parameters.
-    device : str, torch.device or None, default=None
-        Where members are trained. None: on the CPU by NumPy, or on the device of X if it is a
-        tensor of PyTorch. "cuda" or "cuda:1": on a GPU (extra ``gpu``). In double precision the
-        members are the same; X in single precision is computed in single precision there. Sparse
-        X and ``learning_rate="newton"`` are for the CPU. Fitted attributes are NumPy's;
-        the methods that predict return tensors for tensors under scikit-learn's
-        ``array_api_dispatch``.
-    verbose : int, default=0
-        With 1, prints a line for each member. scikit-learn's progress bar works too, where the
-        installed version has it: ``set_callbacks(sklearn.callback.ProgressBar())``.
+    class_weight, checkpoint, device, verbose
+        As for `FlockClassifier`. ``learning_rate="newton"`` is for the CPU; with ``verbose=1`` a
+        line is printed for each member.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
         How many members were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
@@ -310,25 +291,13 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
 
     Parameters
     ----------
-    n_estimators : int, default=6
-        The number of members.
-    loss : {"squared", "huber", "quantile"}, default="squared"
-        What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
-        outliers pull no more than others. "quantile" leaves a share of the rows below what is
-        predicted.
-    epsilon : float, default=1.35
-        Where "huber" turns, in units of the residuals' scale (as in scikit-learn's
-        ``HuberRegressor``), which is estimated by the median absolute residual of a linear
-        model.
-    quantile : float, default=0.5
-        The share of rows below the prediction, for ``loss="quantile"``. The corner of that
-        loss is rounded within 0.05 of the residuals' scale, which is estimated as for "huber".
+    n_estimators, flip_probability, init_scale
+        As for `SubsetEnsembleClassifier`.
+    loss, epsilon, quantile
+        As for `FlockRegressor`.
     alpha : float, default=0.0
         The L2 penalty of a member, against the mean loss of a row, for standardized features and
         y. (For n rows and one member this is ``Ridge(n * alpha)`` of standardized columns.)
-    flip_probability : float, default=0.01
-        p_lambda: the probability that a feature is flipped into or out of the candidate subset
-        at a step. With 0 every member uses all features.
     learning_rate : "auto" or float, default="auto"
         The step along the gradient of the weighted mean loss. "auto" is the inverse of a bound
         of its curvature, for each member's own row weights.
@@ -341,8 +310,6 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
     max_iter : int, default=300
         The most steps of a member, and again the most iterations that take it to the minimum;
         if these do not suffice there is a warning.
-    init_scale : float, default=0.1
-        Standard deviation of the random start of the coefficients (of standardized features).
     acceptance : {"greedy", "metropolis"}, default="greedy"
         Which flipped candidates are taken. "greedy": those with a strictly lower loss than the
         candidate with the old subset. "metropolis": at step t also one whose loss is higher by
@@ -352,64 +319,37 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-    always_keep : sequence of columns, optional
-        Columns that never leave a subset.
+    feature_groups, always_keep, select_size, validation_fraction, warm_start, n_jobs
+        As for `SubsetEnsembleClassifier`.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. One that
         learns, such as "linear_stacking", `Gate` or ``Mean(weights="inverse_error")``, does so
         from rows that are held out from the members (``validation_fraction``).
-    select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all.
-    validation_fraction : float, default=0.1
-        The share of rows that is held out when something is chosen or learnt from held-out rows.
-    warm_start : bool, default=False
-        Whether ``fit`` continues with the members of the fit before, up to ``n_estimators`` in
-        all. The result is that of one fit, given the same data.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
-    random_state : int, RandomState instance or None, default=None
-        The start and the flips. The same int gives the same result, to the bit.
-    checkpoint, device
+    random_state, checkpoint, device, verbose
         As for `SubsetEnsembleClassifier`.
-    verbose : int, default=0
-        With 1, prints a line for each member.
 
     Attributes
     ----------
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
-    n_estimators_ : int
-        How many members were kept.
+    n_features_in_, feature_names_in_, n_estimators_, support_, mean_, scale_
+        As of `SubsetEnsembleClassifier`.
     member_coef_ : ndarray of shape (n_estimators_, 1, n_features)
         Coefficients in the units of X and y; zero outside a member's subset.
     member_intercept_ : ndarray of shape (n_estimators_, 1)
     coef_, intercept_ : ndarray of shape (n_features,) and float
         Only with ``fuser="mean"``, where the flock is one linear model.
-    support_ : ndarray of shape (n_estimators_, n_features), bool
-        The subset of each member. A constant column is in none.
-    mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardized by.
     y_center_, y_scale_ : float
-        What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
-        median (or quantile) and the median absolute deviation, which outliers do not move.
-    n_iter_ : ndarray of shape (n_estimators_,)
-        Steps of each member.
+        What y was standardized by; see `FlockRegressor`.
+    n_iter_, basis_, fuser_
+        As of `SubsetEnsembleClassifier`.
     history_ : list of dict
         For each member the ``weighted_loss``, ``objective`` (with the penalties),
         ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
         before the optimizer refined it, for standardized y.
-    basis_ : Basis
-        The columns that members see: the features.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' predictions: the mean size of coefficients of
         scaled columns over members; sums to one.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
-    fuser_ : Fuser
 
     Examples
     --------

@@ -72,11 +72,6 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: where something is chosen
             by cross-validation, no fold separates them, and rows are held out by whole groups.
-
-        Returns
-        -------
-        self : object
-            Fitted.
         """
         self._check_parameters()
         fuser = make_fuser(self.fuser)

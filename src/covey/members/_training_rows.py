@@ -152,19 +152,7 @@ class LinearErrors:
 
 
 class InMemoryRows:
-    """A table in memory, trained on by NumPy or by PyTorch on a device.
-
-    Parameters
-    ----------
-    X : ndarray of float64, or CSR/CSC matrix, of shape (n, D)
-    y : ndarray of shape (n,)
-        Labels or numbers.
-    weight : ndarray of shape (n,)
-    groups : array-like of shape (n,) or None
-    numeric : bool
-        Whether y holds numbers to predict.
-    device : HostDevice or OnDevice
-    """
+    """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device."""
 
     single = True
     keeps_folds = True

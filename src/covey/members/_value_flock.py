@@ -109,20 +109,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
     def to_sklearn(self) -> LinearRegression:
         """The whole ensemble as a plain ``LinearRegression``, which needs no covey.
 
-        Only a flock with ``fuser="mean"`` is one linear model.
-
-        Returns
-        -------
-        model : sklearn.linear_model.LinearRegression
-            Fitted; with the same predictions.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_diabetes
-        >>> from covey import SubsetEnsembleRegressor
-        >>> X, y = load_diabetes(return_X_y=True)
-        >>> SubsetEnsembleRegressor(3, random_state=0).fit(X, y).to_sklearn()
-        LinearRegression()
+        Only a flock with ``fuser="mean"`` is one linear model; the predictions are the same.
         """
         self.collapse()
         model = LinearRegression()

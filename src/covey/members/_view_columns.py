@@ -31,20 +31,7 @@ def find_views(
     disjoint: bool,
     seed: int,
 ) -> dict[str, np.ndarray]:
-    """The views of a table, as a dict from names to column positions.
-
-    Parameters
-    ----------
-    views : int, mapping from names to columns, or sequence of columns
-    X : array, sparse matrix or data frame of shape (n, D)
-    feature_names : array of str or None
-    weight : array of shape (n,)
-    partition : {"random", "correlation"}
-        How a number of views is found.
-    disjoint : bool
-        Whether no column may be in two views.
-    seed : int
-    """
+    """The views of a table, as a dict from names to column positions."""
     n_features = X.shape[1]
     if isinstance(views, Integral) and not isinstance(views, bool):
         found = _parted(int(views), X, feature_names, weight, partition, seed)

@@ -179,18 +179,9 @@ def predict_views(
     classes: np.ndarray,
     kind: str,
 ) -> Predictions:
-    """What the members of each view predict of the rows that have it.
+    """What the members of each of V views predict of the rows that have it, ``present`` (n, V).
 
-    Parameters
-    ----------
-    names : list of V str
-        Of the views.
-    fitted : list of V lists of classifiers
-        None is a member that was not fitted, and is not available.
-    X : list of V tables
-    present : ndarray of shape (n, V), bool
-    classes : ndarray of shape (n_classes,)
-    kind : {"probability", "score", "label"}
+    A member that is None was not fitted, and is not available.
     """
     n_rows, n_classes = len(present), len(classes)
     values, available, seen = [], [], []

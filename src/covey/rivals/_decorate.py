@@ -46,17 +46,11 @@ class DecorateClassifier(GrownClassifier):
         How members are fused: "mean", as in the paper, or any other name or object of
         `covey.fusers`. One that learns does so from rows that are held out from the members
         (``validation_fraction``).
-    select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all that were accepted.
-    validation_fraction : float, default=0.1
-        The share of each class that is held out when something is chosen or learnt from
-        held-out rows.
+    select_size, validation_fraction, n_jobs
+        As for `SubsetEnsembleClassifier`.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the members of the fit before, to ``n_estimators`` and
         ``max_iter`` in all. The result is that of one fit, given the same data.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
         The artificial examples, and the ``random_state`` that each member is given. The same
         int gives the same result, to the bit.
@@ -64,9 +58,7 @@ class DecorateClassifier(GrownClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
     estimators_ : list of classifiers
         The members that were kept.
     n_estimators_ : int

@@ -54,11 +54,8 @@ class DiverseMaxEntClassifier(GrownClassifier):
         For n rows of weight 1 it is ``1 / (C n)`` of scikit-learn's ``LogisticRegression``,
         or ``2 / (C n)`` for two classes (for which that has one vector of coefficients).
         Intercepts are not penalised.
-    fit_intercept : bool, default=True
-        Whether each class has an intercept. Without one, features are scaled but not centred.
-    scale_features : bool, default=True
-        Whether to standardise the features inside. ``coef_`` is in the units of X all the
-        same. Sparse X is centred implicitly and never densified.
+    fit_intercept, scale_features
+        As for `SubsetEnsembleClassifier`.
     max_iter : int, default=1000
         The most iterations of L-BFGS for a member.
     tol : float, default=1e-8
@@ -68,28 +65,15 @@ class DiverseMaxEntClassifier(GrownClassifier):
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the members (``validation_fraction``).
-    select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all.
-    validation_fraction : float, default=0.1
-        The share of each class that is held out when something is chosen or learnt from
-        held-out rows.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the members of the fit before, to ``n_estimators`` in all.
-        The result is that of one fit, given the same data.
-    n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
+    select_size, validation_fraction, class_weight, warm_start, n_jobs
+        As for `SubsetEnsembleClassifier`.
     random_state : int, RandomState instance or None, default=None
         Which rows are held out, where some are. Training itself draws nothing.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
         How many members were kept.
     coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
@@ -114,17 +98,16 @@ class DiverseMaxEntClassifier(GrownClassifier):
     cross-correlation. We had to decide:
 
     - *Reference:* all earlier members, equally. Both terms then need no more than the mean of
-      their (log-)posteriors, and a member takes as long as logistic regression does.
-    - *Direction:* KL of the earlier from the new one, ``KL(q || p)``, grows without bound as p
-      puts less and less on a class that q finds likely, and can outgrow any likelihood.
-      ``KL(p || q)`` is at most the largest ``-log q`` of a row, which is known beforehand.
-    - *Starts:* with diversity the objective has several maxima. It is climbed from zero and
-      from the first member, and the higher end is kept. For KL the second start matters: a
-      member equal to the only earlier one is a stationary point whatever the weight, and the
-      better one as long as the weight is small. Past some weight (between 0.1 and 1 on tables
-      that we tried) the maximum jumps to a member that contradicts the first, and is mostly wrong.
-      Cross-correlation has no such jump for weights up to one: hence the defaults.
-    - *Fusion:* the mean of the posteriors.
+    their (log-)posteriors, and a member takes as long as logistic regression does. - *Direction:*
+    KL of the earlier from the new one, ``KL(q || p)``, grows without bound as p   puts less and
+    less on a class that q finds likely, and can outgrow any likelihood.   ``KL(p || q)`` is at
+    most the largest ``-log q`` of a row, which is known beforehand. - *Starts:* with diversity
+    the objective has several maxima. It is climbed from zero and   from the first member, and the
+    higher end is kept. For KL the second start matters: a   member equal to the only earlier one
+    is a stationary point whatever the weight, and the   better one as long as the weight is
+    small. Past some weight (between 0.1 and 1 on tables   that we tried) the maximum jumps to a
+    member that contradicts the first, and is mostly wrong.   Cross-correlation has no such jump
+    for weights up to one: hence the defaults. - *Fusion:* the mean of the posteriors.
 
     References
     ----------

@@ -16,33 +16,14 @@ from covey._core.moments import moments
 class NeighborsMember(ClassifierMixin, BaseEstimator):
     """The nearest rows of standardized features vote, each with its weight.
 
-    Where weights differ, the neighbourhood is as heavy as ``n_neighbors`` average rows.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
+    Where weights differ, the neighborhood is as heavy as ``n_neighbors`` average rows.
     """
 
     def __init__(self, n_neighbors: int = 5) -> None:
         self.n_neighbors = n_neighbors
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Remember the rows.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : NeighborsMember
-        """
+        """Remember the rows."""
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weight = np.ones(len(codes)) if sample_weight is None else np.asarray(sample_weight)
@@ -69,16 +50,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         return (X - self._mean) / self._scale
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """The classes' shares of the neighbourhood.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """The classes' shares of the neighborhood, (n_samples, n_classes)."""
         check_is_fitted(self, "classes_")
         X = self._scaled(
             validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
@@ -102,16 +74,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
         return votes / votes.sum(axis=1, keepdims=True)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class with the largest share.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
+        """The class with the largest share."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def __sklearn_tags__(self) -> Any:

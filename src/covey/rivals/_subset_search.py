@@ -66,15 +66,12 @@ class SubsetSearchClassifier(GrownClassifier):
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
         from rows that are held out from the whole search (``validation_fraction``).
-    select_size : {"train", "validation"} or None, default=None
-        Keep as many members as fuse best on the training rows, or on a part of them that is
-        held out. None keeps all.
+    select_size, class_weight
+        As for `SubsetEnsembleClassifier`.
     validation_fraction : float, default=0.1
         The share of each class that is held out when something is chosen or learnt from
         held-out rows. Where ``fit`` is given ``groups``, whole groups are held out that come to
         about this share, at least one.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
     n_jobs : int or None, default=None
         Threads that fit candidates, and that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
@@ -84,9 +81,7 @@ class SubsetSearchClassifier(GrownClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
         How many members were kept.
     support_ : ndarray of shape (n_estimators_, n_features), bool

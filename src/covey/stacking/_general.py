@@ -101,9 +101,7 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         The fitted fuser.
     final_estimator_ : classifier
         A, fitted.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
     --------
@@ -171,45 +169,17 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
 
     @available_if(_final_has("predict_proba"))
     def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
-        """Logarithms of the probabilities of the model on top.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Logarithms of the probabilities of the model on top, as (n_samples, n_classes)."""
         return super().predict_log_proba(X)
 
     @available_if(_final_has("predict_proba"))
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of the classes, by the model on top.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+        """Probabilities of the classes, by the model on top, in the order of ``classes_``."""
         return super().predict_proba(X)
 
     @available_if(_final_has("predict_proba", "decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Log-odds or logarithms of probabilities, or the scores of a model without these.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-        """
+        """Log-odds or logarithms of probabilities, or the scores of a model without these."""
         if hasattr(self, "predict_proba"):
             return super().decision_function(X)
         return self._by_blocks(self._scores, self._check_rows(X))
@@ -261,41 +231,23 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
 
     Parameters
     ----------
-    estimators : list of (str, estimator) tuples, of estimators, or of lists of those
-        The members, or layers of members, the first one on X. Names differ across layers.
+    estimators
+        As for `GeneralStackingClassifier`.
     final_estimator : regressor, optional
         A; by default a `RidgeCV`.
     outputs : str, list of str or dict from members' names, default="values"
         How each member's output is encoded. "values": as it is. "ranks": the (weighted)
         share of the member's own out-of-fold predictions that are lower, ties by half; a wild
         prediction is then no more than the highest one.
-    passthrough : bool, column, list of columns, mask, slice or callable, default=False
-        The columns of X that later layers and A see too.
-    features : transformer, optional
-        Makes further columns of X for later layers and A, out of fold.
-    cv : int, splitter or iterable, default=5
-        How out-of-fold predictions are made. Rows without one are left out, with a warning;
-        the mean is taken of several for a row.
-    n_jobs : int or None, default=None
-        Processes that fit the members.
+    passthrough, features, cv, n_jobs
+        As for `GeneralStackingClassifier`.
 
     Attributes
     ----------
-    layers_ : list of lists of estimators
-        All members, fitted.
-    estimators_ : list of estimators
-        The last layer, whose outputs A reads.
-    named_estimators_ : dict
-        The members of all layers by name.
-    outputs_ : list of lists of str
-        How each member's output is encoded, by layer.
-    features_ : transformer or None
-        Fitted on all rows.
-    final_estimator_ : regressor
-        A, fitted.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only where X has names.
+    layers_, estimators_, named_estimators_, outputs_, features_
+        As of `GeneralStackingClassifier`.
+    final_estimator_, n_features_in_, feature_names_in_
+        As of `GeneralStackingClassifier`.
 
     Examples
     --------

@@ -49,11 +49,6 @@ class Layered(GivenModels, NamedMembers):
             Passed to every member and to the final model.
         groups : array-like of shape (n_samples,), optional
             Passed to the splitter. With a number of folds, none divides a group.
-
-        Returns
-        -------
-        self : object
-            Fitted.
         """
         layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
@@ -227,13 +222,8 @@ class Layered(GivenModels, NamedMembers):
     ) -> tuple[np.ndarray, Any, np.ndarray]:
         """Fit all layers.
 
-        Returns
-        -------
-        predicted : ndarray of shape (n_rows, n_members, width)
-            What the last layer predicts out of fold.
-        beside : array or sparse matrix of shape (n_rows, n_columns), or None
-        rows : ndarray of shape (n_rows,)
-            Whose rows these are.
+        The result is what the last layer predicts out of fold, (n_rows, n_members, width), the
+        columns beside it or None, and whose rows these are.
         """
         self._columns = self._find_columns(X)
         everyone = np.arange(len(y))
