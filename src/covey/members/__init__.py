@@ -17,7 +17,7 @@ from covey.members._sampled import (
 )
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
-from covey.members._template import GrownClassifier
+from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import InMemoryRows, TrainingRows
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "SubsetEnsembleRegressor",
     "TrainingRows",
     "check_tree_range",
+    "check_warm_start",
     "from_bagging",
     "from_forest",
 ]

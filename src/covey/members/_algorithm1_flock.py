@@ -14,7 +14,12 @@ from covey._core.basis import Basis
 from covey._validation import check_number
 from covey.fusers import Fuser, Gate
 from covey.members._linear_flock import LinearFlock
-from covey.members._template import best_size, check_fixed_size, check_size_parameters
+from covey.members._template import (
+    best_size,
+    check_fixed_size,
+    check_size_parameters,
+    check_warm_start,
+)
 from covey.members._training_rows import TrainingRows
 
 
@@ -98,7 +103,7 @@ class Algorithm1Flock(LinearFlock):
         return fuser
 
     def _grow(self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]) -> None:
-        self._check_warm_start()
+        check_warm_start(self)
         trainer = rows.trainer(
             self.mean_,
             self.scale_,
@@ -132,22 +137,6 @@ class Algorithm1Flock(LinearFlock):
                 stacklevel=6,
             )
         self._keep_first(len(self._grown))
-
-    def _check_warm_start(self) -> None:
-        layout = {"scale_features": self.scale_features, "fit_intercept": self.fit_intercept}
-        if not self._grown:
-            self._grown_with = layout
-        if self.n_estimators < len(self._grown):
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is fewer than the {len(self._grown)} members "
-                "already grown; with warm_start=True it cannot shrink."
-            )
-        for name, value in self._grown_with.items():
-            if layout[name] != value:
-                raise ValueError(
-                    f"{name}={layout[name]!r} differs from {value!r}, with which the "
-                    "fitted members were grown; with warm_start=True it cannot change."
-                )
 
     def _grow_one(self, rows: TrainingRows, trainer: Any) -> GrownMember:
         grown = trainer.grow()

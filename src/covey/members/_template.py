@@ -9,21 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from covey._blocks import checked_numbers, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
-from covey._validation import (
-    check_all_finite,
-    check_choice,
-    check_number,
-    check_sample_weight,
-)
+from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Fuser, make_fuser
 from covey.members._fused import FusedClassifier
 from covey.members._hold_out import held_out_rows
-from covey.members._targets import check_same_classes, check_two_classes, class_factors
+from covey.members._targets import check_same_classes, check_two_classes, weighted_classes
+from covey.members._training_rows import checked_table
 
 
 class GrownClassifier(CallbackSupportMixin, FusedClassifier):
@@ -31,7 +25,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
 
     A subclass has the parameters ``fuser``, ``select_size``, ``validation_fraction``,
     ``class_weight``, ``warm_start``, ``n_jobs`` and ``random_state``, and writes
-    ``_check_parameters``, ``_grow``, ``_keep_first`` and ``_predictions``.
+    ``_check_parameters``, ``_grow``, ``_attributes`` and ``_predictions``.
 
     ``fit`` is: validate; ``_grow`` members on all rows, or on the rows that are not held out
     when something is learnt from held-out ones; choose how many to keep; fit the fuser.
@@ -49,8 +43,21 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         """
 
     @abstractmethod
+    def _attributes(self, n_members: int) -> dict[str, Any]:
+        """The fitted attributes of the first members that were grown."""
+
     def _keep_first(self, n_members: int) -> None:
-        """Store the first members that were grown as fitted attributes."""
+        for name, value in self._attributes(n_members).items():
+            setattr(self, name, value)
+
+    def _reconstruction(self, n_members: int) -> dict[str, Any] | None:
+        """What callbacks make a fitted flock of; None where the fuser is yet to be learnt."""
+        fuser = make_fuser(self.fuser)
+        if fuser.learns:
+            return None
+        names = ("classes_", "kind_", "mean_", "scale_")
+        known = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return {**self._attributes(n_members), **known, "fuser_": fuser}
 
     @with_callbacks
     def fit(
@@ -74,6 +81,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             by cross-validation, no fold separates them, and rows are held out by whole groups.
         """
         self._check_parameters()
+        check_size_parameters(self)
         fuser = make_fuser(self.fuser)
         check_fixed_size(self.select_size, self.fuser, fuser)
         continued = self.warm_start and hasattr(self, "fuser_")
@@ -112,7 +120,12 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         return fuser
 
     def _search(self, X, codes, weight, groups, context):
-        """Prepare, before anything is grown."""
+        """Prepare, before anything is grown; a subclass without folds takes no groups."""
+        if groups is not None:
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(self).__name__} makes none; leave groups out."
+            )
 
     def _max_tasks(self) -> int | None:
         """How many subtasks of a fit callbacks can expect; None if that is not known."""
@@ -120,36 +133,18 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
     def _forget(self) -> None:
         """Drop what an earlier fit left for a warm start."""
 
-    def _check_size_parameters(self) -> None:
-        check_size_parameters(self)
-
     def _check_training_data(self, X, y, sample_weight, continued):
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=np.float64,
-            reset=not continued,
-            ensure_all_finite=False,
-        )
-        check_all_finite(X, getattr(self, "feature_names_in_", None))
-        if hasattr(X, "tocsr") and not X.has_canonical_format:
-            # An entry may be stored in parts; their squares are not its square.
-            X = X.copy()
-            X.sum_duplicates()
-        check_classification_targets(y)
+        X, y = checked_table(self, X, y, reset=not continued, numeric=False)
         classes, codes = np.unique(y, return_inverse=True)
         if continued:
             check_same_classes(classes, self.classes_)
         weight = check_sample_weight(sample_weight, len(codes))
-        if self.class_weight is not None:
-            sums = np.bincount(codes, weight, minlength=len(classes))
-            weight = weight * class_factors(self.class_weight, classes, sums)[codes]
-            if weight.any():
-                check_sample_weight(weight, len(codes), "class_weight times sample_weight")
         largest = np.zeros(len(classes))
         np.maximum.at(largest, codes, weight)
+        if self.class_weight is not None:
+            sums = np.bincount(codes, weight, minlength=len(classes))
+            factors, largest = weighted_classes(self.class_weight, classes, sums, largest)
+            weight = weight * factors[codes]
         check_two_classes(type(self).__name__, classes, largest)
         self.classes_ = classes
         return X, codes, weight
@@ -190,6 +185,24 @@ def check_size_parameters(estimator: Any) -> None:
     check_number(
         estimator.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
     )
+
+
+def check_warm_start(flock: Any) -> None:
+    """Refuse to continue with fewer members than are grown, or with columns scaled otherwise."""
+    layout = {"scale_features": flock.scale_features, "fit_intercept": flock.fit_intercept}
+    if not flock._grown:
+        flock._grown_with = layout
+    if flock.n_estimators < len(flock._grown):
+        raise ValueError(
+            f"n_estimators={flock.n_estimators} is fewer than the {len(flock._grown)} members "
+            "already grown; with warm_start=True it cannot shrink."
+        )
+    for name, value in flock._grown_with.items():
+        if layout[name] != value:
+            raise ValueError(
+                f"{name}={layout[name]!r} differs from {value!r}, with which the "
+                "fitted members were grown; with warm_start=True it cannot change."
+            )
 
 
 def best_size(scores: np.ndarray) -> int:

@@ -10,8 +10,8 @@ from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._models import classifies, fit_member
 from covey._validation import check_number
-from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members import GrownClassifier, check_tree_range
+from covey.fusers import common_kind, make_fuser, member_output
+from covey.members import Classifiers, GrownClassifier, check_tree_range
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
 _MEMBER_SEED = 3
@@ -156,7 +156,6 @@ class DecorateClassifier(GrownClassifier):
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.artificial_size, "artificial_size", low=0, closed="neither")
-        self._check_size_parameters()
         # Says which rules would do, should members have no probabilities.
         template = self._template()
         self.kind_ = common_kind([template], [type(template).__name__], make_fuser(self.fuser))
@@ -167,16 +166,9 @@ class DecorateClassifier(GrownClassifier):
         # Artificial rows lie some deviations beside the data.
         names = getattr(self, "feature_names_in_", None)
         check_tree_range(self._template(), X, names, room=10.0)
-        given = self.categorical_features
-        self._nominal = (
-            []
-            if given is None
-            else column_positions(
-                given,
-                "categorical_features",
-                self.n_features_in_,
-                names,
-            )
+        nominal = [] if self.categorical_features is None else self.categorical_features
+        self._nominal = column_positions(
+            nominal, "categorical_features", self.n_features_in_, names
         )
         return X, codes, weight
 
@@ -186,13 +178,6 @@ class DecorateClassifier(GrownClassifier):
         names = getattr(self, "feature_names_in_", None)
         check_tree_range(self._template(), X, names, smallest=0.0)
         return X
-
-    def _search(self, X, codes, weight, groups, context):
-        if groups is not None:
-            raise ValueError(
-                "groups keeps rows together in the folds of a search, but "
-                f"{type(self).__name__} makes none; leave groups out."
-            )
 
     # -- grow ------------------------------------------------------------------------------
 
@@ -253,7 +238,7 @@ class DecorateClassifier(GrownClassifier):
                 X=X,
                 y=self.classes_[codes],
                 metadata={"sample_weight": weight},
-                reconstruction_attributes=self._so_far,
+                reconstruction_attributes=lambda: self._reconstruction(len(self._members)),
             )
             if stop:
                 break
@@ -295,32 +280,12 @@ class DecorateClassifier(GrownClassifier):
             "accepted_": np.array(self._accepted, dtype=bool),
         }
 
-    def _so_far(self):
-        """What callbacks make a fitted ensemble of; none where the fusion is yet to be learnt."""
-        fuser = make_fuser(self.fuser)
-        if fuser.learns:
-            return None
-        return {
-            **self._attributes(len(self._members)),
-            "classes_": self.classes_,
-            "kind_": self.kind_,
-            "fuser_": fuser,
-        }
-
-    def _keep_first(self, n_members):
-        for name, value in self._attributes(n_members).items():
-            setattr(self, name, value)
-
     # -- fuse ------------------------------------------------------------------------------
 
     def _predictions(self, X, kind=None):
-        kind = self.kind_ if kind is None else kind
-        names = self._names()
-        outputs = [
-            member_output(member, X, self.classes_, kind, name)
-            for name, member in zip(names, self.estimators_, strict=True)
-        ]
-        return gather(outputs, self.classes_, names, kind)
+        return Classifiers.predictions(
+            self.estimators_, self._names(), X, kind or self.kind_, self.classes_
+        )
 
     def _member_values(self, X):
         """Probabilities if members have them, whatever the fuser reads."""

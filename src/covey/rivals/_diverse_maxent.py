@@ -1,7 +1,6 @@
 """Maximum-entropy members, each rewarded for differing from those before it."""
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,18 +11,10 @@ from covey._core.moments import moments
 from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_number
-from covey.fusers import Predictions, make_fuser
-from covey.members import GrownClassifier, LinearMember
+from covey.fusers import Predictions
+from covey.members import GrownClassifier, LinearMember, check_warm_start
 
 MEASURES = ("cross_correlation", "kl")
-
-
-@dataclass
-class _Layout:
-    """The parameters that a warm start cannot change."""
-
-    scale_features: bool
-    fit_intercept: bool
 
 
 class DiverseMaxEntClassifier(GrownClassifier):
@@ -170,33 +161,12 @@ class DiverseMaxEntClassifier(GrownClassifier):
         check_number(self.alpha, "alpha", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0, closed="neither")
-        self._check_size_parameters()
-
-    def _search(self, X, codes, weight, groups, context):
-        if groups is not None:
-            raise ValueError(
-                "groups keeps rows together in the folds of a search, but "
-                f"{type(self).__name__} makes none; leave groups out."
-            )
 
     def _max_tasks(self):
         return self.n_estimators - len(getattr(self, "_grown", []))
 
     def _forget(self):
         self._grown = []
-
-    def _check_continued(self):
-        if self.n_estimators < len(self._grown):
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is fewer than the {len(self._grown)} members "
-                "already grown; with warm_start=True it cannot shrink."
-            )
-        for name, value in vars(self._grown_with).items() if self._grown else ():
-            if bool(getattr(self, name)) != value:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} differs from {value!r}, with which the "
-                    "members at hand were grown; with warm_start=True it cannot change."
-                )
 
     def _design(self, X, weight):
         """The rows as members see them; sets what the columns are scaled by."""
@@ -213,7 +183,6 @@ class DiverseMaxEntClassifier(GrownClassifier):
                 if self.scale_features
                 else np.ones_like(mean)
             )
-            self._grown_with = _Layout(bool(self.scale_features), bool(self.fit_intercept))
         if sparse:
             return Design(columns, self.mean_[None, :], self.scale_[None, :])
         columns -= self.mean_[:, None]
@@ -221,7 +190,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         return Design(columns)
 
     def _grow(self, X, codes, sample_weight, context):
-        self._check_continued()
+        check_warm_start(self)
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
@@ -254,7 +223,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
                 X=X,
                 y=self.classes_[codes],
                 metadata={"sample_weight": sample_weight},
-                reconstruction_attributes=self._so_far,
+                reconstruction_attributes=lambda: self._reconstruction(len(self._grown)),
             )
             if stop:
                 break
@@ -291,23 +260,6 @@ class DiverseMaxEntClassifier(GrownClassifier):
             "log_likelihood_": np.array([member.log_likelihood for member in members]),
             "n_iter_": np.array([member.n_iter for member in members]),
         }
-
-    def _so_far(self):
-        """What callbacks make a fitted flock of; none where the fusion is yet to be learnt."""
-        fuser = make_fuser(self.fuser)
-        if fuser.learns:
-            return None
-        return {
-            **self._attributes(len(self._grown)),
-            "classes_": self.classes_,
-            "fuser_": fuser,
-            "mean_": self.mean_,
-            "scale_": self.scale_,
-        }
-
-    def _keep_first(self, n_members):
-        for name, value in self._attributes(n_members).items():
-            setattr(self, name, value)
 
     # -- fuse ------------------------------------------------------------------------------
 

@@ -195,7 +195,6 @@ class SubsetSearchClassifier(GrownClassifier):
         check_number(self.n_generations, "n_generations", low=1, whole=True)
         if self.max_fits is not None:
             check_number(self.max_fits, "max_fits", low=1, whole=True)
-        self._check_size_parameters()
         if self.search == "genetic" and self.n_estimators > self.population_size:
             raise ValueError(
                 f"n_estimators={self.n_estimators} members cannot be chosen from a population of "
@@ -349,11 +348,10 @@ class SubsetSearchClassifier(GrownClassifier):
     def _forget(self):
         self.__dict__.pop("_grown", None)
 
-    def _keep_first(self, n_members):
-        support, members = self._grown
-        self.n_estimators_ = n_members
-        self.support_ = support[:n_members]
-        self.estimators_ = members[:n_members]
+    def _attributes(self, n_members):
+        names = ("support_", "estimators_")
+        parts = {name: part[:n_members] for name, part in zip(names, self._grown, strict=True)}
+        return {"n_estimators_": n_members, **parts}
 
     @property
     def feature_subsets_(self):
