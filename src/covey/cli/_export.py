@@ -22,8 +22,7 @@ def export(
     double: Annotated[
         bool,
         typer.Option(
-            "--double",
-            help="Take and compute numbers in double precision, as covey does.",
+            "--double", help="Take and compute numbers in double precision, as covey does."
         ),
     ] = False,
     as_json: options.Json = False,

@@ -9,10 +9,7 @@ import typer
 from covey.cli import _options as options
 from covey.cli._console import Console
 
-EXAMPLE = (
-    "covey demo --table wine.csv",
-    "covey select wine.csv --target cultivar",
-)
+EXAMPLE = ("covey demo --table wine.csv", "covey select wine.csv --target cultivar")
 
 
 def select(

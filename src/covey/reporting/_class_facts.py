@@ -34,6 +34,7 @@ class ClassFacts(Facts):
         self.probabilities = self.flock.predict_proba(inputs.seen)
         self.predicted = self.probabilities.argmax(axis=1)
         self.right = self.predicted == self.y
+        self.n_right = int(self.right.sum())
 
     # -- the whole -------------------------------------------------------------------------
 
@@ -49,11 +50,6 @@ class ClassFacts(Facts):
     @property
     def sample_score(self) -> float:
         return float(self.right[self.sample].mean())
-
-    @property
-    def n_right(self) -> int:
-        """How many rows are predicted correctly."""
-        return int(self.right.sum())
 
     @cached_property
     def accuracy(self) -> Interval:

@@ -12,16 +12,7 @@ from covey._templates import Markup
 from covey.reporting._charts import histogram
 from covey.reporting._facts import Facts
 from covey.reporting._inputs import ReportInputs
-from covey.reporting._words import (
-    NOTHING,
-    Cell,
-    count,
-    name,
-    name_cell,
-    number,
-    one_line,
-    percent,
-)
+from covey.reporting._words import NOTHING, Cell, count, name, name_cell, number, one_line, percent
 
 if TYPE_CHECKING:
     import pandas as pd

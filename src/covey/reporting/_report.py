@@ -44,12 +44,7 @@ class Report:
     Parameters
     ----------
     html : str
-        The whole page.
-
-    Attributes
-    ----------
-    html : str
-        The same.
+        The whole page, which is an attribute too.
 
     Examples
     --------

@@ -78,17 +78,10 @@ class ValueFacts(Facts):
         self.predicted = np.asarray(self.flock.predict(inputs.seen), dtype=np.float64)
         self.truth = self.y[self.sample]
         self.errors = Errors(self.truth, self.predicted[self.sample])
+        self.rmse, self.r2 = self.errors.rmse, self.errors.r2
         self.member_values = self.P.values[:, :, 0]
 
     # -- the whole -------------------------------------------------------------------------
-
-    @property
-    def rmse(self) -> Interval:
-        return self.errors.rmse
-
-    @property
-    def r2(self) -> Interval:
-        return self.errors.r2
 
     @property
     def mean(self) -> float:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import (
-    KINDS,
-    N_MEMBERS,
-    Constants,
-    Grown,
-    grow_on_splits,
-    scores,
-)
+from covey.reproduce._ensembles import KINDS, N_MEMBERS, Constants, Grown, grow_on_splits, scores
 from covey.reproduce._jobs import Task, in_chunks
 from covey.reproduce._options import Options
 from covey.reproduce._results import Row
@@ -23,21 +15,11 @@ from covey.reproduce._splits import split_rows, whole_number
 
 EXPERIMENT = "caps"
 SOURCES = ("abalone", "segment")
-STEPS = (Constants().settings().max_iter, 1000)
+STEPS = (Constants.max_iter, 1000)
 MEMBERS = (N_MEMBERS, 2 * N_MEMBERS)
 # The splits are those of the sensitivity study.
 PURPOSE = "sensitivity"
 _RUNS, _QUICK_RUNS, _AT_ONCE = 8, 3, 4
-
-
-@dataclass(frozen=True)
-class Capped(Constants):
-    """The constants of ``paper()`` with another limit of steps."""
-
-    max_iter: int = STEPS[0]
-
-    def settings(self):
-        return replace(super().settings(), max_iter=self.max_iter)
 
 
 def n_runs(options: Options) -> int:
@@ -80,7 +62,7 @@ def work(source: str, steps: int, seed: int, runs: list[int]) -> Iterator[Row]:
     grown = grow_on_splits(
         table,
         splits,
-        Capped(max_iter=steps),
+        Constants(max_iter=steps),
         # The draws of the sensitivity study: at its limits, its numbers.
         seed=whole_number(seed, PURPOSE, table.name, "random"),
         runs=runs,

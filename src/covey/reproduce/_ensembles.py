@@ -38,6 +38,8 @@ class Constants:
     thr: float = -0.002
     # The step, in units of C / lambda_max(Z'Z).
     eta: float = 1.5
+    # The most steps of a member.
+    max_iter: int = 200
 
     @property
     def text(self) -> str:
@@ -48,7 +50,7 @@ class Constants:
             learning_rate="constant" if self.eta == 1.5 else 1.0,
             tol=self.thr,
             patience=None,
-            max_iter=200,
+            max_iter=self.max_iter,
             init_scale=0.5,
             acceptance="greedy",
             temperature=0.01,

@@ -74,7 +74,7 @@ def section(results: Results, options: Options) -> Section:
         options=options,
         n_test=f"{TEST_ROWS_PER_CLASS:,}",
         n_members=N_MEMBERS,
-        max_iter=Constants().settings().max_iter,
+        max_iter=Constants.max_iter,
         sizes=sizes,
         few=few,
         most=most,

@@ -178,7 +178,7 @@ def section(results: Results, options: Options) -> Section:
         "table2",
         options=options,
         n_members=N_MEMBERS,
-        max_iter=Constants().settings().max_iter,
+        max_iter=Constants.max_iter,
         common=Constants().text,
         own="; ".join(f"{TITLES[load(s).name]} `{c.text}`" for s, c in calibrated),
         iemocap=options.iemocap and options.iemocap.rpartition("/")[2],

@@ -86,12 +86,13 @@ class _PreparationGraph:
     """What `TablePreparation.transform` does, as nodes of a graph in one precision."""
 
     def __init__(self, preparation: TablePreparation, dtype: str):
-        from onnx import TensorProto
+        import onnx
 
+        self._onnx = onnx
         self.nodes, self.inputs, self.constants, self.made = [], [], [], []
         self._preparation = preparation
         self._dtype = dtype
-        self._number = TensorProto.FLOAT if dtype == "float32" else TensorProto.DOUBLE
+        self._number = getattr(onnx.TensorProto, "FLOAT" if dtype == "float32" else "DOUBLE")
         first = 0
         for position, (name, outputs) in enumerate(preparation._outputs.items()):
             own = f"prepared/{position}"
@@ -104,20 +105,14 @@ class _PreparationGraph:
         self._node("Concat", self.made, "prepared/X", axis=1)
 
     def _node(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(kind, inputs, [output], **attributes))
+        self.nodes.append(self._onnx.helper.make_node(kind, inputs, [output], **attributes))
         return output
 
     def _input(self, name: str, kind: int) -> None:
-        from onnx import helper
-
-        self.inputs.append(helper.make_tensor_value_info(name, kind, [None, 1]))
+        self.inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
 
     def _constant(self, values: np.ndarray, name: str) -> str:
-        from onnx import numpy_helper
-
-        self.constants.append(numpy_helper.from_array(values, name))
+        self.constants.append(self._onnx.numpy_helper.from_array(values, name))
         return name
 
     def _add_number(self, name: str, own: str, median: np.ndarray) -> None:
@@ -132,9 +127,7 @@ class _PreparationGraph:
             self.made.append(self._node("Cast", [gap], f"{own}/missing", to=self._number))
 
     def _add_categories(self, name: str, own: str, encoder: OneHotEncoder) -> None:
-        from onnx import TensorProto
-
-        self._input(name, TensorProto.STRING)
+        self._input(name, self._onnx.TensorProto.STRING)
         # Whatever represents a gap in the encoder is an empty string in the graph.
         known = ["" if one is None or one != one else str(one) for one in encoder.categories_[0]]
         last = self._node(
@@ -152,15 +145,14 @@ class _PreparationGraph:
             kept = np.delete(np.arange(len(known)), int(left_out))
             kept = self._constant(kept, f"{own}/kept")
             last = self._node("Gather", [last, kept], f"{own}/made", axis=1)
-        if self._number != TensorProto.FLOAT:
+        if self._dtype != "float32":
             # ONNX's encoder computes in single precision only.
             last = self._node("Cast", [last], f"{own}/wide", to=self._number)
         self.made.append(last)
 
     def model(self, flock: onnx.ModelProto) -> onnx.ModelProto:
         """The graph as a model, for the opset of a flock's graph."""
-        from onnx import helper
-
+        helper = self._onnx.helper
         width = len(self._preparation.get_feature_names_out())
         output = helper.make_tensor_value_info("prepared/X", self._number, [None, width])
         graph = helper.make_graph(self.nodes, "table", self.inputs, [output], self.constants)
