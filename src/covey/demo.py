@@ -84,11 +84,15 @@ def with_interval(values: np.ndarray) -> str:
     return f"{100 * mean:.1f} ± {100 * (high - mean):.1f}"
 
 
-def comparison_table(title: str, accuracies: np.ndarray) -> Table:
-    """What a person sees of ``accuracies`` (repetition, row, fusion)."""
+def _titled(title: str) -> Table:
     from rich.table import Table
 
-    table = Table(title=title, title_style="bold", title_justify="left")
+    return Table(title=title, title_style="bold", title_justify="left")
+
+
+def comparison_table(title: str, accuracies: np.ndarray) -> Table:
+    """What a person sees of ``accuracies`` (repetition, row, fusion)."""
+    table = _titled(title)
     table.add_column("per cent", no_wrap=True)
     for fusion in FUSIONS:
         table.add_column(fusion, justify="right", no_wrap=True)
@@ -107,11 +111,7 @@ def comparison_table(title: str, accuracies: np.ndarray) -> Table:
 
 def member_table(flock: FlockClassifier, X: Any) -> Table:
     """How much each member decides on average, its features, and why it predicts the last row."""
-    from rich.table import Table
-
-    table = Table(
-        title="Members of the last flock on wine", title_style="bold", title_justify="left"
-    )
+    table = _titled("Members of the last flock on wine")
     table.add_column("", justify="right")
     table.add_column("weight", justify="right", no_wrap=True)
     table.add_column("features", no_wrap=True)

@@ -123,7 +123,9 @@ def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.Data
         return read_table(path, labels=labels)
     frame = read_table(path, labels=labels, text=[identifier])
     check_column(frame, identifier, f"--id, {path}")
-    frame = frame.set_index(_as_ids(frame[identifier])).drop(columns=identifier)
+    # Ids are text, digit by digit; 7 and 7.0 are the same.
+    ids = frame[identifier].str.strip().str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True)
+    frame = frame.set_index(ids).drop(columns=identifier)
     if frame.index.has_duplicates:
         raise CommandError(
             f"{path}: {identifier!r} holds {frame.index[frame.index.duplicated()][0]} twice; rows "
@@ -148,11 +150,6 @@ def _rows_of(frame: pd.DataFrame, path: str, first: pd.DataFrame, first_path: st
             f"({len(absent)} such rows)."
         )
     return frame.loc[first.index]
-
-
-def _as_ids(values: pd.Series) -> pd.Series:
-    """Ids as text, digit by digit; 7 and 7.0 are the same."""
-    return values.str.strip().str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True)
 
 
 def _whole(ids: np.ndarray) -> np.ndarray:

@@ -87,7 +87,9 @@ class SizeDisplay(Display):
         own = estimator.fuser_
         fixed = _is_fixed(own)
         if fuser is None:
-            plain = "product" if _predicts_probabilities(estimator) else "majority"
+            # Only a FusionClassifier has members of other kinds.
+            kind = getattr(estimator, "kind_", "probability")
+            plain = "product" if kind in make_fuser("product").kinds else "majority"
             fuser = own if fixed else plain
         fused = estimator.staged_score(X, y, sample_weight, fuser=fuser)
         show_fitted = not fixed and not own.needs_y
@@ -121,8 +123,3 @@ def _is_fixed(fuser: Fuser) -> bool:
         getattr(fuser, name) is not None for name in ("weights", "k") if name in fuser.get_params()
     )
     return not (fuser.learns or fuser.needs_y or set_for_all)
-
-
-def _predicts_probabilities(estimator: Any) -> bool:
-    # Only a FusionClassifier has members of other kinds.
-    return getattr(estimator, "kind_", "probability") in make_fuser("product").kinds

@@ -369,14 +369,6 @@ def _check_generator(state):
 
 def _add_new_parameters(estimator, attributes):
     """Give an estimator of an older covey the parameters that there are now, as they default."""
-    for name, default in _defaults(type(estimator)).items():
-        if name not in attributes:
-            setattr(estimator, name, default)
-
-
-def _defaults(kind):
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if parameter.default is not parameter.empty
-    }
+    for name, parameter in inspect.signature(type(estimator)).parameters.items():
+        if name not in attributes and parameter.default is not parameter.empty:
+            setattr(estimator, name, parameter.default)

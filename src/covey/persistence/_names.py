@@ -269,7 +269,9 @@ def check_nodes(nodes):
     for node in nodes:
         loader = node["__loader__"]
         if loader == "DictNode":
-            _check_keys(node)
+            _must_be(node["key_types"], "ListNode", {"builtins.list"})
+            for kind in node["key_types"]["content"]:
+                _must_be(kind, "TypeNode", KEYS)
         elif loader == "ObjectNode":
             _check_attributes(node)
         elif loader == "MaskedArrayNode":
@@ -315,13 +317,6 @@ def _must_be(node, loader, names=None):
         and (names is None or node_name(node) in names),
         "a part of an object",
     )
-
-
-def _check_keys(node):
-    kinds = node["key_types"]
-    _must_be(kinds, "ListNode", {"builtins.list"})
-    for kind in kinds["content"]:
-        _must_be(kind, "TypeNode", KEYS)
 
 
 def _check_attributes(node):

@@ -253,7 +253,8 @@ def reliability(
         x0, x1 = across(b.start), across(b.end)
         y = counts.bottom - height
         parts.append(box(x0 + 1, y, x1 - x0 - 2, height, "bar faint", tip))
-        parts.append(text((x0 + x1) / 2, y - 4, _brief(b.count), "axis tiny", "middle"))
+        brief = f"{b.count:,}" if b.count < 10_000 else f"{b.count / 1000:.0f}k"
+        parts.append(text((x0 + x1) / 2, y - 4, brief, "axis tiny", "middle"))
     base = counts.bottom
     parts.append(line(left, base, left + side, base, "rule"))
     parts += plane.columns(ticks(start, 1.0, 5), percent, base + 16)
@@ -261,10 +262,6 @@ def reliability(
     parts += [plane.name_left("right"), counts.name_left("rows")]
     width = left + side + 16
     return svg(key, width, base + 40, *parts, title=title, description=description)
-
-
-def _brief(value: int) -> str:
-    return f"{value:,}" if value < 10_000 else f"{value / 1000:.0f}k"
 
 
 def histogram(key: str, values: np.ndarray, *, title: str) -> Markup:

@@ -37,7 +37,7 @@ def health(facts: Facts) -> dict:
             name_cell(record.get("column", NOTHING), 36),
             one_line(record.get("kind") or NOTHING),
             Cell(_missing(record.get("missing")), record.get("missing") or 0),
-            _spread_of(_column(frame, record.get("column")), record.get("column"), position),
+            _spread_of(frame, record.get("column"), position),
             one_line(record.get("note") or ""),
         ]
         for position, record in enumerate(found[:_MOST_COLUMNS])
@@ -50,12 +50,9 @@ def health(facts: Facts) -> dict:
     }
 
 
-def _column(frame: pd.DataFrame | None, column: Any) -> pd.Series | None:
-    return None if frame is None else frame.get(str(column))
-
-
-def _spread_of(values: pd.Series | None, title: str, position: int) -> str:
+def _spread_of(frame: pd.DataFrame | None, column: Any, position: int) -> str:
     """How the values of a column are spread: a small picture, or the most common of them."""
+    values = None if frame is None else frame.get(str(column))
     kind = "empty" if values is None else kind_of(values)[0]
     if kind in ("empty", "nested"):
         return NOTHING
@@ -69,7 +66,7 @@ def _spread_of(values: pd.Series | None, title: str, position: int) -> str:
     if numbers.min() == numbers.max():
         return f"always {number(numbers[0])}"
     between = f"{number(numbers.min())} to {number(numbers.max())}"
-    drawing = histogram(f"spread-{position}", numbers, title=f"{title}: {between}")
+    drawing = histogram(f"spread-{position}", numbers, title=f"{column}: {between}")
     return Markup('<span class="spread">{}<span>{}</span></span>').format(drawing, between)
 
 

@@ -130,12 +130,9 @@ def bars(
         parts.append(text(0, y + 13, fitted(item.name, left - 8), "axis ink", None, item.name))
         parts.append(box(left, y + 4, long, 10, "track"))
         parts.append(box(left, y + 4, max(length, 1.5), 10, "bar", tip))
-        parts.append(text(width, y + 13, _small(item.value), "axis", "end"))
+        shown = number(item.value, 2) if abs(item.value) >= 0.001 else "< 0.001"
+        parts.append(text(width, y + 13, shown, "axis", "end"))
     return svg(key, width, row * len(items), *parts, title=title, description=description)
-
-
-def _small(value: float) -> str:
-    return number(value, 2) if abs(value) >= 0.001 else "< 0.001"
 
 
 def strip(
