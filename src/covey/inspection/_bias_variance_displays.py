@@ -12,16 +12,7 @@ from sklearn.utils import check_array
 
 from covey._validation import check_number, check_one_each
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
-from covey.inspection._display import (
-    BLUE,
-    INK,
-    ORANGE,
-    PALE,
-    Axes,
-    Display,
-    checked_names,
-    set_title,
-)
+from covey.inspection._display import BLUE, INK, ORANGE, PALE, Axes, Display, checked_names
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
@@ -135,7 +126,7 @@ class BiasVarianceDisplay(Display):
                 label.set(ha="right", rotation_mode="anchor")
         ax.set_ylabel(self.loss)
         ax.legend(fontsize=7, framealpha=0.9)
-        set_title(ax, "what the loss is made of")
+        self._set_title(ax, "what the loss is made of")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -258,7 +249,7 @@ class DartsDisplay(Display):
             va="bottom",
             fontsize=7.5,
         )
-        set_title(ax, "bias and variance as darts")
+        self._set_title(ax, "bias and variance as darts")
 
 
 def _named_results(

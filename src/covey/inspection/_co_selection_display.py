@@ -12,17 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from covey._validation import check_choice, check_number
-from covey.inspection._display import (
-    GRAY,
-    INK,
-    MOST_NAMES,
-    ORANGE,
-    Axes,
-    Display,
-    add_color_bar,
-    checked_names,
-    set_title,
-)
+from covey.inspection._display import GRAY, INK, MOST_NAMES, ORANGE, Axes, Display, checked_names
 
 # Beyond so many features, cells have no room for their values.
 _MOST_VALUES = 12
@@ -193,7 +183,7 @@ class CoSelectionDisplay(Display):
                 column, row, s=14, marker="s", color=INK, linewidths=0, clip_on=False, zorder=3
             )
         self._name_axes(ax, shown)
-        set_title(ax, title)
+        self._set_title(ax, title)
         return self
 
     def _write_values(self, ax: Axes, highest: float) -> None:
@@ -221,7 +211,7 @@ class CoSelectionDisplay(Display):
             if value is not None
         ]
         texts = [f"$T_{{{symbol}}}$ = {value:.2f} ({word})" for value, symbol, _, word in known]
-        bar = add_color_bar(ax, self.image_, ", ".join(["frequency", *texts]))
+        bar = self._add_color_bar(ax, self.image_, ", ".join(["frequency", *texts]))
         for value, _, style, _ in known:
             bar.ax.axhline(value, color=ORANGE, lw=2, ls=style)
 

@@ -12,16 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_number, check_one_each
 from covey.fusers import encode_labels
-from covey.inspection._display import (
-    GRAY,
-    INK,
-    MARKERS,
-    Axes,
-    Display,
-    check_flock,
-    colors_of,
-    set_title,
-)
+from covey.inspection._display import GRAY, INK, MARKERS, Axes, Display
 
 
 @dataclass(eq=False, kw_only=True)
@@ -89,8 +80,7 @@ class DecisionRegionsDisplay(Display):
         -------
         display : DecisionRegionsDisplay
         """
-        cls._require_matplotlib()
-        check_flock(estimator, why_no_oracle="has no regions of its own")
+        cls._check_flock(estimator, why_no_oracle="has no regions of its own")
         check_number(resolution, "resolution", low=2, whole=True)
         check_number(margin, "margin", low=0)
         points = check_array(X, dtype=np.float64, input_name="X")
@@ -136,7 +126,7 @@ class DecisionRegionsDisplay(Display):
         from matplotlib.lines import Line2D
 
         n_classes = len(self.classes)
-        colors = colors_of(n_classes)
+        colors = self._colors_of(n_classes)
         self.regions_ = ax.pcolormesh(
             self.x0,
             self.x1,
@@ -175,7 +165,7 @@ class DecisionRegionsDisplay(Display):
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         ax.set(xlim=self.x0[[0, -1]], ylim=self.x1[[0, -1]])
         ax.legend(handles=handles, fontsize=7, framealpha=0.9)
-        set_title(ax, "the fused decision, and its members")
+        self._set_title(ax, "the fused decision, and its members")
 
     def _draw_ties(self, ax: Axes, scores: np.ndarray, **style: Any) -> None:
         """Draw where the best class and the next one are equally good."""

@@ -68,48 +68,51 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
         return ax
 
+    @staticmethod
+    def _set_title(ax: Axes, title: str, **options: Any) -> None:
+        """Write the title of a display above its axes."""
+        ax.set_title(title, fontsize=10, loc="left", **options)
 
-def set_title(ax: Axes, title: str, **options: Any) -> None:
-    """Write the title of a display above its axes."""
-    ax.set_title(title, fontsize=10, loc="left", **options)
+    @staticmethod
+    def _add_color_bar(ax: Axes, image: Any, label: str) -> Colorbar:
+        """A bar beside the axes that shows the values of the image's colors."""
+        bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+        bar.set_label(label, fontsize=8)
+        bar.ax.tick_params(labelsize=7)
+        bar.outline.set_visible(False)
+        return bar
 
+    @staticmethod
+    def _colors_of(number: int) -> list[Any]:
+        """So many colors: those of `COLORS` if they are enough, else of a color map."""
+        if number <= len(COLORS):
+            return list(COLORS[:number])
+        import matplotlib as mpl
 
-def add_color_bar(ax: Axes, image: Any, label: str) -> Colorbar:
-    """A bar beside the axes that shows the values of the image's colors."""
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
-    bar.set_label(label, fontsize=8)
-    bar.ax.tick_params(labelsize=7)
-    bar.outline.set_visible(False)
-    return bar
+        return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]
 
-
-def colors_of(number: int) -> list[Any]:
-    """So many colors: those of `COLORS` if they are enough, else of a color map."""
-    if number <= len(COLORS):
-        return list(COLORS[:number])
-    import matplotlib as mpl
-
-    return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]
+    @classmethod
+    def _check_flock(
+        cls, estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
+    ) -> None:
+        """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
+        cls._require_matplotlib()
+        fuses = hasattr(estimator, "explain_fusion")
+        if not fuses or not (regressors or is_classifier(estimator)):
+            raise TypeError(
+                "estimator must be a fitted ensemble of covey, such as FlockClassifier or "
+                f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "
+                "FusionClassifier with prefit=True."
+            )
+        check_is_fitted(estimator, "fuser_")
+        if why_no_oracle is not None and estimator.fuser_.needs_y:
+            raise ValueError(
+                f"estimator is fused by the oracle, which {why_no_oracle}; fit it with another "
+                "fuser."
+            )
 
 
 def checked_names(names: Iterable[Any], number: int, what: str, name: str = "names") -> list[str]:
     """Names as text, one for each of so many things."""
     names = [str(one) for one in names]
     return check_one_each(names, number, name, f"name for each of the {{}} {what}")
-
-
-def check_flock(
-    estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
-) -> None:
-    """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
-    if not hasattr(estimator, "explain_fusion") or not (regressors or is_classifier(estimator)):
-        raise TypeError(
-            "estimator must be a fitted ensemble of covey, such as FlockClassifier or "
-            f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "
-            "FusionClassifier with prefit=True."
-        )
-    check_is_fitted(estimator, "fuser_")
-    if why_no_oracle is not None and estimator.fuser_.needs_y:
-        raise ValueError(
-            f"estimator is fused by the oracle, which {why_no_oracle}; fit it with another fuser."
-        )

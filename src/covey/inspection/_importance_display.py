@@ -14,18 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import column_or_1d
 
 from covey._validation import check_choice, check_one_each
-from covey.inspection._display import (
-    COLORS,
-    INK,
-    MOST_NAMES,
-    Axes,
-    Display,
-    add_color_bar,
-    check_flock,
-    checked_names,
-    colors_of,
-    set_title,
-)
+from covey.inspection._display import COLORS, INK, MOST_NAMES, Axes, Display, checked_names
 
 
 @dataclass(eq=False, kw_only=True)
@@ -66,8 +55,7 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._require_matplotlib()
-        check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
+        cls._check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
         return cls.from_importance(
             estimator.explain_fusion(X),
             predictions=estimator.predict(X) if is_classifier(estimator) else None,
@@ -153,7 +141,7 @@ class ImportanceDisplay(Display):
             self._mark_classes(ax, "white" if kind == "stacked" else INK)
         ax.set_xlabel(f"rows, by {by}")
         # The classes' names stand between title and axes.
-        set_title(ax, "who decides", pad=6 if self.predictions is None else 18)
+        self._set_title(ax, "who decides", pad=6 if self.predictions is None else 18)
         return self
 
     def _stack(self, ax: Axes) -> None:
@@ -164,7 +152,7 @@ class ImportanceDisplay(Display):
             np.arange(n_rows + 1),
             heights,
             step="post",
-            colors=colors_of(n_members),
+            colors=self._colors_of(n_members),
             labels=self.names,
             linewidth=0,
         )
@@ -193,7 +181,7 @@ class ImportanceDisplay(Display):
         )
         step = -(-n_members // MOST_NAMES)
         ax.set_yticks(range(0, n_members, step), self.names[::step], fontsize=7)
-        add_color_bar(ax, image, "importance")
+        self._add_color_bar(ax, image, "importance")
 
     def _mark_classes(self, ax: Axes, color: str) -> None:
         n_rows = len(self.predictions)

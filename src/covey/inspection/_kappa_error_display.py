@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._validation import check_sample_weight
-from covey.inspection._display import BLUE, ORANGE, Axes, Display, check_flock, set_title
+from covey.inspection._display import BLUE, ORANGE, Axes, Display
 from covey.inspection._diversity import complete_predictions, diversity
 
 
@@ -58,8 +58,7 @@ class KappaErrorDisplay(Display):
         -------
         display : KappaErrorDisplay
         """
-        cls._require_matplotlib()
-        check_flock(estimator)
+        cls._check_flock(estimator)
         P = estimator._predictions(estimator._check_rows(X))
         P.names = estimator._names()
         return cls.from_predictions(P, y, **options)
@@ -117,4 +116,4 @@ class KappaErrorDisplay(Display):
         ax.margins(0.12)
         ax.set(xlabel="kappa (1: always the same label)", ylabel="mean error of the two")
         ax.legend(fontsize=8, framealpha=0.9)
-        set_title(ax, "alike, and how wrong: pairs of members")
+        self._set_title(ax, "alike, and how wrong: pairs of members")

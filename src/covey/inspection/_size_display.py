@@ -10,16 +10,7 @@ from numpy.typing import ArrayLike
 
 from covey._validation import check_number
 from covey.fusers import Fuser, make_fuser
-from covey.inspection._display import (
-    BLUE,
-    GRAY,
-    INK,
-    ORANGE,
-    Axes,
-    Display,
-    check_flock,
-    set_title,
-)
+from covey.inspection._display import BLUE, GRAY, INK, ORANGE, Axes, Display
 
 
 @dataclass(eq=False, kw_only=True)
@@ -80,8 +71,7 @@ class SizeDisplay(Display):
         -------
         display : SizeDisplay
         """
-        cls._require_matplotlib()
-        check_flock(estimator)
+        cls._check_flock(estimator)
         if baseline is not None:
             check_number(baseline, "baseline", low=0, high=1)
         own = estimator.fuser_
@@ -114,7 +104,7 @@ class SizeDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(xlabel="number of members K", ylabel="accuracy")
         ax.legend(fontsize=8, framealpha=0.9)
-        set_title(ax, "what more members bring")
+        self._set_title(ax, "what more members bring")
 
 
 def _is_fixed(fuser: Fuser) -> bool:

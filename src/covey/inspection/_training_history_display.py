@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from covey.inspection._display import COLORS, INK, Axes, Display, colors_of, set_title
+from covey.inspection._display import COLORS, INK, Axes, Display
 
 
 @dataclass(eq=False, kw_only=True)
@@ -88,7 +88,7 @@ class TrainingHistoryDisplay(Display):
         self.axes_ = np.array([upper, lower])
         losses = any("weighted_loss" in past for past in self.history)
         quality = "weighted_loss" if losses else "weighted_accuracy"
-        colors = colors_of(len(self.history))
+        colors = self._colors_of(len(self.history))
         for number, (past, color) in enumerate(zip(self.history, colors, strict=True), start=1):
             if not past:
                 continue
@@ -114,7 +114,7 @@ class TrainingHistoryDisplay(Display):
         if len(self.history) <= len(COLORS):
             corner = "upper right" if losses else "lower right"
             upper.legend(fontsize=7, loc=corner, framealpha=0.9, ncols=2)
-        set_title(upper, "how members were grown")
+        self._set_title(upper, "how members were grown")
         if self.skipped:
             members = "members" if len(self.skipped) > 1 else "member"
             numbers = ", ".join(map(str, self.skipped))
