@@ -29,14 +29,14 @@ from covey.onnx._graph import Graph
 
 def register() -> None:
     """Teach skl2onnx about covey's models; importing `covey.onnx` does so already."""
-    for model, convert in CONVERTERS.items():
+    for model in CONVERTERS:
         if issubclass(model, _REGRESSORS):
             shapes, options = _set_value_shape, {}
         else:
             shapes = calculate_linear_classifier_output_shapes
             options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
         skl2onnx.update_registered_converter(
-            model, f"Covey{model.__name__}", shapes, convert, options=options
+            model, f"Covey{model.__name__}", shapes, _convert, options=options
         )
 
 
@@ -68,8 +68,10 @@ def thawed(member: Any) -> Any:
     return member.estimator if isinstance(member, FrozenEstimator) else member
 
 
-def _write_outputs(graph: Graph, fused: str, model: Any) -> None:
-    """The outputs of the graph: values, or the most probable class and the probabilities."""
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """A model as nodes; its outputs are values, or the most probable class and probabilities."""
+    model, graph = operator.raw_operator, Graph(scope, operator, container)
+    fused = CONVERTERS[type(model)](graph, model)
     names = [variable.full_name for variable in graph.operator.outputs]
     graph.node("Identity", fused, output=names[-1])
     if is_regressor(model):
@@ -81,28 +83,20 @@ def _write_outputs(graph: Graph, fused: str, model: Any) -> None:
     graph.node("Gather", classes, winner, axis=0, output=names[0])
 
 
-def _convert_member(scope: Any, operator: Any, container: Any) -> None:
-    member = operator.raw_operator
-    graph = Graph(scope, operator, container)
+def _of_member(graph: Graph, member: Any) -> str:
     basis = Basis.plain(member.n_features_in_) if member.basis is None else member.basis
-    fused = graph.columns(basis).linear(
-        np.atleast_2d(member.coef_), np.atleast_1d(member.intercept_)
-    )
-    if is_classifier(member):
-        fused = graph.node("Softmax", fused, axis=1)
-    _write_outputs(graph, fused, member)
+    coef, intercept = np.atleast_2d(member.coef_), np.atleast_1d(member.intercept_)
+    linear = graph.columns(basis).linear(coef, intercept)
+    return graph.node("Softmax", linear, axis=1) if is_classifier(member) else linear
 
 
-def _convert_flock(scope: Any, operator: Any, container: Any) -> None:
-    flock = operator.raw_operator
-    graph = Graph(scope, operator, container)
+def _of_flock(graph: Graph, flock: Any) -> str:
     graph.mean, graph.scale = flock.mean_, flock.scale_
     columns = graph.columns(flock.basis_)
     if isinstance(flock.fuser_, Product):
         member = flock.collapse()
         logits = columns.linear(member.coef_, member.intercept_)
-        _write_outputs(graph, graph.node("Softmax", logits, axis=1), flock)
-        return
+        return graph.node("Softmax", logits, axis=1)
     n_members, width, n_columns = flock.member_coef_.shape
     coef, intercept = flock.member_coef_.reshape(-1, n_columns), flock.member_intercept_.ravel()
     linear = columns.linear(coef, intercept)
@@ -116,24 +110,19 @@ def _convert_flock(scope: Any, operator: Any, container: Any) -> None:
         )
     else:
         outputs = Outputs(graph, linear, (n_members, width), kind="value")
-    _write_outputs(graph, fused_by(outputs, flock.fuser_), flock)
+    return fused_by(outputs, flock.fuser_)
 
 
-def _convert_fused_values(scope: Any, operator: Any, container: Any) -> None:
-    fused = operator.raw_operator
-    graph = Graph(scope, operator, container)
+def _of_fused_values(graph: Graph, fused: Any) -> str:
     values = [
         graph.node("Reshape", graph.cast(_member(graph, member, position)[-1]), [-1, 1, 1])
         for position, member in enumerate(map(thawed, fused.estimators_))
     ]
     joined = graph.node("Concat", *values, axis=1)
-    outputs = Outputs(graph, joined, (len(values), 1), kind="value")
-    _write_outputs(graph, fused_by(outputs, fused.fuser_), fused)
+    return fused_by(Outputs(graph, joined, (len(values), 1), kind="value"), fused.fuser_)
 
 
-def _convert_fusion(scope: Any, operator: Any, container: Any) -> None:
-    fused = operator.raw_operator
-    graph = Graph(scope, operator, container)
+def _of_fusion(graph: Graph, fused: Any) -> str:
     classes = fused.classes_
     predicted, seen = [], []
     for position, member in enumerate(map(thawed, fused.estimators_)):
@@ -158,7 +147,7 @@ def _convert_fusion(scope: Any, operator: Any, container: Any) -> None:
         values = graph.cast(graph.node("Equal", labels, np.arange(len(classes))))
     shape = (len(predicted), len(classes))
     outputs = Outputs(graph, values, shape, labels=labels, seen=np.array(seen))
-    _write_outputs(graph, fused_by(outputs, fused.fuser_), fused)
+    return fused_by(outputs, fused.fuser_)
 
 
 def _member(graph: Graph, member: Any, position: int) -> tuple[str, ...]:
@@ -194,13 +183,14 @@ def _positions(graph: Graph, label: str, known: np.ndarray, positions: np.ndarra
 
 
 _REGRESSORS = (FlockRegressor, SubsetEnsembleRegressor, FusionRegressor, LinearRegressionMember)
+# The node that holds what each kind of model predicts.
 CONVERTERS = {
-    FlockClassifier: _convert_flock,
-    FlockRegressor: _convert_flock,
-    SubsetEnsembleClassifier: _convert_flock,
-    SubsetEnsembleRegressor: _convert_flock,
-    FusionClassifier: _convert_fusion,
-    FusionRegressor: _convert_fused_values,
-    LinearMember: _convert_member,
-    LinearRegressionMember: _convert_member,
+    FlockClassifier: _of_flock,
+    FlockRegressor: _of_flock,
+    SubsetEnsembleClassifier: _of_flock,
+    SubsetEnsembleRegressor: _of_flock,
+    FusionClassifier: _of_fusion,
+    FusionRegressor: _of_fused_values,
+    LinearMember: _of_member,
+    LinearRegressionMember: _of_member,
 }
