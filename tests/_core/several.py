@@ -1,16 +1,14 @@
 """A table in several blocks in memory; blocks can be lost and are made again."""
 
-from functools import reduce
-
 import numpy as np
 
 from covey._core.rows import call
 from covey._core.search.replay import ReplayLog
-from covey._core.search.rows import SearchBlock
+from covey._core.search.rows import SearchBlock, SearchRows
 from covey._core.search.targets import ClassTarget
 
 
-class Several:
+class Several(SearchRows):
     """The rows of a table that is searched, in blocks.
 
     Parameters
@@ -49,7 +47,7 @@ class Several:
         X, codes, weight = self._made_of[number]
         return SearchBlock(X, self._target(codes, self.n_classes), weight, start)
 
-    def gather(self, method, *args):
+    def _each(self, method, *args):
         results = []
         for number in range(len(self.blocks)):
             if self._lost(method, number):
@@ -59,12 +57,3 @@ class Several:
             results.append(call(self.blocks[number], method, *args))
         self.recipe.note(method, args)
         return results
-
-    broadcast = gather
-
-    def sum(self, method, *args):
-        results = self.gather(method, *args)
-        return tuple(reduce(np.add, parts) for parts in zip(*results, strict=True))
-
-    def max(self, method, *args):
-        return reduce(np.maximum, self.gather(method, *args))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._core.search.rows import SearchRows
 from covey.dask._backends import Backend
 from covey.dask._blocks import TableLog, table_block
 from covey.dask._loading import Facts
@@ -17,8 +18,8 @@ from covey.dask._worker import Call, Request
 _MOST_LOSSES = 10
 
 
-class Table:
-    """Blocks of rows, as `covey._core.search.rows.SearchRows`; the facts of each as first loaded.
+class Table(SearchRows):
+    """Blocks of rows that are searched or fitted on, with the facts of each as first loaded.
 
     Calls are sent to the blocks in numbered requests, and those that changed the blocks are
     remembered: a block that is lost with its worker is loaded again from Dask's graph, and the
@@ -71,8 +72,7 @@ class Table:
         """Call a method of every block; the call travels with the next reduction."""
         self._queue.append((method, args))
 
-    def gather(self, method: Callable[..., Any], *args: Any) -> list[Any]:
-        """Call a method of every block: its results, in the order of the blocks."""
+    def _each(self, method: Callable[..., Any], *args: Any) -> list[Any]:
         self.broadcast(method, *args)
         calls, self._queue = self._queue, []
         self._n_requests += 1
@@ -86,12 +86,8 @@ class Table:
         # Always in the order of the blocks: the same sum to the bit, whichever worker has them.
         return tuple(
             sum(parts[1:], start=np.array(parts[0]))
-            for parts in zip(*self.gather(method, *args), strict=True)
+            for parts in zip(*self._each(method, *args), strict=True)
         )
-
-    def max(self, method: Callable[..., Any], *args: Any) -> np.ndarray:
-        """Call it, and keep the largest of the blocks' results, entry by entry."""
-        return np.max(np.stack(self.gather(method, *args)), axis=0)
 
     def _results(self, calls: list[Call]) -> dict[int, Any]:
         results: dict[int, Any] = {}

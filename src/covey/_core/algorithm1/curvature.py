@@ -85,8 +85,7 @@ class Curvature:
         """``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one after a flip."""
         inverse, gram = self.inverse(run, support), self._gram[run]
         if flipped is None:
-            product: FloatArray = inverse @ slope
-            return product
+            return inverse @ slope
         taken_out = np.flatnonzero(support & ~flipped)
         taken_in = np.flatnonzero(flipped & ~support)
         stays = np.append(support & flipped, self._intercept)[:, None]

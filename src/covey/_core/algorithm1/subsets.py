@@ -70,8 +70,7 @@ class FlipProposals:
         """Units (..., U) as features (..., D)."""
         if self._alone:
             return units
-        flips: BoolArray = units[..., self._unit_of_feature] & (self._unit_of_feature >= 0)
-        return flips
+        return units[..., self._unit_of_feature] & (self._unit_of_feature >= 0)
 
 
 def beats(challenger: Array, holder: Array, tie: Array) -> Array:

@@ -287,8 +287,7 @@ class StackTrainer:
         else:
             idle = outcome.highest - best - settings.tol <= tie
         progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
-        waited: BoolArray = progress.waited[runs] >= settings.patience
-        return waited
+        return progress.waited[runs] >= settings.patience
 
     def _record(self, progress: Progress, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""

@@ -175,8 +175,7 @@ def _drawn(n_classes: int, n_bits: int, seed: int, attempt: int) -> BoolArray:
     if most <= _FEW_COLUMNS:
         numbers = 1 + np.argsort(draw.read(0, most)[:, 0], kind="stable")[:n_bits]
         return ((numbers >> np.arange(n_classes)[:, None]) & 1) > 0
-    ones: BoolArray = draw.read(0, n_classes * n_bits).reshape(n_classes, n_bits) < 0.5
-    return ones
+    return draw.read(0, n_classes * n_bits).reshape(n_classes, n_bits) < 0.5
 
 
 # The search holds books as columns (B, C) of truth values, the first class at False.
@@ -327,8 +326,7 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
     excess = _excess(distances)
 
     def unnormalized(scale: FloatArray) -> FloatArray:
-        weights: FloatArray = np.exp(-scale[:, None] * excess)
-        return weights
+        return np.exp(-scale[:, None] * excess)
 
     def cross_entropy(scale: FloatArray) -> FloatArray:
         weights = unnormalized(scale)

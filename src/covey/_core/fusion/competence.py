@@ -19,8 +19,7 @@ def local_accuracy(
     count = (
         region.shape[1] if available is None else np.maximum(local_hits(available, region), 1.0)
     )
-    accuracy: FloatArray = local_hits(right, region) / count
-    return accuracy
+    return local_hits(right, region) / count
 
 
 def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
@@ -50,8 +49,7 @@ def local_class_accuracy(
             same &= available[neighbor]
         hits += same & right[neighbor]
         count += same
-    accuracy: FloatArray = hits / np.maximum(count, 1.0)
-    return accuracy
+    return hits / np.maximum(count, 1.0)
 
 
 def oracle_reach(

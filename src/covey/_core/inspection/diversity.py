@@ -77,8 +77,7 @@ def posterior_log_products(probabilities: FloatArray, weight: FloatArray) -> Flo
     """
     floored = np.maximum(probabilities, LOWEST_PROBABILITY)
     logs = _member_rows(np.log(floored))
-    products: FloatArray = _member_rows(floored * weight[:, None, None]) @ logs.T
-    return products
+    return _member_rows(floored * weight[:, None, None]) @ logs.T
 
 
 def _member_rows(values: FloatArray) -> FloatArray:

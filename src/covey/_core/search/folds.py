@@ -68,8 +68,7 @@ class FoldAssignment:
 
 def fold_draws(seed: int, repeat: int, start: int, count: int) -> FloatArray:
     """The draws of rows ``start`` to ``start + count`` for their folds."""
-    draws: FloatArray = UniformRows(seed, Purpose.FOLD, 0, repeat, 1).read(start, count)[:, 0]
-    return draws
+    return UniformRows(seed, Purpose.FOLD, 0, repeat, 1).read(start, count)[:, 0]
 
 
 def ranked_classes(counts: IntArray) -> IntArray:

@@ -10,9 +10,9 @@ their rows and from a `covey._core.search.replay.ReplayLog`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, Protocol, cast
+from typing import Any, Concatenate, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -46,12 +46,10 @@ Folds = Sequence[tuple[IntArray, IntArray]]
 _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
 
-class SearchRows(Rows["SearchBlock"], Protocol):
+class SearchRows(Rows["SearchBlock"]):
     """The rows of a table that is searched; ``n_classes`` is 1 for numbers."""
 
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the matrix is sparse."""
+    is_sparse: bool
 
 
 @dataclass(frozen=True)
@@ -395,7 +393,7 @@ class SearchBlock:
         return np.concatenate([rows for _, rows in self._parts])
 
 
-class SearchInMemory(BlocksInMemory[SearchBlock]):
+class SearchInMemory(BlocksInMemory[SearchBlock], SearchRows):
     """A table that is searched, all of its rows in memory: one block."""
 
     def __init__(self, block: SearchBlock) -> None:
@@ -407,7 +405,7 @@ class SearchInMemory(BlocksInMemory[SearchBlock]):
         self.like = np.zeros(0) if block.beside is None else block.beside
 
 
-class GrowingRows:
+class GrowingRows(Rows[RowBlock]):
     """The rows, after ``begin_growing``, on which members are grown on the basis of this name."""
 
     def __init__(self, rows: SearchRows, name: str, n_columns: int, n_runs: int) -> None:
@@ -418,41 +416,22 @@ class GrowingRows:
         self.n_runs = n_runs
         self.like = rows.like
 
+    def _each(
+        self, method: Callable[Concatenate[RowBlock, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Iterable[Result]:
+        return self._rows._each(SearchBlock.grown, self._name, method, *args, **kwargs)
+
     def broadcast(
-        self,
-        method: Callable[Concatenate[RowBlock, P], object],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, method: Callable[Concatenate[RowBlock, P], object], *args: P.args, **kwargs: P.kwargs
     ) -> None:
-        """Call a method of every `RowBlock`."""
+        """Call a method of every `RowBlock`, as the table broadcasts."""
         self._rows.broadcast(SearchBlock.grown, self._name, method, *args, **kwargs)
 
     def sum(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Arrays],
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, method: Callable[Concatenate[RowBlock, P], Arrays], *args: P.args, **kwargs: P.kwargs
     ) -> Arrays:
-        """Call it, and add up what the blocks return, entry by entry."""
+        """Call a method of every `RowBlock`, and add up as the table does."""
         return self._rows.sum(SearchBlock.grown, self._name, method, *args, **kwargs)
-
-    def max(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Array],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> Array:
-        """Call it, and take the maximum of what the blocks return."""
-        return self._rows.max(SearchBlock.grown, self._name, method, *args, **kwargs)
-
-    def gather(
-        self,
-        method: Callable[Concatenate[RowBlock, P], Result],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> list[Result]:
-        """Call it; what each block returns."""
-        return self._rows.gather(SearchBlock.grown, self._name, method, *args, **kwargs)
 
 
 def folds_of_rows(

@@ -161,5 +161,4 @@ class Search:
         importance, weight = self._rows.sum(
             SearchBlock.importance, basis, coef, intercept, sizes, weights
         )
-        mean: FloatArray = importance / weight
-        return mean
+        return importance / weight

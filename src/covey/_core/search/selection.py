@@ -26,8 +26,7 @@ def possible(true: FloatArray) -> FloatArray:
 
     A candidate without a prediction of a row (NaN) is as wrong there as can be.
     """
-    floored: FloatArray = np.fmax(true, _FLOOR)
-    return floored
+    return np.fmax(true, _FLOOR)
 
 
 class Library:
@@ -85,8 +84,7 @@ def greedy_weights(
         if not allowed.any():
             break
     kept = np.array(picked[:n_best], dtype=np.int64)
-    weights: FloatArray = np.bincount(kept, minlength=n_candidates) / n_best
-    return weights
+    return np.bincount(kept, minlength=n_candidates) / n_best
 
 
 def greedy_selection(
