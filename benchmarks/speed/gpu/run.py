@@ -12,7 +12,7 @@ import time
 import numpy as np
 import torch
 
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
@@ -319,7 +319,7 @@ def trials():
     from covey._core.algorithm1 import rows
     from covey._core.arrays import cuda_kernels
     from covey._core.device import device_loop as march
-    from covey._core.device.cuda_graph import CudaGraph
+    from covey._core.device.device_loop import CudaGraph
 
     columns, counts = problem()
     weight = splits(ROWS, 100)

@@ -30,29 +30,19 @@ _LARGEST_LOG = 500.0
 class ClassLoss:
     """A loss of a row's true class, by name.
 
-    Parameters
-    ----------
-    name : {"log", "exponential", "focal"}
-        - "log": ``-log q``, eq. (9).
-        - "exponential": ``sqrt((1 - q) / q)``, which is ``exp(-f)`` for f half the log-odds of
-          the true class against all others: for two classes AdaBoost's.
-        - "focal": ``-(1 - q)^gamma log q`` (Lin et al. 2017), which leaves rows that are right
-          already alone.
-    gamma : float
-        Of "focal"; 0 is "log".
-
-    Attributes
-    ----------
-    is_criterion : bool
-        Whether subsets are compared by the loss itself; here they are compared by accuracy.
-    curvature : float
-        A bound of the second derivative of eq. (9) by the logits of a row (Bohning 1992).
+    - "log": ``-log q``, eq. (9).
+    - "exponential": ``sqrt((1 - q) / q)``, which is ``exp(-f)`` for f half the log-odds of the
+      true class against all others: for two classes AdaBoost's.
+    - "focal": ``-(1 - q)^gamma log q`` (Lin et al. 2017), which leaves rows that are right already
+      alone; gamma 0 is "log".
     """
 
     name: LossName = "log"
     gamma: float = 2.0
 
+    # Subsets are compared by accuracy, not by the loss.
     is_criterion: ClassVar[bool] = False
+    # A bound of the second derivative of eq. (9) by the logits of a row (Bohning 1992).
     curvature: ClassVar[float] = 0.5
 
     def __call__(

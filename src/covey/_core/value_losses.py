@@ -26,34 +26,18 @@ class ValueLoss:
     huber     ``e**2 / 2`` up to ``threshold``, beyond it ``threshold (|e| - threshold / 2)``
     quantile  ``quantile e`` above zero, ``(quantile - 1) e`` below, its corner rounded
     ========  =====================================================================
-
-    Parameters
-    ----------
-    name : {"squared", "huber", "quantile"}
-    threshold : float
-        Of "huber".
-    quantile : float
-        Of "quantile": the share of rows that shall lie below the prediction.
-    band : float
-        Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so
-        much on either side of it the slope rises evenly instead. The share of rows below
-        hardly moves if few errors are that small.
-
-    Attributes
-    ----------
-    is_criterion : bool
-        Whether subsets are compared by the loss itself: they are.
-    has_steepest : bool
-        Whether steps depend on the steepest loss of any row: they do not.
     """
 
     name: Literal["squared", "huber", "quantile"]
-    threshold: float = 1.0
-    quantile: float = 0.5
+    threshold: float = 1.0  # of "huber"
+    quantile: float = 0.5  # the share of rows that shall lie below the prediction
+    # Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so much
+    # on either side of it the slope rises evenly instead. The share of rows below hardly moves if
+    # few errors are that small.
     band: float = 0.05
 
-    is_criterion: ClassVar[bool] = True
-    has_steepest: ClassVar[bool] = False
+    is_criterion: ClassVar[bool] = True  # subsets are compared by the loss itself
+    has_steepest: ClassVar[bool] = False  # steps do not depend on the steepest loss of any row
 
     @property
     def for_steps(self) -> ValueLoss:

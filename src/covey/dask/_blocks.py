@@ -23,8 +23,7 @@ from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey.dask._loading import LoadedRows
-from covey.dask._scratch import SCRATCH
-from covey.dask._spill import size_of
+from covey.dask._spill import SCRATCH, size_of
 from covey.fusers import Fuser, Gate, GateFeatures, Predictions, stage_scores
 
 # The columns that a `Gate` sees, and those of a linear model, where a search has the name of a

@@ -39,21 +39,10 @@ _ALL_ROWS = {"folds": False, "single": False}
 class DaskRows:
     """The blocks of a Dask table as the rows of a fit: `covey.members`'s ``TrainingRows``.
 
-    Parameters
-    ----------
-    table : Table
-        Loaded.
-    n_features : int
-    keeps_features : bool
-        Whether a gate needs X after the members are grown.
-
-    Attributes
-    ----------
-    classes : ndarray of shape (C,) or None
-        The labels, sorted; None if the target is numeric.
-    class_counts, class_weights, largest_weights : ndarrays of shape (C,)
-        For each label the rows whose weight is above 0, the sum of their weights, and the largest
-        one; for a numeric target C is 1.
+    A gate needs X after the members are grown: ``keeps_features``. ``classes`` are the labels,
+    sorted; None if the target is numeric. Of each label (one, if it is numeric) ``class_counts``,
+    ``class_weights`` and ``largest_weights`` are the rows whose weight is above 0, the sum of
+    their weights, and the largest one.
     """
 
     # What single precision decides would depend on how the rows are cut into blocks.

@@ -1,4 +1,4 @@
-"""Where blocks of rows are kept between two reductions: in memory, or on disk beyond a limit."""
+"""Where blocks of rows are kept between two reductions, in memory or on disk beyond a limit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import zict
+
+from covey._core.arrays import Workspace
 
 
 class SpillBuffer:
@@ -108,3 +110,31 @@ def size_of(value: Any) -> int:
     if hasattr(value, "indptr"):
         return int(value.data.nbytes + value.indices.nbytes + value.indptr.nbytes)
     return value.nbytes if isinstance(value, np.ndarray) else 0
+
+
+class ThreadsScratch(Workspace):
+    """A workspace for each thread: the blocks that it reduces share its buffers."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def take(self, name: str, *shape: int) -> np.ndarray:
+        """See `Workspace`."""
+        if not hasattr(self._own, "workspace"):
+            self._own.workspace = Workspace(np.empty(0))
+        return self._own.workspace.take(name, *shape)
+
+    def clear(self) -> None:
+        """Drop all buffers."""
+        self._own = threading.local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A block that comes back from disk uses the buffers of the process that read it.
+        return _scratch, ()
+
+
+SCRATCH = ThreadsScratch()
+
+
+def _scratch() -> ThreadsScratch:
+    return SCRATCH

@@ -26,8 +26,7 @@ from distributed.system import MEMORY_LIMIT
 from covey._core.rows import call
 from covey.dask._blocks import changes, table_block
 from covey.dask._loading import Facts, checked_rows, facts_of
-from covey.dask._scratch import SCRATCH
-from covey.dask._spill import SpillBuffer
+from covey.dask._spill import SCRATCH, SpillBuffer
 
 # The address of blocks that are kept in this process, by no worker.
 THIS_PROCESS = "this process"

@@ -1,12 +1,22 @@
-"""What Algorithm 1 grows: one member of every run of a stack, and its history."""
+"""What Algorithm 1 grows: one member of every run of a stack, its progress, and its history."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, to_host
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_on_host,
+    like,
+    namespace_of,
+    to_host,
+)
 from covey._core.journal import Arrays
 
 
@@ -49,34 +59,16 @@ def history_of(columns: FloatArray, is_criterion: bool) -> History:
 
 @dataclass
 class Members:
-    """One member of every run.
+    """One member of every run."""
 
-    Attributes
-    ----------
-    theta : array of shape (C, R, D)
-        Zero where the subset leaves a feature out. C is 1 for values.
-    intercept : array of shape (C, R)
-    support : ndarray of shape (R, D), bool
-        Lambda.
-    n_iter : ndarray of shape (R,)
-        Steps evaluated, the one that ended the member included.
-    history : list of R `History`
-    weight_sum : ndarray of shape (R,)
-        The sum of the sample weights it was trained with.
-    criterion : ndarray of shape (R,)
-        Its weighted accuracy, or minus its weighted loss, in the state that was kept.
-    converged : ndarray of shape (R,), bool
-        False where the iterations to finish a member did not suffice.
-    """
-
-    theta: Array
-    intercept: Array
-    support: BoolArray
-    n_iter: IntArray
-    history: list[History]
-    weight_sum: FloatArray
-    criterion: FloatArray
-    converged: BoolArray
+    theta: Array  # (C, R, D), zero where the subset leaves a feature out; C is 1 for values
+    intercept: Array  # (C, R)
+    support: BoolArray  # (R, D), Lambda
+    n_iter: IntArray  # (R,), steps evaluated, the one that ended the member included
+    history: list[History]  # one a run
+    weight_sum: FloatArray  # (R,), the sum of the sample weights it was trained with
+    criterion: FloatArray  # (R,), weighted accuracy or minus weighted loss of the state kept
+    converged: BoolArray  # (R,), False where the iterations to finish it did not suffice
 
     def arrays(self) -> Arrays:
         """All of it as arrays on the host, for a journal."""
@@ -114,3 +106,154 @@ class Members:
             arrays["criterion"].astype(np.float64),
             np.ones(n_runs, dtype=bool),
         )
+
+
+@dataclass
+class State:
+    """Where the active runs are; R counts only those."""
+
+    theta: Array  # (C, R, D), entries outside the subset keep their last value
+    intercept: Array  # (C, R)
+    mask: Array  # (R, D), the subset as ones and zeros
+    value: Array  # (R,), the weighted accuracy, or minus the weighted loss
+    score: Array  # (R,), the criterion: the same less the penalties
+
+    def select(self, positions: IntArray, at: Any) -> State:
+        """The runs at these positions, on the host and on the device of the arrays."""
+        return State(
+            self.theta[:, at, :],
+            self.intercept[:, at],
+            self.mask[at, :],
+            self.value[positions],
+            self.score[positions],
+        )
+
+
+@dataclass
+class Candidates:
+    """The candidates of a step, as the rows evaluated them last.
+
+    The first R are those of the active runs with the subsets that they have, the others those
+    with a flipped subset. The fields are those of `State`, of L candidates.
+    """
+
+    theta: Array
+    intercept: Array
+    mask: Array
+    value: Array
+    score: Array
+    runs: IntArray  # (R,)
+    flipping: IntArray  # the positions of the runs with a flipped candidate
+
+    def unflipped(self) -> State:
+        """The runs with the subsets that they had; views."""
+        n_runs = len(self.runs)
+        return State(
+            self.theta[:, :n_runs, :],
+            self.intercept[:, :n_runs],
+            self.mask[:n_runs, :],
+            self.value[:n_runs],
+            self.score[:n_runs],
+        )
+
+
+class Recorder:
+    """Collects the histories of a stack, one column a step."""
+
+    def __init__(self, n_runs: int, beside: Array) -> None:
+        xp = namespace_of(beside)
+        self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
+
+    def reserve(self, n_steps: int) -> None:
+        """Make room, so that no array is replaced later."""
+        xp = namespace_of(self.columns)
+        while n_steps > self.columns.shape[2]:
+            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
+
+    def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
+        """Kinds: 0 accuracy or loss, 1 objective, 2 size, 3 whether a flip was accepted."""
+        self.reserve(step + 1)
+        self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
+
+    def histories(self, n_iter: IntArray, n_taken: IntArray, is_criterion: bool) -> list[History]:
+        """The history of each run, from how many steps it evaluated and how many it took."""
+        columns = to_host(self.columns)
+        histories = []
+        for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
+            # What a refused last step shows is the state before it.
+            past = columns[:, run, np.minimum(np.arange(evaluated + 1), taken)]
+            past[3, taken + 1 :] = 0.0
+            histories.append(history_of(past, is_criterion))
+        return histories
+
+
+@dataclass
+class Progress:
+    """All that the next step of a member needs; what a journal keeps."""
+
+    step: int
+    candidates: Candidates  # those that the rows evaluated last
+    accepted: Any  # the flipped ones among them that runs continued with
+    active: IntArray  # the positions of its runs that are active still
+    state: State
+    result: Members
+    best: FloatArray
+    waited: IntArray
+    n_taken: IntArray
+    recorder: Recorder
+
+    @property
+    def runs(self) -> IntArray:
+        """The active runs."""
+        return self.candidates.runs[self.active]
+
+    def arrays(self) -> Arrays:
+        """All of it as arrays on the host."""
+        candidates, result = self.candidates, self.result
+        arrays: Arrays = {
+            "step": np.array(self.step),
+            # The outputs of other candidates would differ by rounding.
+            "candidate theta": to_host(candidates.theta),
+            "candidate intercept": to_host(candidates.intercept),
+            "candidate mask": to_host(candidates.mask),
+            "candidate runs": candidates.runs,
+            "candidate flipping": candidates.flipping,
+            "accepted": to_host(self.accepted),
+            "active": self.active,
+            "kept theta": to_host(result.theta),
+            "kept intercept": to_host(result.intercept),
+            "kept support": result.support,
+            "kept n_iter": result.n_iter,
+            "kept criterion": result.criterion,
+            "best": self.best,
+            "waited": self.waited,
+            "n_taken": self.n_taken,
+            "recorded": to_host(self.recorder.columns),
+        }
+        arrays.update({f"state {name}": to_host(x) for name, x in vars(self.state).items()})
+        return arrays
+
+    def restore(self, arrays: Arrays, candidates: Candidates, beside: Array) -> None:
+        """Take over the progress of an earlier process, whose last candidates are evaluated."""
+        self.step = int(arrays["step"])
+        self.candidates = candidates
+        self.accepted = arrays["accepted"]
+        self.active = arrays["active"].astype(np.int64)
+        self.state = State(
+            like(beside, arrays["state theta"]),
+            like(beside, arrays["state intercept"]),
+            like(beside, arrays["state mask"]),
+            arrays["state value"],
+            arrays["state score"],
+        )
+        result = self.result
+        result.theta[...] = like(beside, arrays["kept theta"])
+        result.intercept[...] = like(beside, arrays["kept intercept"])
+        result.support[...] = arrays["kept support"]
+        result.n_iter[...] = arrays["kept n_iter"]
+        result.criterion[...] = arrays["kept criterion"]
+        self.best[...] = arrays["best"]
+        self.waited[...] = arrays["waited"]
+        self.n_taken[...] = arrays["n_taken"]
+        self.recorder.columns = arrays["recorded"].astype(np.float64)
+        self.recorder.reserve(self.step + 1)

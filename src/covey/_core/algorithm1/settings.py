@@ -32,58 +32,33 @@ class TrainingSettings:
 
     and subsets are compared by F itself. What is compared is the *criterion*: the accuracy, or
     minus F.
-
-    Parameters
-    ----------
-    learning_rate : "auto", "constant", "newton" or float
-        eta. A number is the eta of the sum in eq. (9), or of F. "auto" is the inverse of a bound
-        of the curvature for each member's own weights, ``L lambda_max(sum_m w_m z_m z_m^T) +
-        alpha``, L being the loss's curvature (1/2 for eq. (9)). "constant" is one eta for all
-        members, as printed: ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest
-        step that is stable at the uniform guess of C classes. "newton" is a matrix: the inverse of
-        a bound of the curvature on the member's subset (`covey._core.algorithm1.curvature`).
-    tol : float
-        thr.
-    patience : int or None
-        None is the printed rule: the first step that gains less than ``tol`` is not taken and
-        ends the member. With a number, a step whose criterion does not exceed the best so far
-        by more than ``tol`` is still taken, and as many in a row end the member.
-    max_iter : int
-        The most steps a member takes.
-    init_scale : float
-        Standard deviation of the random start of Theta.
-    acceptance : "greedy" or "metropolis"
-        Line 17, or `covey._core.algorithm1.subsets.metropolis`.
-    temperature : float
-        Of "metropolis".
-    fit_intercept : bool
-        Whether each class has an intercept. It is never masked.
-    subset_penalty : float
-        What each feature of a subset costs. For classes it is a share of the weights: subsets are
-        compared by ``A / mean(w) - subset_penalty * size``. The paper has none.
-    loss : ClassLoss or ValueLoss
-        What is climbed or descended.
-    reweighting : {"mean_probability", "divergence", "adaboost"} or None
-        How later members are drawn to samples: `covey._core.algorithm1.reweighting.Reweighting`.
-    alpha : float
-        The penalty in F.
-    finish : int
-        The most iterations of L-BFGS by which a member, its subset being found, is taken to the
-        minimum of its loss and penalty; 0: it stays where the steps led.
     """
 
+    # eta. A number is the eta of the sum in eq. (9), or of F. "auto" is the inverse of a bound of
+    # the curvature for each member's own weights, ``L lambda_max(sum_m w_m z_m z_m^T) + alpha``,
+    # L being the loss's curvature (1/2 for eq. (9)). "constant" is one eta for all members, as
+    # printed: ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest step that is
+    # stable at the uniform guess of C classes. "newton" is a matrix: the inverse of a bound of the
+    # curvature on the member's subset (`covey._core.algorithm1.curvature`).
     learning_rate: Literal["auto", "constant", "newton"] | float
-    tol: float
+    tol: float  # thr
+    # None is the printed rule: the first step that gains less than ``tol`` is not taken and ends
+    # the member. With a number, a step whose criterion does not exceed the best so far by more
+    # than ``tol`` is still taken, and as many in a row end the member.
     patience: int | None
-    max_iter: int
-    init_scale: float
-    acceptance: Literal["greedy", "metropolis"]
-    temperature: float
-    fit_intercept: bool = True
+    max_iter: int  # the most steps a member takes
+    init_scale: float  # standard deviation of the random start of Theta
+    acceptance: Literal["greedy", "metropolis"]  # line 17, or `subsets.metropolis`
+    temperature: float  # of "metropolis"
+    fit_intercept: bool = True  # whether each class has an intercept; it is never masked
+    # What each feature of a subset costs. For classes it is a share of the weights: subsets are
+    # compared by ``A / mean(w) - subset_penalty * size``. The paper has none.
     subset_penalty: float = 0.0
-    loss: ClassLoss | ValueLoss = field(default_factory=ClassLoss)
-    reweighting: ReweightingName | None = "mean_probability"
-    alpha: float = 0.0
+    loss: ClassLoss | ValueLoss = field(default_factory=ClassLoss)  # climbed or descended
+    reweighting: ReweightingName | None = "mean_probability"  # see `Reweighting`
+    alpha: float = 0.0  # the penalty in F
+    # The most iterations of L-BFGS by which a member, its subset being found, is taken to the
+    # minimum of its loss and penalty; 0: it stays where the steps led.
     finish: int = 0
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.progress import Candidates, State
+from covey._core.algorithm1.members import Candidates, State
 from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings

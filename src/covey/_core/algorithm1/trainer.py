@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.members import Members
-from covey._core.algorithm1.progress import Progress, Recorder, State
+from covey._core.algorithm1.members import Members, Progress, Recorder, State
 from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.step import LARGEST, Outcome, Scales, Step
 from covey._core.algorithm1.subsets import TIE, FlipProposals, beats
-from covey._core.algorithm1.weighing import reweigh, see
 from covey._core.arrays import (
     Array,
     BoolArray,
@@ -29,8 +27,10 @@ from covey._core.arrays import (
 from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.lbfgs import minimise
+from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals
 from covey._core.rows import Rows
+from covey._core.value_losses import ValueLoss
 
 
 class StackTrainer:
@@ -361,3 +361,45 @@ class StackTrainer:
         theta, members.intercept = split(found.x)
         members.theta = theta * mask
         members.converged = found.converged | (found.n_iter < most)
+
+
+def see(rows: Rows[RowBlock], settings: TrainingSettings, theta: Array, intercept: Array) -> None:
+    """Let all rows take note of a member: lines 3 and 4 of Algorithm 1."""
+    rows.broadcast(RowBlock.see, theta, intercept)
+    if isinstance(settings.loss, ValueLoss):
+        rows.broadcast(RowBlock.trust, typical_loss(rows, settings.loss))
+    elif settings.reweighting == "adaboost":
+        wrong, whole = rows.sum(RowBlock.errors, rows.max(RowBlock.peak))
+        rows.broadcast(RowBlock.boost, wrong / whole)
+
+
+def typical_loss(rows: Rows[RowBlock], loss: ValueLoss) -> FloatArray:
+    """The loss of the member seen last that rows are compared with: see `MemberLosses`.
+
+    A member without any loss is trusted with everything.
+    """
+    lost, weight = (to_host(sums) for sums in rows.sum(RowBlock.loss_sums))
+    typical: FloatArray = lost / weight
+    if loss.robust:
+        highest, lowest = rows.max(RowBlock.loss_extent)
+        median = quantiles_by_sums(
+            lambda values: rows.sum(RowBlock.loss_weight_up_to, values)[0],
+            -lowest,
+            highest,
+            np.array([0.5]),
+        )[:, 0]
+        typical = np.where(median > 0, median / np.log(2.0), typical)
+    return np.where(typical > 0, typical, 1.0)
+
+
+def reweigh(rows: Rows[RowBlock], settings: TrainingSettings) -> tuple[Array, Array]:
+    """Set the weights of the next member on all rows; their sums (R,), and the user's."""
+    weight_sum, total = rows.sum(RowBlock.weigh, rows.max(RowBlock.peak))
+    if settings.loss.is_criterion:
+        # Losses are means over the weights.
+        rows.broadcast(RowBlock.rescale, weight_sum)
+    elif settings.reweighting in ("divergence", "adaboost"):
+        # Only their proportions have a meaning.
+        rows.broadcast(RowBlock.rescale, weight_sum / total)
+        weight_sum = total
+    return weight_sum, total

@@ -14,14 +14,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from array_api_compat import device
+from array_api_compat import device, is_torch_array
 
 from covey._core.algorithm1.subsets import FlipProposals
 from covey._core.arrays import Array, BoolArray, FloatArray, like, namespace_of
-from covey._core.device.cuda_graph import CudaGraph
 
 if TYPE_CHECKING:
-    from covey._core.algorithm1.progress import Candidates, Recorder, State
+    from covey._core.algorithm1.members import Candidates, Recorder, State
     from covey._core.algorithm1.step import Scales
     from covey._core.algorithm1.trainer import StackTrainer
 
@@ -31,6 +30,9 @@ Record = TypeVar("Record")
 # are used; a matter of speed only.
 _FLIPS_AHEAD = 1 << 21
 _DRAWERS = 4
+
+# Steps taken before one is recorded: libraries set themselves up in the first ones.
+_WARM_UP = 2
 
 
 class DeviceLoop:
@@ -173,3 +175,39 @@ class DeviceLoop:
         """The recorder's columns, at a step that is known only where they are."""
         columns = self._columns[kind]
         columns[:, self._count] = values[:, None]
+
+
+class CudaGraph:
+    """Calls a function again and again, on a CUDA device by playing a recording.
+
+    A step on a GPU is a hundred small kernels, and telling it of each takes Python longer than the
+    kernel itself. Where steps are always the same, a CUDA graph tells all at once.
+    """
+
+    def __init__(self, beside: Array) -> None:
+        self._n_calls = 0
+        self._graph: Any = None
+        self._records = bool(is_torch_array(beside) and beside.is_cuda)
+
+    def __call__(self, function: Callable[[], None]) -> None:
+        """Once more.
+
+        The function, without arguments or result, must be the same and do the same to the same
+        arrays at every call, and read nothing back.
+        """
+        if self._graph is not None:
+            self._graph.replay()
+            return
+        self._n_calls += 1
+        if not self._records or self._n_calls <= _WARM_UP:
+            function()
+            return
+        import torch
+
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            function()
+        self._graph = graph
+        # What is recorded is not done.
+        graph.replay()

@@ -38,24 +38,15 @@ Measure = Literal["kl", "cross_correlation"]
 class MaxEntMember:
     """Where the training of a member ended.
 
-    Attributes
-    ----------
-    theta : ndarray of shape (C, D)
-        Coefficients of the features as the design scales them.
-    intercept : ndarray of shape (C,)
-    objective, log_likelihood, diversity : float
-        J, its first term, and D; D is NaN where there was no earlier member.
-    n_iter : int
-    converged : bool
-        Whether no entry of the gradient of J exceeds ``tol``, or 100 times it where rounding or
-        ``max_iter`` ended the climb.
+    It has converged if no entry of the gradient of J exceeds ``tol``, or 100 times it where
+    rounding or ``max_iter`` ended the climb.
     """
 
-    theta: Array
-    intercept: Array
-    objective: float
-    log_likelihood: float
-    diversity: float
+    theta: Array  # (C, D), coefficients of the features as the design scales them
+    intercept: Array  # (C,)
+    objective: float  # J
+    log_likelihood: float  # its first term
+    diversity: float  # D; NaN where there was no earlier member
     n_iter: int
     converged: bool
 

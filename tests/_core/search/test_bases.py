@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from covey._core.search.knots import knots_by_sums
+from covey._core.search.bases import knots_by_sums
 from covey._core.search.rows import SearchBlock
 from tests._core.bases import quantile_knots
 from tests._core.several import Several
