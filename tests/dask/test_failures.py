@@ -65,7 +65,7 @@ def clusters():
 
 def before_reductions(monkeypatch, faults):
     """Let faults happen before the reductions of these numbers; the list of reductions."""
-    gather, reductions = Table.gather, []
+    each, reductions = Table._each, []
 
     def interrupted(table, method, *args):
         # Where members are grown, the method of the rows on which they are.
@@ -74,9 +74,9 @@ def before_reductions(monkeypatch, faults):
         fault = faults.get(len(reductions))
         if fault is not None:
             fault(table)
-        return gather(table, method, *args)
+        return each(table, method, *args)
 
-    monkeypatch.setattr(Table, "gather", interrupted)
+    monkeypatch.setattr(Table, "_each", interrupted)
     return reductions
 
 

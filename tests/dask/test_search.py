@@ -236,14 +236,14 @@ def test_a_gate_sees_sparse_blocks_as_the_local_class_does(thin, features):
 
 def watch(monkeypatch, before):
     """Call ``before(table, name)`` before each reduction; the names of all of them."""
-    gather, names = Table.gather, []
+    each, names = Table._each, []
 
     def watched(table, method, *args):
         names.append(method.__name__)
         before(table, names[-1])
-        return gather(table, method, *args)
+        return each(table, method, *args)
 
-    monkeypatch.setattr(Table, "gather", watched)
+    monkeypatch.setattr(Table, "_each", watched)
     return names
 
 
@@ -347,7 +347,7 @@ def n_bytes(value):
 @pytest.mark.parametrize("fuser", ["product", covey.Gate(max_iter=1)])
 def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypatch, fuser):
     X, y = few
-    gather, trips = Table.gather, []
+    each, trips = Table._each, []
 
     def weighed(table, *args):
         down = n_bytes([call[1] for call in table._queue]) + n_bytes(args)
@@ -355,7 +355,7 @@ def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypa
         trips.append((down, max((n_bytes(part) for part in up), default=0)))
         return up
 
-    monkeypatch.setattr(Table, "gather", weighed)
+    monkeypatch.setattr(Table, "_each", weighed)
     how = {"n_estimators": 1, "tol": -np.inf, "fuser": fuser, "random_state": 0}
     counts = []
     for n_steps in (10, 30):

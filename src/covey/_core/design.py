@@ -158,22 +158,20 @@ class Design:
         """``sum_m w_m z_m z_m^T``, z with a 1 behind, for weights (R, n): (R, D + 1, D + 1)."""
         gram = gram_of(self._columns, weight)
         runs = np.arange(gram.shape[0])
+
+        def extended(array: Array, last: float) -> npt.NDArray[np.float64]:
+            """The centers or scales of the runs, and that of the 1 behind."""
+            of_runs = np.broadcast_to(self._of_runs(array, runs), (len(runs), self.n_features))
+            return np.append(of_runs, np.full((len(runs), 1), last), axis=1)
+
         if self._center is not None:
-            center = np.append(
-                np.broadcast_to(self._of_runs(self._center, runs), (len(runs), self.n_features)),
-                np.zeros((len(runs), 1)),
-                axis=1,
-            )
+            center = extended(self._center, 0.0)
             sums, total = gram[:, -1, :].copy(), gram[:, -1:, -1:]
             outer = sums[:, :, None] * center[:, None, :]
             gram -= outer + outer.transpose(0, 2, 1)
             gram += total * center[:, :, None] * center[:, None, :]
         if self._scale is not None:
-            scale = np.append(
-                np.broadcast_to(self._of_runs(self._scale, runs), (len(runs), self.n_features)),
-                np.ones((len(runs), 1)),
-                axis=1,
-            )
+            scale = extended(self._scale, 1.0)
             gram /= scale[:, :, None] * scale[:, None, :]
         return gram
 

@@ -74,8 +74,15 @@ class WeightedRows:
     """Sorted numbers (D, n) of rows with the weight up to each, for `quantiles_by_sums`."""
 
     def __init__(self, values: FloatArray, weight: FloatArray) -> None:
+        if (weight == 1.0).all():
+            # Sorting takes less time than finding the order.
+            self.values = np.sort(values, axis=1)
+            self._weight = np.broadcast_to(
+                np.arange(values.shape[1] + 1.0), (len(values), values.shape[1] + 1)
+            )
+            return
         order = np.argsort(values, axis=1)
-        self._values = np.take_along_axis(values, order, axis=1)
+        self.values = np.take_along_axis(values, order, axis=1)
         weight = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
         self._weight = np.concatenate([np.zeros((len(values), 1)), weight], axis=1)
 
@@ -84,6 +91,6 @@ class WeightedRows:
         return np.stack(
             [
                 weight[np.searchsorted(column, wanted, side="right")]
-                for column, weight, wanted in zip(self._values, self._weight, values, strict=True)
+                for column, weight, wanted in zip(self.values, self._weight, values, strict=True)
             ]
         )

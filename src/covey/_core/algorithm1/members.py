@@ -118,7 +118,7 @@ class State:
     value: Array  # (R,), the weighted accuracy, or minus the weighted loss
     score: Array  # (R,), the criterion: the same less the penalties
 
-    def select(self, positions: IntArray, at: Any) -> State:
+    def select(self, positions: IntArray | slice, at: Any) -> State:
         """The runs at these positions, on the host and on the device of the arrays."""
         return State(
             self.theta[:, at, :],
@@ -130,31 +130,20 @@ class State:
 
 
 @dataclass
-class Candidates:
+class Candidates(State):
     """The candidates of a step, as the rows evaluated them last.
 
     The first R are those of the active runs with the subsets that they have, the others those
-    with a flipped subset. The fields are those of `State`, of L candidates.
+    with a flipped subset. The fields of `State` are of L candidates.
     """
 
-    theta: Array
-    intercept: Array
-    mask: Array
-    value: Array
-    score: Array
     runs: IntArray  # (R,)
     flipping: IntArray  # the positions of the runs with a flipped candidate
 
     def unflipped(self) -> State:
         """The runs with the subsets that they had; views."""
-        n_runs = len(self.runs)
-        return State(
-            self.theta[:, :n_runs, :],
-            self.intercept[:, :n_runs],
-            self.mask[:n_runs, :],
-            self.value[:n_runs],
-            self.score[:n_runs],
-        )
+        first = slice(len(self.runs))
+        return self.select(first, first)
 
 
 class Recorder:

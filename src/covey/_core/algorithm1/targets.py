@@ -7,7 +7,7 @@ climb, and how well a member does on each row, by which the rows are weighted fo
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -16,44 +16,6 @@ from covey._core.arrays import Array, Workspace, like, namespace_of
 from covey._core.losses import ClassLoss
 from covey._core.softmax_linear import Blocks, highest_and_right, true_class
 from covey._core.value_losses import ValueLoss
-
-
-class Target(Protocol):
-    """The truth of some rows, under a loss."""
-
-    truth: Any  # the rows of each class, or the values of the rows
-
-    @property
-    def n_outputs(self) -> int:
-        """C, or 1."""
-
-    def rows(self, which: slice) -> Target:
-        """The same of some of the rows."""
-
-    def judge(self, outputs: Array, memo: Array) -> Array:
-        """What each row adds to the criterion of each candidate, (L, n).
-
-        ``memo`` (L, n) is filled with what `climb` can reuse.
-        """
-
-    def climb(
-        self,
-        outputs: Array,
-        weight: Array,
-        workspace: Workspace,
-        out: Array,
-        memo: Array | None = None,
-    ) -> tuple[Array, Array | None]:
-        """The objective (L,), to be maximized, and the steepest loss of each run's rows.
-
-        ``out`` is filled with the objective's derivative by the outputs, and may be ``outputs``
-        itself. Where the objective is the criterion it is known already, and zeros are returned.
-        """
-
-    def loss_gradient(
-        self, outputs: Array, weight: Array, workspace: Workspace, out: Array
-    ) -> Array:
-        """The loss (L,), to be minimized; ``out`` is filled with its derivative."""
 
 
 class ClassTarget:
@@ -78,7 +40,10 @@ class ClassTarget:
         return ClassTarget(inside, self._loss)
 
     def judge(self, outputs: Array, memo: Array) -> Array:
-        """Whether rows are right; the memo is the highest logit of each."""
+        """What each row adds to the criterion of each candidate, (L, n): whether it is right.
+
+        ``memo`` (L, n) is filled with what `climb` can reuse, the highest logit of each row.
+        """
         return highest_and_right(outputs, self.truth, memo)[1]
 
     def climb(
@@ -89,14 +54,18 @@ class ClassTarget:
         out: Array,
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """Eq. (9), or its counterpart of another loss."""
+        """Eq. (9), or its counterpart of another loss, (L,), and the steepest loss of rows.
+
+        It is to be maximized; ``out`` is filled with its derivative by the outputs, and may be
+        ``outputs`` itself.
+        """
         objective, _, steepest = self._loss(outputs, self.truth, weight, workspace, out, memo)
         return objective, steepest
 
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
-        """The same with its sign changed."""
+        """The loss (L,), to be minimized; ``out`` is filled with its derivative."""
         objective, _ = self.climb(outputs, weight, workspace, out)
         out *= -1.0
         return -objective
@@ -149,7 +118,7 @@ class ValueTarget:
         out: Array,
         memo: Array | None = None,
     ) -> tuple[Array, Array | None]:
-        """See `Target`."""
+        """See `ClassTarget`; the objective is the criterion, known already: zeros are returned."""
         error = self.truth - outputs[0] if memo is None else memo
         out[0] = -weight * self._step_loss.slope(error)
         xp = namespace_of(outputs)
@@ -158,7 +127,7 @@ class ValueTarget:
     def loss_gradient(
         self, outputs: Array, weight: Array, workspace: Workspace, out: Array
     ) -> Array:
-        """See `Target`; by the loss itself, not by that of steps."""
+        """See `ClassTarget`; by the loss itself, not by that of steps."""
         error = self.truth - outputs[0]
         out[0] = weight * self._loss.slope(error)
         return namespace_of(outputs).sum(weight * self._loss.value(error), axis=1)

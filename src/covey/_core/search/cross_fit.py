@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts
 from covey._core.journal import Journal
@@ -44,23 +45,6 @@ class Group:
     grown: list[tuple[int, Any]]  # steps and history of each member; empty for a member alone
 
 
-class Grown(Protocol):
-    """One member of every run, as a trainer gives it."""
-
-    theta: Array  # (C, R, D)
-    intercept: Array  # (C, R)
-    support: BoolArray  # (R, D)
-    n_iter: IntArray  # (R,)
-    history: list[Any]  # one a run
-
-
-class Trainer(Protocol):
-    """What grows the members that the optimizer starts from, such as a `StackTrainer`."""
-
-    def grow(self) -> Grown:
-        """The next member of every run."""
-
-
 class _Starts:
     """Members that Algorithm 1 grew on one basis, for all runs at once; more on demand.
 
@@ -68,7 +52,7 @@ class _Starts:
     members of a smaller one and some more, so that each member is grown once.
     """
 
-    def __init__(self, trainer: Trainer) -> None:
+    def __init__(self, trainer: StackTrainer) -> None:
         self._trainer = trainer
         self._theta: list[FloatArray] = []
         self._intercept: list[FloatArray] = []
@@ -126,7 +110,7 @@ class CrossFit:
         *,
         n_parts: int,
         n_restarts: int,
-        trainer: Callable[[str], Trainer],
+        trainer: Callable[[str], StackTrainer],
         max_iter: int,
         fit_intercept: bool,
         journal: Journal | None = None,

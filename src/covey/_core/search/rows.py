@@ -26,6 +26,7 @@ from covey._core.gating.gate import GatedRows, Parts
 from covey._core.gating.groups import group_importance
 from covey._core.gating.likelihoods import Pool
 from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.quantiles import WeightedRows
 from covey._core.rows import Arrays, BlocksInMemory, P, Result, Rows, call
 from covey._core.search.folds import (
     Drawn,
@@ -86,7 +87,7 @@ class SearchBlock:
         self.designs: dict[str, Design] = {}
         self._single_designs: dict[str, Design] = {}
         self._expanded: tuple[str, FloatArray] | None = None
-        self._sorted: tuple[slice, list[FloatArray], list[FloatArray]] | None = None
+        self._sorted: tuple[slice, WeightedRows] | None = None
         self._parts: Folds = []
         self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
         self._share: dict[tuple[bool, bool], Array] = {}
@@ -144,7 +145,7 @@ class SearchBlock:
     def lowest_values(self, which: slice, most: int) -> FloatArray:
         """The lowest values of some features, as many as there are up to ``most``, then NaN."""
         found = np.full((which.stop - which.start, most), np.nan)
-        for column, values in zip(found, self._in_order(which)[0], strict=True):
+        for column, values in zip(found, self._in_order(which).values, strict=True):
             first = np.append(True, values[1:] != values[:-1])[: len(values)]
             lowest = values[np.flatnonzero(first)[:most]]
             column[: len(lowest)] = lowest
@@ -152,38 +153,16 @@ class SearchBlock:
 
     def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
         """The weight of rows whose values of some features (d,) are at most ``values`` (d, m)."""
-        columns, weights = self._in_order(which)
-        return (
-            np.stack(
-                [
-                    weight[np.searchsorted(column, wanted, side="right")]
-                    for column, weight, wanted in zip(columns, weights, values, strict=True)
-                ]
-            ),
-        )
+        return (self._in_order(which).up_to(values),)
 
-    def _in_order(self, which: slice) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Columns (n,) in rising order, and the weight of the rows before each, (n + 1,).
-
-        The last ones are kept, for they are needed again and again.
-        """
-        if self._sorted is not None and self._sorted[0] == which:
-            return self._sorted[1:]
-        used = self.weight > 0
-        weight = self.weight[used]
-        even = bool((weight == 1.0).all())
-        columns, weights = [], []
-        counts = np.arange(len(weight) + 1.0)
-        for column in self._X[used, which].T:
-            if even:
-                columns.append(np.sort(column))
-                weights.append(counts)
-                continue
-            order = np.argsort(column)
-            columns.append(column[order])
-            weights.append(np.append(0.0, np.cumsum(weight[order])))
-        self._sorted = which, columns, weights
-        return columns, weights
+    def _in_order(self, which: slice) -> WeightedRows:
+        """Some columns in rising order; the last ones are kept: they are needed repeatedly."""
+        if self._sorted is None or self._sorted[0] != which:
+            used = self.weight > 0
+            columns = self._X[used, which].T
+            weight = np.broadcast_to(self.weight[used], columns.shape)
+            self._sorted = which, WeightedRows(columns, weight)
+        return self._sorted[1]
 
     # -- bases -----------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from covey._core.basis import Basis
 from covey._core.journal import Journal
 from covey._core.search.assembly import Flock, assembled
 from covey._core.search.bases import Features, standardized_bases
-from covey._core.search.cross_fit import CrossFit, Trainer
+from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
@@ -134,7 +134,7 @@ class Search:
         self._rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
         return len(folds)
 
-    def _trainer(self, name: str, n_runs: int) -> Trainer:
+    def _trainer(self, name: str, n_runs: int) -> StackTrainer:
         """What grows members on a basis, for runs on the folds and then on all rows."""
         scaled = self._bases[name]
         self._rows.broadcast(SearchBlock.begin_growing, name, self._growth)

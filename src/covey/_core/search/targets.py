@@ -7,55 +7,27 @@ its rows lie, what members are fitted to, and the losses by which candidates are
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.gating.likelihoods import ClassLikelihood, Likelihood, ValueLikelihood
+from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood
 from covey._core.search.selection import log_losses, possible
-from covey._core.softmax_linear import Blocks, class_blocks
+from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss
 
 # Beyond so many spreads of y, single precision loses in a sum what all other rows add to it.
 _FARTHEST = 10.0
 
 
-class Target(Protocol):
-    """The target of some rows."""
-
-    @property
-    def order(self) -> IntArray:
-        """The positions of the rows, in the order in which a block keeps them."""
-
-    @property
-    def codes(self) -> IntArray:
-        """The classes that folds are stratified by, in that order; zeros for numbers."""
-
-    @property
-    def truth(self) -> Blocks | FloatArray:
-        """What members are grown to predict: the rows of each class, or the values."""
-
-    @property
-    def likelihood(self) -> Likelihood:
-        """What members are fitted to, in that order."""
-
-    @property
-    def needs_double(self) -> bool:
-        """Whether single precision is not enough to compare candidates."""
-
-    def comparable(self, predictions: FloatArray) -> FloatArray:
-        """Predictions (M, E) of held-out rows as they may be averaged over candidates."""
-
-    def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        """The losses (..., E) of predictions of these rows, up to a constant of each row."""
-
-    def constants(self, rows: IntArray) -> FloatArray:
-        """These constants, (E,)."""
-
-
 class ClassTarget:
-    """Classes, given as numbers; rows are sorted by class and predictions probabilities."""
+    """Classes, given as numbers; rows are sorted by class and predictions probabilities.
+
+    ``order`` holds the positions of the rows in the order in which a block keeps them; in that
+    order ``codes`` are the classes that folds are stratified by, ``truth`` is what members are
+    grown to predict, and ``likelihood`` what they are fitted to. ``needs_double`` is whether
+    single precision is not enough to compare candidates.
+    """
 
     needs_double = False
 
@@ -66,15 +38,15 @@ class ClassTarget:
         self.likelihood = ClassLikelihood(self.blocks)
 
     def comparable(self, predictions: FloatArray) -> FloatArray:
-        """See `covey._core.search.selection.possible`."""
+        """Predictions (M, E) of held-out rows as they may be averaged over candidates."""
         return possible(predictions)
 
     def row_losses(self, rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        """The log-losses."""
+        """The losses (..., E) of predictions of these rows, up to a constant of each row."""
         return log_losses
 
     def constants(self, rows: IntArray) -> FloatArray:
-        """Zeros: log-losses are compared as they are."""
+        """These constants, (E,): zeros, for log-losses are compared as they are."""
         return np.zeros(len(rows))
 
 
@@ -111,3 +83,6 @@ class ValueTarget:
         """The losses of the constant 0."""
         constants: FloatArray = self.loss.value(self.values[rows])
         return constants
+
+
+Target = ClassTarget | ValueTarget
