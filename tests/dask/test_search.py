@@ -351,7 +351,7 @@ def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypa
 
     def weighed(table, *args):
         down = n_bytes([call[1] for call in table._queue]) + n_bytes(args)
-        up = gather(table, *args)
+        up = each(table, *args)
         trips.append((down, max((n_bytes(part) for part in up), default=0)))
         return up
 
