@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._columns import flip_units
-from covey._core.algorithm1.rows import in_memory
+from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.inspection import selection as core

@@ -12,7 +12,6 @@ product with the matrix serves both candidates of a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,26 +19,11 @@ import numpy as np
 from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.targets import ValueTarget, target_of
-from covey._core.arrays import (
-    Array,
-    FloatArray,
-    IntArray,
-    Positions,
-    Workspace,
-    cuda_kernels,
-    is_on_host,
-)
+from covey._core.arrays import Array, FloatArray, IntArray, Positions, Workspace, is_on_host
 from covey._core.design import Design
-from covey._core.rows import BlocksInMemory
 from covey._core.softmax_linear import weight_of
 
 NONE: IntArray = np.zeros(0, dtype=np.int64)
-
-# A table is worked on in several blocks if it has twice the most rows of one, or if its outputs
-# (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
-_CACHED = 1 << 22
-_NUMBERS_AT_ONCE = 1 << 19
-_FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
 
 
 class RowBlock:
@@ -285,54 +269,3 @@ class RowBlock:
             outputs, self._weight, self._scratch, residual[:, : len(self._runs), :], memo
         )
         return objective, residual
-
-
-def row_block(
-    design: Design,
-    truth: Any,
-    base_weight: Array,
-    settings: TrainingSettings,
-    scratch: Workspace | None = None,
-) -> RowBlock:
-    """A `RowBlock`; on a CUDA device eq. (9) is climbed by kernels of its own."""
-    kind = RowBlock
-    if getattr(settings.loss, "name", None) == "log" and cuda_kernels(design.like) is not None:
-        from covey._core.device.cuda_rows import CudaRowBlock
-
-        kind = CudaRowBlock
-    return kind(design, truth, base_weight, settings, scratch)
-
-
-def in_memory(
-    design: Design, truth: Any, base_weight: Array, settings: TrainingSettings
-) -> InMemory:
-    """A table whose rows are all in memory; the arguments are those of `RowBlock`.
-
-    Long tables have several blocks: what is made of a block's outputs then stays in the cache, and
-    takes no more memory than one block needs.
-    """
-    target = target_of(truth, settings.loss)
-    n_rows, n_outputs = design.n_rows, target.n_outputs * base_weight.shape[0]
-    is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_outputs > _CACHED
-    at_once = min(max(_NUMBERS_AT_ONCE // n_outputs, _FEWEST_ROWS), _MOST_ROWS)
-    if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
-        return InMemory([row_block(design, truth, base_weight, settings)])
-    scratch = Workspace(design.like)
-    parts = []
-    for start in range(0, n_rows, at_once):
-        rows = slice(start, min(start + at_once, n_rows))
-        part = target.rows(rows).truth
-        weight = base_weight[:, rows]
-        parts.append(RowBlock(design.rows(rows), part, weight, settings, scratch))
-    return InMemory(parts)
-
-
-class InMemory(BlocksInMemory[RowBlock]):
-    """The rows of a table in memory: `covey._core.rows.Rows`."""
-
-    def __init__(self, blocks: Sequence[RowBlock]) -> None:
-        super().__init__(blocks)
-        first = blocks[0]
-        self.n_features = first.design.n_features
-        self.n_classes = first.n_classes
-        self.like = first.design.like

@@ -17,7 +17,8 @@ from typing import Any, Concatenate, cast
 import numpy as np
 import numpy.typing as npt
 
-from covey._core.algorithm1.rows import RowBlock, row_block
+from covey._core.algorithm1.in_memory import row_block
+from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.basis import Basis
