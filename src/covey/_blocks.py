@@ -60,6 +60,25 @@ def _is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
     )
 
 
+def training_table(estimator: BaseEstimator, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
+    """X to learn from, of finite float64, dense or sparse, and y, as a user gave them."""
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse=("csr", "csc"),
+        dtype=np.float64,
+        ensure_all_finite=False,
+        **how,
+    )
+    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
+    if hasattr(X, "tocsr") and not X.has_canonical_format:
+        # An entry may be stored in parts; their squares are not its square.
+        X = X.copy()
+        X.sum_duplicates()
+    return X, y
+
+
 def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
     """Some rows of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):

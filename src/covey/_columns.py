@@ -1,6 +1,7 @@
 """Columns named by users: which flip together, and which never leave."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from numbers import Integral
 
 import numpy as np
@@ -22,8 +23,10 @@ def column_positions(columns, parameter, n_features, feature_names):
                     "give column numbers, or X as a data frame."
                 )
             if column not in numbers:
+                near = get_close_matches(column, numbers, n=3, cutoff=0.0)
                 raise ValueError(
-                    f"{parameter} names the column {column!r}, which X does not have."
+                    f"{parameter} names the column {column!r}, which X does not have; the "
+                    f"nearest are {', '.join(map(repr, near))}."
                 )
             positions.append(numbers[column])
         elif isinstance(column, Integral) and not isinstance(column, bool | np.bool_):

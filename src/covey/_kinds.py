@@ -40,28 +40,14 @@ _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 @dataclass(frozen=True)
 class Column:
-    """A column as `look` found it.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"number", "text", "date", "nested", "empty"}
-    missing : int
-        Rows without a value; what is no number in a column of numbers counts as missing.
-    n_values : int
-        Different values.
-    drop : str
-        Why the column is of no use; empty if it is.
-    note : str
-        A remark for the user.
-    """
+    """A column as `look` found it."""
 
     name: str
     kind: Kind
-    missing: int
-    n_values: int
-    drop: str = ""
-    note: str = ""
+    missing: int  # rows without a value, or without a number in a column of numbers
+    n_values: int  # different ones
+    drop: str = ""  # why the column is of no use; empty if it is
+    note: str = ""  # a remark for the user
 
     def as_health(self) -> dict[str, Any]:
         """The column as a line of a report: ``column``, ``kind``, ``missing`` and ``note``."""

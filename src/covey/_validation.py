@@ -100,3 +100,15 @@ def check_all_finite(X, feature_names):
     raise ValueError(
         f"X holds {what} in column {name} (row {int(row)}); impute it, or drop the row or column."
     )
+
+
+def check_coefficients(coef, features, feature_names):
+    """Refuse coefficients (K, C, P) of columns of these features that overflow."""
+    overflown = ~np.isfinite(coef).all(axis=(0, 1))
+    if overflown.any():
+        column = int(features[np.argmax(overflown)])
+        name = column if feature_names is None else repr(feature_names[column])
+        raise ValueError(
+            f"Column {name} varies too little for its coefficient to be a number; multiply it by "
+            "a constant, or drop it."
+        )

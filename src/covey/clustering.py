@@ -381,15 +381,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         return list(self.estimator), None
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Make the partitions and combine them.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Sparse where the clusterers take it.
-        y : None
-            Ignored.
-        """
+        """Make the partitions and combine them; X may be sparse where the clusterers take it."""
         check_choice(self.method, "method", METHODS)
         check_choice(self.linkage, "linkage", LINKAGES)
         check_number(self.n_partitions, "n_partitions", low=2, whole=True)

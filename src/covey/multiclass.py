@@ -11,18 +11,16 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
 from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_member
-from covey._validation import check_choice, check_number, check_sample_weight
+from covey._validation import check_choice, check_number
+from covey.members import Classifiers, GivenModels
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -64,7 +62,7 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
     return (np.asarray(estimator.predict(X)) == 1).astype(np.float64)
 
 
-class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Many classes by learners of two, through an error-correcting code.
 
     Each class is a word of bits, each bit a learner that separates the classes with a 1 from
@@ -132,6 +130,8 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     2
     """
 
+    _models = Classifiers
+
     def __init__(
         self,
         estimator: Any,
@@ -154,30 +154,16 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Write the code book and fit a learner for each of its columns.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Passed to the learners as it is.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Passed to every learner.
+        X, a table of any make, and ``sample_weight`` are passed to the learners as they are.
         """
         if not classifies(self.estimator):
             raise ValueError(
                 f"estimator must be a classifier of two classes, got {self.estimator!r}."
             )
         check_choice(self.decoding, "decoding", tuple(_DECODINGS))
-        X, y = as_table(X), column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        validate_data(self, X, skip_check_array=True)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        self.classes_, positions = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in y, got "
-                f"{len(self.classes_)} class: {self.classes_.tolist()}."
-            )
+        X, y, weight = self._check_training_table(X, y, sample_weight)
+        self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
+        positions = np.searchsorted(self.classes_, y)
         book = self._book()
         name = type(self.estimator).__name__.lower()
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
@@ -268,43 +254,15 @@ class CodeBookClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return codes.class_probabilities(self.code_book_, bits, distances)
 
     def bit_probabilities(self, X: Any) -> np.ndarray:
-        """The learners' probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_bits)
-            Each learner's probability that its bit is 1.
-        """
+        """Each learner's probability that its bit is 1, (n_samples, n_bits)."""
         return self._in_blocks(self._bits, X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes; the nearest word has the highest one.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n_samples, n_classes)
-        """
+        """Probabilities of the classes, (n_samples, n_classes); the highest is the nearest's."""
         return self._in_blocks(self._class_probabilities, X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The classes whose words are nearest.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
+        """The classes whose words are nearest."""
         nearest = self._in_blocks(self._nearest, X)
         return self.classes_[nearest]
 

@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from covey._blocks import training_table
 from covey._columns import flip_units
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
@@ -21,7 +22,7 @@ from covey._core.inspection import selection as core
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._validation import check_all_finite, check_number, check_sample_weight
+from covey._validation import check_number, check_sample_weight
 from covey.members import (
     InMemoryRows,
     LinearFlock,
@@ -132,28 +133,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     # -- fit -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow flocks on halves of the rows and count the features that they keep.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels, or numbers for a regression.
-        sample_weight : array-like of shape (n_samples,), optional
-        """
+        """Grow flocks on halves of the rows and count the features that they keep."""
         self._check_parameters()
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=np.float64,
-            ensure_all_finite=False,
-        )
-        check_all_finite(X, getattr(self, "feature_names_in_", None))
-        if hasattr(X, "tocsr") and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
+        X, y = training_table(self, X, y)
         self._check_counts(X.shape[1])
         if self.prefit:
             masks, sizes = self._kept_by_fitted(X.shape[1])

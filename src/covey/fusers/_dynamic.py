@@ -207,20 +207,15 @@ class OLA(SelectsOne, name="ola"):
 
 
 class LCA(SelectsOne, name="lca"):
-    """Local class accuracy: right on most neighbors of the class that it predicts [1]_.
+    """Local class accuracy: right on most neighbors of the class that it predicts.
 
-    Sources differ: the paper counts neighbors that the member *assigns* to the class, the
-    library DESlib neighbors that *belong* to it. This follows DESlib.
+    As `OLA`, from the same paper. Sources differ: that paper counts neighbors that the member
+    *assigns* to the class, the library DESlib neighbors that *belong* to it. This follows DESlib.
 
     Parameters
     ----------
     n_neighbors : int, default=7
         As for `DynamicSelection`.
-
-    References
-    ----------
-    .. [1] Woods, Kegelmeyer and Bowyer, "Combination of multiple classifiers using local
-       accuracy estimates", IEEE TPAMI 19(4), 1997.
     """
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
@@ -254,17 +249,14 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
 
 
 class KnoraUnion(SelectsSeveral, name="knora_u"):
-    """KNORA-U: every member has a vote for each neighbor on which it is right [1]_.
+    """KNORA-U: every member has a vote for each neighbor on which it is right.
+
+    It is from the paper of `KnoraEliminate`.
 
     Parameters
     ----------
     n_neighbors, voting
         As for `SelectsSeveral`.
-
-    References
-    ----------
-    .. [1] Ko, Sabourin and Britto, "From dynamic classifier selection to dynamic ensemble
-       selection", Pattern Recognition 41(5), 2008.
     """
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:

@@ -309,20 +309,10 @@ class GatedGroups(Fuser):
     What a `FlockClassifier` or `FlockRegressor` finds by searching. It is learnt together with
     the members and cannot be fitted to other ones.
 
-    Parameters
-    ----------
-    basis : Basis
-        The columns that all gates see.
-    coef : ndarray of shape (n_members, n_columns)
-    intercept : ndarray of shape (n_members,)
-    sizes : sequence of int
-        How many members each group has, one group after the other.
-    pools : sequence of {"linear", "log"}
-        How the probabilities of each group are fused; numbers are averaged.
-    weights : ndarray of shape (n_groups,)
-        Sum to one.
-    classes : ndarray of shape (n_classes,) or None
-        None: the members predict numbers.
+    All gates see the columns of ``basis``, by coefficients (n_members, n_columns). ``sizes`` are
+    the numbers of members of the groups, one group after the other, ``pools`` how the
+    probabilities of each are fused, and ``weights`` sum to one; where ``classes`` is None,
+    members predict numbers.
     """
 
     learns = True

@@ -1,8 +1,9 @@
-"""The accuracy of the first member, the first two, ... under a rule that learns nothing."""
+"""The score of the first member, the first two, ... under a rule that learns nothing."""
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 from covey.fusers._base import Fuser
 from covey.fusers._fixed import Oracle
@@ -10,9 +11,12 @@ from covey.fusers._predictions import Predictions
 
 
 def stage_scores(
-    fuser: Fuser, P: Predictions, codes: np.ndarray, X: object, weight: np.ndarray
+    fuser: Fuser, P: Predictions, truth: np.ndarray, X: object, weight: np.ndarray
 ) -> np.ndarray:
-    """Weighted accuracies (K,) of the first members; ``codes`` are the true classes' positions."""
+    """Weighted accuracies (K,) of the first members, or R^2 of numbers.
+
+    ``truth`` holds the positions of the true classes, or the true numbers.
+    """
     for name in ("weights", "k"):
         if name in fuser.get_params() and getattr(fuser, name) is not None:
             raise ValueError(
@@ -20,10 +24,10 @@ def stage_scores(
                 "few; use a rule without."
             )
     if fuser.needs_y:
-        right = np.logical_or.accumulate(Oracle().right(P, codes), axis=1)
-    else:
-        right = np.stack(
-            [fuser.fuse(P.first(k), X).argmax(axis=1) == codes for k in range(1, P.n_members + 1)],
-            axis=1,
-        )
+        right = np.logical_or.accumulate(Oracle().right(P, truth), axis=1)
+        return weight @ right / weight.sum()
+    fused = (fuser.fuse(P.first(k), X) for k in range(1, P.n_members + 1))
+    if P.kind == "value":
+        return np.array([r2_score(truth, one, sample_weight=weight) for one in fused])
+    right = np.stack([one.argmax(axis=1) == truth for one in fused], axis=1)
     return weight @ right / weight.sum()

@@ -186,8 +186,7 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         Each member of a group is penalized by itself: six equal ones are shrunk like one with
         six times the penalty.
     cv : int, splitter or iterable, default=5
-        The folds: a number (by group where ``fit`` is given ``groups``), or anything that
-        scikit-learn takes for ``cv``.
+        As for `FlockClassifier`, without strata.
     feature_groups, always_keep, n_jobs, random_state, checkpoint, device, verbose
         As for `FlockClassifier`.
 
@@ -195,10 +194,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     ----------
     n_features_in_, feature_names_in_, n_estimators_, support_, mean_, scale_
         As of `FlockClassifier`.
-    member_coef_ : ndarray of shape (n_estimators_, 1, n_columns)
-        Coefficients of the columns of ``basis_``, in their units and those of y; zero outside a
-        member's subset. The first ``n_features_in_`` columns are the features themselves.
-    member_intercept_ : ndarray of shape (n_estimators_, 1)
+    member_coef_, member_intercept_ : ndarrays
+        As of `FlockClassifier`, with one output instead of the classes, in units of y.
     y_center_, y_scale_ : float
         What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
         median (or quantile) and the median absolute deviation, which outliers do not move.
@@ -213,9 +210,7 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, their ``mean_loss`` on
         held-out rows (of standardized y), and the ``weight`` they were given.
     feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the members' predictions: the mean size of coefficients of
-        scaled columns over members (by their mean importance); sums to one. What a gate sees is
-        not counted.
+        As of `FlockClassifier`, for the members' predictions.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
 

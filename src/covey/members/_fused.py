@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -18,11 +17,11 @@ from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
 from covey.fusers import (
     Fuser,
-    Oracle,
     Predictions,
     importance_frame,
     make_fuser,
     make_value_fuser,
+    stage_scores,
 )
 
 if TYPE_CHECKING:
@@ -145,13 +144,7 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
         self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
     ) -> np.ndarray:
         """Scores (K,) of the first members under a fixed rule."""
-        for name in ("weights", "k"):
-            if name in fuser.get_params() and getattr(fuser, name) is not None:
-                raise ValueError(
-                    f"{type(fuser).__name__} has {name} for all members and cannot fuse the first "
-                    "few; use a rule without."
-                )
-        return self._stage_scores(P, truth, X, weight, fuser)
+        return stage_scores(fuser, P, truth, X, weight)
 
 
 def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,16 +175,7 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         return self.fuser_.fuse_log(self._predictions(X), X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the fused probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-        """
+        """Logarithms of what ``predict_proba`` gives, without underflow where the rule allows."""
         return returned(self._by_blocks(self._fused_log, self._check_rows(X)), X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -209,44 +193,23 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest fused probability.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-        """
+        """The class with the highest fused probability, (n_samples,)."""
         fused = self._by_blocks(self._fused, self._check_rows(X))
         return returned(self.classes_[fused.argmax(axis=1)], X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logarithm of each class's probability; finite.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+        The shape is (n_samples,) for two classes, else (n_samples, n_classes).
         """
         logs = self._by_blocks(self._fused_log, self._check_rows(X))
         logs = np.where(np.isneginf(logs), np.log(np.finfo(np.float64).tiny), logs)
         return returned(logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs, X)
 
     def member_probabilities(self, X: Any) -> np.ndarray:
-        """What each member predicts: probabilities, or votes or scores where some have none.
+        """What each member predicts, (n_samples, n_members, n_classes).
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_members, n_classes)
+        These are probabilities, or votes or scores where some members have none.
         """
         return self._by_blocks(self._member_values, self._check_rows(X))
 
@@ -280,19 +243,6 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         # A label that no member knows is one that all get wrong.
         return P.encode(y, unknown="ignore")
 
-    def _stage_scores(self, P, codes, X, weight, fuser):
-        if fuser.needs_y:
-            right = np.logical_or.accumulate(Oracle().right(P, codes), axis=1)
-        else:
-            right = np.stack(
-                [
-                    fuser.fuse(P.first(k), X).argmax(axis=1) == codes
-                    for k in range(1, P.n_members + 1)
-                ],
-                axis=1,
-            )
-        return weight @ right / weight.sum()
-
 
 class FusedRegressor(RegressorMixin, FusedEnsemble):
     """A regressor whose number is fused from the members' numbers.
@@ -311,29 +261,11 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
         return Predictions(self._member_values(X), names=self._names(), kind="value")
 
     def member_predictions(self, X: Any) -> np.ndarray:
-        """What each member predicts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples, n_members)
-        """
+        """What each member predicts, (n_samples, n_members)."""
         return self._by_blocks(self._member_values, self._check_rows(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the members predict together.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        predicted : ndarray of shape (n_samples,)
-        """
+        """What the members predict together, (n_samples,)."""
         return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
@@ -342,11 +274,3 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
 
     def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
         return P.encode(y)
-
-    def _stage_scores(self, P, y, X, weight, fuser):
-        return np.array(
-            [
-                r2_score(y, fuser.fuse(P.first(k), X), sample_weight=weight)
-                for k in range(1, P.n_members + 1)
-            ]
-        )

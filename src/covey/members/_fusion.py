@@ -143,10 +143,8 @@ class FusionClassifier(_Fusion, FusedClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    estimators_ : list of estimators
-        The fitted members.
-    named_estimators_ : dict
-        The same by name.
+    estimators_, named_estimators_ : list of estimators and dict
+        The fitted members, and the same by name.
     fuser_ : Fuser
         The fitted fuser.
     kind_ : {"probability", "score", "label"}

@@ -21,7 +21,7 @@ from covey._columns import flip_units
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Fuser, Predictions
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
@@ -254,14 +254,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     ) -> dict[str, Any]:
         """The fitted attributes of members (K, C, P), given for a standardized target."""
         coef, intercept = self._in_units_of_y(coef, intercept)
-        overflown = ~np.isfinite(coef).all(axis=(0, 1))
-        if overflown.any():
-            names = getattr(self, "feature_names_in_", None)
-            column = int(basis.feature[np.argmax(overflown)])
-            raise ValueError(
-                f"Column {column if names is None else repr(names[column])} varies too little for "
-                "its coefficient to be a number; multiply it by a constant, or drop it."
-            )
+        check_coefficients(coef, basis.feature, getattr(self, "feature_names_in_", None))
         return {
             "n_estimators_": len(coef),
             "member_coef_": coef,

@@ -135,9 +135,8 @@ class MultiviewClassifier(FusedClassifier):
         The view of each member.
     support_ : ndarray of shape (n_members, n_features), bool
         The columns that each member uses.
-    fuser_ : Fuser
-    kind_ : {"probability", "score", "label"}
-        What the members predict for the fuser.
+    fuser_, kind_
+        As of `FusionClassifier`.
     n_iter_ : int
         Rounds in which views were fitted and taught each other; 1 if all rows are labelled.
     transduction_ : ndarray of shape (n_samples,)

@@ -187,10 +187,8 @@ class _SampledFusion(GivenModels):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Passed to the ensemble's ``fit`` and to a fuser that learns.
+        X, y, sample_weight
+            As for `from_bagging`.
         """
         fuser = self._models.make_fuser(self.fuser, "fuser")
         check_ensemble(self.ensemble, BAGGING + FORESTS)
@@ -280,10 +278,8 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
         The fitted ensemble.
     estimators_ : list of SampledClassifier
         Its members; each takes the whole X.
-    fuser_ : Fuser
-        The fitted fuser.
-    kind_ : {"probability", "score", "label"}
-        What the members predict for the fuser.
+    fuser_, kind_
+        As of `FusionClassifier`.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples

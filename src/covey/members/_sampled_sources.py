@@ -89,17 +89,9 @@ class SampledMembers(metaclass=ABCMeta):
         return len(self.names)
 
     def predictions(self, X: ArrayLike) -> Predictions:
-        """What every member predicts of new rows.
+        """What every member predicts of new rows, as fusers and `covey.inspection` take it.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        P : Predictions
-            What fusers and the measures of `covey.inspection` take: probabilities where the
-            members have them, else labels; of regressors numbers, of kind "value".
+        These are probabilities where the members have them, else labels; of regressors numbers.
         """
         X = as_table(X)
         validate_data(self.ensemble, X, reset=False, skip_check_array=True)
@@ -108,10 +100,7 @@ class SampledMembers(metaclass=ABCMeta):
     def out_of_bag_predictions(self) -> Predictions:
         """What members predict of the training rows outside their bags.
 
-        Returns
-        -------
-        P : Predictions
-            Of all training rows; ``available`` is True where a member was grown without the row.
+        ``available`` is True where a member was grown without the row.
         """
         self._check_outside()
         return self._out_of_bag(self.kind)

@@ -16,20 +16,14 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_consistent_length
 
 from covey._blocks import as_table
-from covey._core.fusion.out_of_bag import (
-    held_out_rows,
-)
+from covey._core.fusion.out_of_bag import held_out_rows
 from covey._core.random import Purpose, UniformRows
 from covey._validation import check_number, check_sample_weight
 from covey.fusers import Fuser
-from covey.members._fused import check_numbers
+from covey.members._given import Classifiers, Regressors
 
 BAGGING = (BaggingClassifier, BaggingRegressor)
 FORESTS = (
@@ -79,19 +73,11 @@ def checked_rows(
     X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classifies: bool
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """Training rows as an ensemble takes them."""
-    X, y = as_table(X), column_or_1d(y, warn=True)
+    models = Classifiers if classifies else Regressors
+    X, y = as_table(X), models.check_target(y)
     check_consistent_length(X, y)
+    models.classes("An ensemble", [], y, prefit=False)
     weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-    if classifies:
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(
-                f"Classifiers need samples of at least 2 classes in y, got {len(classes)} class: "
-                f"{classes.tolist()}."
-            )
-    else:
-        y = check_numbers(y)
     return X, y, weight
 
 

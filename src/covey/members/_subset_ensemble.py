@@ -108,13 +108,12 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_features_in_, feature_names_in_ : as in scikit-learn
+    classes_, n_features_in_, feature_names_in_, basis_, estimators_, fuser_
+        As of `FlockClassifier`, and so are ``member_intercept_`` and ``feature_importances_``.
     n_estimators_ : int
         How many members were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         Coefficients in the units of X; zero outside a member's subset.
-    member_intercept_ : ndarray of shape (n_estimators_, n_classes)
     coef_, intercept_ : ndarrays of shape (n_classes, n_features) and (n_classes,)
         Only with ``fuser="product"``, where the flock is one linear model; one row for two
         classes, as in scikit-learn.
@@ -128,14 +127,6 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     history_ : list of dict
         For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
         ``accepted_flip`` at its start (entry 0) and after each step; before a gate refined it.
-    basis_ : Basis
-        The columns that members see: the features.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the members' logits: the mean size of coefficients of scaled
-        columns over classes and members (by their importance); sums to one.
-    estimators_ : list of LinearMember
-        The members, each a fitted classifier.
-    fuser_ : Fuser
 
     Examples
     --------
@@ -334,22 +325,14 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         As of `SubsetEnsembleClassifier`.
     member_coef_ : ndarray of shape (n_estimators_, 1, n_features)
         Coefficients in the units of X and y; zero outside a member's subset.
-    member_intercept_ : ndarray of shape (n_estimators_, 1)
     coef_, intercept_ : ndarray of shape (n_features,) and float
         Only with ``fuser="mean"``, where the flock is one linear model.
     y_center_, y_scale_ : float
         What y was standardized by; see `FlockRegressor`.
     n_iter_, basis_, fuser_
         As of `SubsetEnsembleClassifier`.
-    history_ : list of dict
-        For each member the ``weighted_loss``, ``objective`` (with the penalties),
-        ``subset_size`` and ``accepted_flip`` at its start (entry 0) and after each step:
-        before the optimizer refined it, for standardized y.
-    feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the members' predictions: the mean size of coefficients of
-        scaled columns over members; sums to one.
-    estimators_ : list of LinearRegressionMember
-        The members, each a fitted regressor.
+    member_intercept_, history_, feature_importances_, estimators_
+        As of `FlockRegressor`; the history ends before the optimizer refined the member.
 
     Examples
     --------

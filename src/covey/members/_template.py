@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
-from covey._blocks import checked_numbers, in_blocks
+from covey._blocks import checked_numbers, in_blocks, training_table
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._validation import check_choice, check_number, check_sample_weight
 from covey.fusers import Fuser, make_fuser
 from covey.members._fused import FusedClassifier
 from covey.members._hold_out import held_out_rows
 from covey.members._targets import check_same_classes, check_two_classes, weighted_classes
-from covey.members._training_rows import checked_table
 
 
 class GrownClassifier(CallbackSupportMixin, FusedClassifier):
@@ -71,11 +71,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; a weight of 2 is the row given twice.
+        X, y, sample_weight
+            As for `FlockClassifier.fit`.
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: where something is chosen
             by cross-validation, no fold separates them, and rows are held out by whole groups.
@@ -134,7 +131,8 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         """Drop what an earlier fit left for a warm start."""
 
     def _check_training_data(self, X, y, sample_weight, continued):
-        X, y = checked_table(self, X, y, reset=not continued, numeric=False)
+        X, y = training_table(self, X, y, reset=not continued)
+        check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         if continued:
             check_same_classes(classes, self.classes_)

@@ -7,8 +7,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from covey._blocks import training_table
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -23,7 +23,7 @@ from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import make_folds
-from covey._validation import check_all_finite, check_sample_weight
+from covey._validation import check_sample_weight
 from covey.fusers import Fuser, Gate
 from covey.members._hold_out import held_out_rows
 
@@ -151,32 +151,6 @@ class LinearErrors:
         return float(loss.value(self.errors) @ self.weight)
 
 
-def checked_table(
-    estimator: Any, X: Any, y: Any, *, reset: bool, numeric: bool
-) -> tuple[Any, np.ndarray]:
-    """X of finite float64, dense or sparse, and labels or numbers y, as a user gave them."""
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse=("csr", "csc"),
-        dtype=np.float64,
-        y_numeric=numeric,
-        reset=reset,
-        ensure_all_finite=False,
-        ensure_min_samples=2 if numeric else 1,
-    )
-    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
-    if hasattr(X, "tocsr") and not X.has_canonical_format:
-        # An entry may be stored in parts; their squares are not its square.
-        X = X.copy()
-        X.sum_duplicates()
-    if numeric:
-        return X, y.astype(np.float64)
-    check_classification_targets(y)
-    return X, y
-
-
 class InMemoryRows:
     """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device."""
 
@@ -224,7 +198,14 @@ class InMemoryRows:
         """Check what a user gave to ``fit``."""
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
-        X, y = checked_table(estimator, X, y, reset=reset, numeric=numeric)
+        least = 2 if numeric else 1
+        X, y = training_table(
+            estimator, X, y, reset=reset, y_numeric=numeric, ensure_min_samples=least
+        )
+        if numeric:
+            y = y.astype(np.float64)
+        else:
+            check_classification_targets(y)
         weight = check_sample_weight(sample_weight, len(y))
         return cls(X, y, weight, groups, numeric=numeric, device=device)
 

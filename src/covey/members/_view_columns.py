@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from covey._columns import column_positions, positions_of_slice
 from covey._core.fusion.views import (
     correlation_partition,
     correlations,
@@ -104,68 +104,38 @@ def label_of(column, feature_names):
 
 def _positions(columns, view, X, n_features, feature_names):
     """Positions of one view's columns, in the order given."""
+    owner = f"The view {view!r}"
     if callable(columns):
         columns = columns(X)
     if isinstance(columns, slice):
-        columns = _of_slice(columns, view, n_features, feature_names)
+        columns = positions_of_slice(columns, owner, n_features, feature_names)
     if isinstance(columns, str | Integral):
         columns = [columns]
     if not hasattr(columns, "__iter__"):
         raise TypeError(
-            f"The view {view!r} must be columns by name, number, slice, mask or selector, got "
-            f"{columns!r}."
+            f"{owner} must be columns by name, number, slice, mask or selector, got {columns!r}."
         )
     columns = list(columns)
     if columns and all(isinstance(column, bool | np.bool_) for column in columns):
         if len(columns) != n_features:
             raise ValueError(
-                f"The view {view!r} is a mask of {len(columns)} columns, but X has {n_features}."
+                f"{owner} is a mask of {len(columns)} columns, but X has {n_features}."
             )
         columns = np.flatnonzero(columns).tolist()
     if not columns:
-        raise ValueError(f"The view {view!r} is empty; give it a column, or leave it out.")
-    positions = [_position(column, view, n_features, feature_names) for column in columns]
+        raise ValueError(f"{owner} is empty; give it a column, or leave it out.")
+    # Negative numbers count from the last column.
+    columns = [
+        column + n_features
+        if isinstance(column, Integral) and -n_features <= column < 0
+        else column
+        for column in columns
+    ]
+    positions = column_positions(columns, owner, n_features, feature_names)
     for place, position in enumerate(positions):
         if position in positions[:place]:
-            raise ValueError(
-                f"The view {view!r} names column {label_of(position, feature_names)} twice."
-            )
+            raise ValueError(f"{owner} names column {label_of(position, feature_names)} twice.")
     return np.array(positions)
-
-
-def _position(column, view, n_features, feature_names):
-    if isinstance(column, str):
-        if feature_names is None:
-            raise ValueError(
-                f"The view {view!r} names the column {column!r}, but X has no column names; give "
-                "column numbers, or X as a data frame."
-            )
-        known = [str(name) for name in feature_names]
-        if column not in known:
-            near = get_close_matches(column, known, n=3, cutoff=0.0)
-            raise ValueError(
-                f"The view {view!r} names the column {column!r}, which X does not have; the "
-                f"nearest are {', '.join(map(repr, near))}."
-            )
-        return known.index(column)
-    if not isinstance(column, Integral) or isinstance(column, bool | np.bool_):
-        raise TypeError(f"The view {view!r} must name columns by str or int, got {column!r}.")
-    if not -n_features <= column < n_features:
-        raise ValueError(
-            f"The view {view!r} names the column {column}, but X has columns 0 to "
-            f"{n_features - 1}."
-        )
-    return int(column) % n_features
-
-
-def _of_slice(columns, view, n_features, feature_names):
-    """A slice of positions, or of names, whose end belongs to it as in pandas."""
-    start, stop = columns.start, columns.stop
-    if isinstance(start, str):
-        start = _position(start, view, n_features, feature_names)
-    if isinstance(stop, str):
-        stop = _position(stop, view, n_features, feature_names) + 1
-    return range(*slice(start, stop, columns.step).indices(n_features))
 
 
 def _refuse_overlap(views, feature_names):

@@ -69,9 +69,8 @@ class DecorateClassifier(GrownClassifier):
         The (weighted) training error of the ensemble with the member of each iteration.
     accepted_ : ndarray of shape (n_iter_,), bool
         Whether that member was accepted.
-    kind_ : {"probability", "score", "label"}
-        What the members predict for the fuser.
-    fuser_ : Fuser
+    kind_, fuser_
+        As of `FusionClassifier`.
 
     Notes
     -----

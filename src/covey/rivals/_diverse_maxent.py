@@ -10,7 +10,7 @@ from covey._core.design import Design
 from covey._core.moments import moments
 from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Predictions
 from covey.members import GrownClassifier, LinearMember, check_warm_start
 
@@ -243,14 +243,8 @@ class DiverseMaxEntClassifier(GrownClassifier):
         coef = np.stack([member.theta for member in members]) / self.scale_
         # A constant column, once centred, is zero but for rounding.
         coef[:, :, self._empty] = 0.0
-        overflown = ~np.isfinite(coef).all(axis=(0, 1))
-        if overflown.any():
-            column = int(np.argmax(overflown))
-            names = getattr(self, "feature_names_in_", None)
-            raise ValueError(
-                f"Column {column if names is None else repr(names[column])} varies too little for "
-                "its coefficient to be a number; multiply it by a constant, or drop it."
-            )
+        features = np.arange(self.n_features_in_)
+        check_coefficients(coef, features, getattr(self, "feature_names_in_", None))
         intercept = np.stack([member.intercept for member in members]) - coef @ self.mean_
         return {
             "n_estimators_": len(members),

@@ -42,13 +42,8 @@ class Layered(GivenModels, NamedMembers):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Passed to the members of the first layer as it is.
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Passed to every member and to the final model.
-        groups : array-like of shape (n_samples,), optional
-            Passed to the splitter. With a number of folds, none divides a group.
+        X, y, sample_weight, groups
+            As for `FusionClassifier.fit`; X is passed to the members of the first layer.
         """
         layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
