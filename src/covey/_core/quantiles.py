@@ -26,8 +26,6 @@ _HAIR = 1e-12
 def in_order(values: FloatArray) -> UintArray:
     """Floats as whole numbers that rise with them, without gaps.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> a, b, c = in_order(np.array([-1e300, 0.0, 5e-324]))
     >>> bool(a < b), int(c - b)

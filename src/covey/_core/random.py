@@ -42,17 +42,8 @@ def normals(
 
 
 class UniformRows:
-    """An endless matrix of uniform draws on [0, 1), readable from any row on.
+    """An endless matrix of uniform draws on [0, 1), ``width`` columns, readable from any row on.
 
-    Parameters
-    ----------
-    seed, purpose, run, member
-        What the matrix is a function of.
-    width : int
-        The number of columns.
-
-    Examples
-    --------
     >>> rows = UniformRows(0, Purpose.FLIP, 0, 0, width=3)
     >>> bool((rows.read(5, 1) == rows.read(0, 9)[5:6]).all())
     True

@@ -20,8 +20,6 @@ Blocks = tuple[slice, ...]
 def class_blocks(counts: Any) -> Blocks:
     """The slice of rows of each class, for rows sorted by class.
 
-    Examples
-    --------
     >>> class_blocks([2, 0, 3])
     (slice(0, 2, None), slice(2, 2, None), slice(2, 5, None))
     """

@@ -19,14 +19,7 @@ from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.subsets import TIE, beats, metropolis
-from covey._core.arrays import (
-    Array,
-    IntArray,
-    Positions,
-    is_on_host,
-    namespace_of,
-    to_host,
-)
+from covey._core.arrays import Array, IntArray, Positions, is_on_host, namespace_of, to_host
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import Rows
 

@@ -61,18 +61,11 @@ class ColumnModel:
 
 
 def inverted(probabilities: FloatArray, allowed: BoolArray) -> FloatArray:
-    """Probabilities that are inversely proportional to those given.
+    """Probabilities (n, C) that are inversely proportional to those given.
 
-    ``(1 / p_c) / sum_c' (1 / p_c')``, where a ``p`` of zero counts as `SMALL_PROBABILITY`.
+    ``(1 / p_c) / sum_c' (1 / p_c')``, where a ``p`` of zero counts as `SMALL_PROBABILITY`; classes
+    that are not ``allowed`` (C,) get 0.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, C)
-    allowed : ndarray of shape (C,), bool
-        The classes that may be chosen; others get 0.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> inverted(np.array([[0.8, 0.2]]), np.array([True, True]))
     array([[0.2, 0.8]])
