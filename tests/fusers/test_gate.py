@@ -279,7 +279,7 @@ def test_bad_input_gets_one_sentence():
     ):
         with pytest.raises(ValueError, match=message):
             gated(**parameters).fit(X, y)
-    with pytest.raises(ValueError, match="use warm_start=False, or a fusion"):
+    with pytest.raises(ValueError, match="use warm_start=False, or a fuser"):
         gated().set_params(warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match="Only the product of linear members is itself linear"):
         gated().fit(X, y).collapse()

@@ -119,7 +119,7 @@ def test_tensors_that_cannot_be_read_are_refused(wine):
 def test_a_rate_that_diverges_is_noticed_elsewhere_too(wine):
     X, y = wine
     for tol in (-np.inf, 0.0):
-        with pytest.raises(ValueError, match="learning_rate=1e.200 lets the ascent"):
+        with pytest.raises(ValueError, match="learning_rate=1e.200 lets the training"):
             paper(learning_rate=1e200, tol=tol).fit(torch.asarray(X), y)
 
 

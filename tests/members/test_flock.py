@@ -113,7 +113,7 @@ def test_members_say_what_the_ensemble_says_of_them(fitted, iris):
 
 
 def test_a_member_outside_its_subset_does_not_look(monkeypatch):
-    monkeypatch.setattr(FlockClassifier, "flip_probability", 0.3)
+    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
     X, y = make_classification(200, 12, n_informative=4, random_state=0)
     model = flock(effort="fast").fit(X, y)
     assert not model.support_.all()
@@ -213,7 +213,7 @@ def test_sparse_rows_are_searched_without_ramps():
 @pytest.mark.parametrize("option", ["fit_intercept", "scale_features"])
 def test_works_without_intercept_or_scaling(iris, option, monkeypatch):
     X, y = iris
-    monkeypatch.setattr(FlockClassifier, option, False)
+    monkeypatch.setitem(FlockClassifier._fixed, option, False)
     assert flock().fit(X, y).score(X, y) > 0.9
     model = flock(effort="fast").fit(X, y)
     said = np.stack([member.predict_proba(X) for member in model.estimators_], axis=1)
@@ -387,7 +387,7 @@ def test_notebooks_show_the_flock(fitted, iris):
 
 
 def test_a_candidate_that_is_no_number_decides_nothing(monkeypatch):
-    monkeypatch.setattr(FlockClassifier, "scale_features", False)
+    monkeypatch.setitem(FlockClassifier._fixed, "scale_features", False)
     X, y = make_quarter_circle(40, random_state=0)
     with np.errstate(all="ignore"):
         model = flock().fit(X * 1e30, y)
@@ -448,8 +448,8 @@ def test_a_gate_reports_whom_it_asks(fuser):
 
 
 def test_feature_groups_stay_whole(monkeypatch):
-    monkeypatch.setattr(FlockClassifier, "flip_probability", 0.3)
-    monkeypatch.setattr(FlockClassifier, "subset_penalty", 0.01)
+    monkeypatch.setitem(FlockClassifier._fixed, "flip_probability", 0.3)
+    monkeypatch.setitem(FlockClassifier._fixed, "subset_penalty", 0.01)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(100, 6))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] > 0

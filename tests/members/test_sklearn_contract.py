@@ -17,14 +17,11 @@ MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 
 
 def expected_failures(estimator):
-    splits = getattr(estimator, "select_size", None) == "validation"
-    fuser = estimator.fuser
-    refined = (
-        estimator.effort == "fast"
-        if isinstance(estimator, FlockClassifier)
-        else isinstance(estimator, SubsetEnsembleClassifier) and isinstance(fuser, Gate)
-    )
-    if splits or (make_fuser(fuser).learns and not refined):
+    if not isinstance(estimator, SubsetEnsembleClassifier):
+        return {}
+    refined = isinstance(estimator.fuser, Gate)
+    learns = make_fuser(estimator.fuser).learns and not refined
+    if learns or estimator.select_size == "validation":
         return {
             "check_sample_weight_equivalence_on_dense_data": _SPLITS_ROWS,
             "check_sample_weight_equivalence_on_sparse_data": _SPLITS_ROWS,

@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from covey import Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey.fusers import Oracle
 from covey.members import LinearMember
+from covey.members._hold_out import held_out_rows
 
 
 @pytest.fixture(scope="module")
@@ -424,7 +425,7 @@ def test_validation_rows_choose_the_size_and_train_no_member(noisy):
     X, y = noisy
     model = flock(n_estimators=12, flip_probability=0.3, select_size="validation")
     model.set_params(validation_fraction=0.25).fit(X, y)
-    held_out = model._held_out(y, np.ones(len(y)), model.fuser_)
+    held_out = held_out_rows(y, np.ones(len(y)), 0.25, model._seed)
     assert_array_equal(np.bincount(y[held_out]), np.round(0.25 * np.bincount(y)))
     alone = flock(n_estimators=12, flip_probability=0.3).fit(X[~held_out], y[~held_out])
     best = np.argmax(alone.staged_score(X[held_out], y[held_out])) + 1

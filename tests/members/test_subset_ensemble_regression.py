@@ -74,7 +74,7 @@ def standardised_ridge(X, y, alpha):
     "options", [{"effort": "fast"}, {"fuser": "mean", "flip_probability": 0}], ids=str
 )
 def test_one_member_without_flips_is_ridge(diabetes, options, monkeypatch):
-    monkeypatch.setattr(FlockRegressor, "flip_probability", 0)
+    monkeypatch.setitem(FlockRegressor._fixed, "flip_probability", 0)
     X, y = diabetes
     flock = regressor(n_estimators=1, alpha=0.05, random_state=0, **options).fit(X, y)
     expected = standardised_ridge(X, y, 0.05).predict(X)
@@ -298,7 +298,8 @@ def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
     assert searched.support_.shape == (K, D)
     assert searched.feature_importances_.shape == (D,)
     assert_allclose(searched.feature_importances_.sum(), 1)
-    assert X.columns[searched.feature_importances_.argmax()] in {"bmi", "s5"}
+    # Body mass and the logarithm of triglycerides are what every model of these data finds.
+    assert (searched.feature_importances_[X.columns.isin(["bmi", "s5"])] > 1 / D).all()
     assert_allclose(searched.group_weights_.sum(), 1)
     assert len(searched.group_of_) == K
     assert_array_equal(searched.feature_names_in_, X.columns)

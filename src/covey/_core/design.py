@@ -208,7 +208,11 @@ class Design:
 
 
 def sorted_columns(X: Any, order: IntArray) -> Any:
-    """The rows of a sparse matrix in another order, as a CSC matrix; copied once."""
+    """Rows of a sparse matrix, all or some, in another order as a CSC matrix; copied once."""
+    if len(order) < X.shape[0]:
+        columns = X.tocsr()[order].tocsc()
+        columns.sum_duplicates()
+        return columns
     columns = X.tocsc(copy=True)
     place = np.empty(len(order), dtype=columns.indices.dtype)
     place[order] = np.arange(len(order))

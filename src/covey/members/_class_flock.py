@@ -35,16 +35,16 @@ class ClassFlock(LinearFlock, FusedClassifier):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_choice(self.loss, "loss", LOSSES)
-        check_number(self.focal_gamma, "focal_gamma", low=0)
-        if self.reweighting is not None:
-            check_choice(self.reweighting, "reweighting", REWEIGHTINGS)
+        check_choice(self._setting("loss"), "loss", LOSSES)
+        check_number(self._setting("focal_gamma"), "focal_gamma", low=0)
+        if self._setting("reweighting") is not None:
+            check_choice(self._setting("reweighting"), "reweighting", REWEIGHTINGS)
 
     def _settings_of_task(self) -> dict[str, Any]:
         return {
-            "fit_intercept": bool(self.fit_intercept),
-            "loss": ClassLoss(self.loss, float(self.focal_gamma)),
-            "reweighting": self.reweighting,
+            "fit_intercept": bool(self._setting("fit_intercept")),
+            "loss": ClassLoss(self._setting("loss"), float(self._setting("focal_gamma"))),
+            "reweighting": self._setting("reweighting"),
         }
 
     def _check_target(self, rows: TrainingRows, continued: bool) -> None:
@@ -61,7 +61,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         self.classes_ = rows.classes
 
     def _check_newton(self, n_features: int) -> None:
-        if self.learning_rate == "newton" and n_features > _MOST_FOR_NEWTON:
+        if self._setting("learning_rate") == "newton" and n_features > _MOST_FOR_NEWTON:
             raise ValueError(
                 f"learning_rate='newton' keeps a matrix of all pairs of features, but X has "
                 f"{n_features} of them, more than {_MOST_FOR_NEWTON}; use 'auto'."
@@ -76,12 +76,12 @@ class ClassFlock(LinearFlock, FusedClassifier):
             return None
         remedy = (
             "start closer to zero (init_scale), or rescale X"
-            if self.learning_rate == "auto"
+            if self._setting("learning_rate") == "auto"
             else "use learning_rate='auto' or a smaller number"
         )
         return (
             "ended with an objective below that of their start and of a uniform guess: "
-            f"learning_rate={self.learning_rate!r} overshoots; {remedy}."
+            f"learning_rate={self._setting('learning_rate')!r} overshoots; {remedy}."
         )
 
     # -- attributes ------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         LogisticRegression()
         """
         self.collapse()
-        model = LogisticRegression(fit_intercept=bool(self.fit_intercept))
+        model = LogisticRegression(fit_intercept=bool(self._setting("fit_intercept")))
         # Copies: what is done to one model is not done to the other.
         model.classes_ = self.classes_.copy()
         model.coef_, model.intercept_ = (part.copy() for part in self._difference())

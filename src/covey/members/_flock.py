@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from covey.members._class_flock import ClassFlock
 from covey.members._searched_flock import SearchedFlock
 from covey.members._value_flock import ValueFlock
@@ -111,13 +113,13 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     ['members', 'prediction', 'probability']
     """
 
-    # Algorithm 1, as the paper has it; it gives the search its starts.
-    tol = 0.0
-    loss = "log"
-    focal_gamma = 2.0
-    reweighting = "mean_probability"
-    fit_intercept = True
-    scale_features = True
+    _fixed: ClassVar = {
+        **SearchedFlock._fixed,
+        "tol": 0.0,
+        "loss": "log",
+        "focal_gamma": 2.0,
+        "reweighting": "mean_probability",
+    }
 
     def __init__(
         self,
@@ -226,7 +228,7 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     (442, 6)
     """
 
-    tol = 1e-4
+    _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}
 
     def __init__(
         self,

@@ -67,9 +67,9 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             separates them.
         """
         self._check_parameters()
-        fuser = self._make_fuser(self.fuser)
+        fuser = self._make_fuser(self._setting("fuser"))
         self._check_fuser(fuser, groups)
-        continued = self.warm_start and hasattr(self, "fuser_")
+        continued = self._setting("warm_start") and hasattr(self, "fuser_")
         rows = self._open_rows(X, y, sample_weight, groups, reset=not continued)
         try:
             self._check_target(rows, continued)
@@ -158,47 +158,53 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             with np.errstate(over="ignore", invalid="ignore"):
                 return function(*args)
         except DivergedError as error:
-            if isinstance(self.learning_rate, str):
+            if isinstance(self._setting("learning_rate"), str):
                 raise ValueError(
                     f"The training of member {error.member} diverges: the features are too large "
                     "or too small for floating point; use scale_features=True, or rescale X."
                 ) from None
             raise ValueError(
-                f"learning_rate={self.learning_rate!r} lets the training of member "
+                f"learning_rate={self._setting('learning_rate')!r} lets the training of member "
                 f"{error.member} diverge; use learning_rate='auto' or a smaller number."
             ) from None
 
     # -- settings of Algorithm 1 -----------------------------------------------------------
 
+    def _setting(self, name: str) -> Any:
+        """A parameter of Algorithm 1; a search has constants in their place."""
+        return getattr(self, name)
+
     def _check_settings(self) -> None:
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
-        check_number(self.flip_probability, "flip_probability", low=0, high=1)
-        if isinstance(self.learning_rate, str):
-            check_choice(self.learning_rate, "learning_rate", self._learning_rates)
+        check_number(self._setting("flip_probability"), "flip_probability", low=0, high=1)
+        if isinstance(self._setting("learning_rate"), str):
+            check_choice(self._setting("learning_rate"), "learning_rate", self._learning_rates)
         else:
-            check_number(self.learning_rate, "learning_rate", low=0, closed="neither")
-        check_number(self.tol, "tol", finite=False)
-        if not (self.n_iter_no_change is None and not self._numeric):
-            check_number(self.n_iter_no_change, "n_iter_no_change", low=1, whole=True)
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
-        check_number(self.init_scale, "init_scale", low=0)
-        check_choice(self.acceptance, "acceptance", ("greedy", "metropolis"))
-        if self.temperature is not None:
-            check_number(self.temperature, "temperature", low=0, closed="neither")
-        check_number(self.subset_penalty, "subset_penalty", low=0)
+            check_number(self._setting("learning_rate"), "learning_rate", low=0, closed="neither")
+        check_number(self._setting("tol"), "tol", finite=False)
+        if not (self._setting("n_iter_no_change") is None and not self._numeric):
+            check_number(self._setting("n_iter_no_change"), "n_iter_no_change", low=1, whole=True)
+        check_number(self._setting("max_iter"), "max_iter", low=1, whole=True)
+        check_number(self._setting("init_scale"), "init_scale", low=0)
+        check_choice(self._setting("acceptance"), "acceptance", ("greedy", "metropolis"))
+        if self._setting("temperature") is not None:
+            check_number(self._setting("temperature"), "temperature", low=0, closed="neither")
+        check_number(self._setting("subset_penalty"), "subset_penalty", low=0)
 
     def _settings(self) -> TrainingSettings:
         """How a member is trained."""
-        temperature = _DEFAULT_TEMPERATURE if self.temperature is None else self.temperature
+        temperature = self._setting("temperature")
+        if temperature is None:
+            temperature = _DEFAULT_TEMPERATURE
         return TrainingSettings(
-            learning_rate=self.learning_rate,
-            tol=float(self.tol),
-            patience=self.n_iter_no_change,
-            max_iter=int(self.max_iter),
-            init_scale=float(self.init_scale),
-            acceptance=self.acceptance,
+            learning_rate=self._setting("learning_rate"),
+            tol=float(self._setting("tol")),
+            patience=self._setting("n_iter_no_change"),
+            max_iter=int(self._setting("max_iter")),
+            init_scale=float(self._setting("init_scale")),
+            acceptance=self._setting("acceptance"),
             temperature=float(temperature),
-            subset_penalty=float(self.subset_penalty),
+            subset_penalty=float(self._setting("subset_penalty")),
             **self._settings_of_task(),
         )
 
@@ -215,12 +221,14 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
                 "from; give at least one column that varies."
             )
         # Beside an intercept a constant column adds nothing; without one it is the intercept.
-        self._usable = varies if self.fit_intercept else varies | (mean != 0)
+        self._usable = varies if self._setting("fit_intercept") else varies | (mean != 0)
         # Without an intercept no column may be shifted: that would amount to one.
-        centered = self.scale_features and self.fit_intercept
+        centered = self._setting("scale_features") and self._setting("fit_intercept")
         self.mean_ = mean if centered else np.zeros_like(mean)
         self.scale_ = (
-            np.where(varies, deviation, 1.0) if self.scale_features else np.ones(len(mean))
+            np.where(varies, deviation, 1.0)
+            if self._setting("scale_features")
+            else np.ones(len(mean))
         )
 
     def _units(self) -> np.ndarray:
@@ -311,7 +319,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         if not self._is_linear():
             raise ValueError(
                 f"Only the {self._linear_rule} of linear members is itself linear; "
-                f"fuser={self.fuser!r} cannot collapse into one linear model."
+                f"fuser={self._setting('fuser')!r} cannot collapse into one linear model."
             )
         weights = self.fuser_.member_weights(self.n_estimators_)
         return self._member(*self._as_one(), self.support_[weights > 0].any(axis=0))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,19 +23,26 @@ from covey.members._training_rows import TrainingRows
 class SearchedFlock(LinearFlock):
     """What `FlockClassifier` and `FlockRegressor` share.
 
-    The attributes are the settings of Algorithm 1 that gives a search its starts.
+    ``_fixed`` are the settings of Algorithm 1 that gives a search its starts; no parameters.
     """
 
-    flip_probability = 0.01
-    learning_rate = "auto"
-    n_iter_no_change = 10
-    max_iter = 300
-    init_scale = 0.1
-    acceptance = "greedy"
-    temperature = None
-    subset_penalty = 0.0
-    fuser = "gate"
-    warm_start = False
+    _fixed: ClassVar[dict[str, Any]] = {
+        "flip_probability": 0.01,
+        "learning_rate": "auto",
+        "n_iter_no_change": 10,
+        "max_iter": 300,
+        "init_scale": 0.1,
+        "acceptance": "greedy",
+        "temperature": None,
+        "subset_penalty": 0.0,
+        "fit_intercept": True,
+        "scale_features": True,
+        "fuser": "gate",
+        "warm_start": False,
+    }
+
+    def _setting(self, name: str) -> Any:
+        return self._fixed[name] if name in self._fixed else getattr(self, name)
 
     def _check_parameters(self) -> None:
         self._check_settings()
@@ -64,11 +71,11 @@ class SearchedFlock(LinearFlock):
                 self._usable,
                 self._units(),
                 grouped=self.feature_groups is not None,
-                centered=bool(self.scale_features and self.fit_intercept),
-                scaled=bool(self.scale_features),
+                centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
+                scaled=bool(self._setting("scale_features")),
             ),
             growth=self._settings(),
-            flip_probability=float(self.flip_probability),
+            flip_probability=float(self._setting("flip_probability")),
             seed=self._seed,
             journal=self._journal,
             single=rows.single,
@@ -78,7 +85,7 @@ class SearchedFlock(LinearFlock):
             self._families(rows, search.bases),
             [] if self.effort == "fast" else self._folds(rows, n_repeats),
             n_restarts=n_repeats,
-            fit_intercept=bool(self.fit_intercept),
+            fit_intercept=bool(self._setting("fit_intercept")),
             on_family=self._progress(rows, context, given),
         )
         found = self._attributes_of(

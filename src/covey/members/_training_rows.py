@@ -406,7 +406,7 @@ def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Host
         return device
     for refused, what in (
         (hasattr(X, "tocsr"), "sparse X"),
-        (estimator.learning_rate == "newton", "learning_rate='newton'"),
+        (getattr(estimator, "learning_rate", None) == "newton", "learning_rate='newton'"),
     ):
         if refused and device.device.type == "cpu":
             return HostDevice()

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -49,7 +50,8 @@ class _TableModel(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         y = column_or_1d(y, warn=True)
-        if hasattr(X, "__len__") and len(y) != len(X):
+        # The length of a sparse matrix is not its number of rows; the preparation refuses it.
+        if hasattr(X, "__len__") and not issparse(X) and len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must match.")
         preparation = TablePreparation(columns=self.columns, random_state=self.random_state)
         return self._fit_prepared(preparation, preparation.fit_transform(X), y, groups)
