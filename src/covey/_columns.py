@@ -1,13 +1,18 @@
 """Columns named by users: which flip together, and which never leave."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from difflib import get_close_matches
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 
-def column_positions(columns, parameter, n_features, feature_names):
+def column_positions(
+    columns: Any, parameter: str, n_features: int, feature_names: np.ndarray | None
+) -> np.ndarray:
     """Positions of columns that a user gave by name or number as the named parameter."""
     if isinstance(columns, str | Integral):
         columns = [columns]
@@ -41,7 +46,9 @@ def column_positions(columns, parameter, n_features, feature_names):
     return positions
 
 
-def positions_of_slice(columns, parameter, n_features, feature_names):
+def positions_of_slice(
+    columns: Any, parameter: str, n_features: int, feature_names: np.ndarray | None
+) -> np.ndarray:
     """Positions of a slice of numbers, or of names, whose end belongs to it as in pandas."""
     start, stop = (
         column_positions(end, parameter, n_features, feature_names)[0]
@@ -54,7 +61,9 @@ def positions_of_slice(columns, parameter, n_features, feature_names):
     return list(range(*slice(start, stop, columns.step).indices(n_features)))
 
 
-def flip_units(feature_groups, always_keep, barred, feature_names):
+def flip_units(
+    feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: np.ndarray | None
+) -> np.ndarray:
     """The unit of each feature; those of one unit flip together, and -1 never flips.
 
     ``barred`` (n_features,) are features that are never used.

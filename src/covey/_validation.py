@@ -1,13 +1,27 @@
 """Checks of what users pass, each with one sentence that names the culprit."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.utils import check_array, check_scalar
 
 
-def check_number(value, name, *, low=None, high=None, closed="both", whole=False, finite=True):
+def check_number(
+    value: Any,
+    name: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    closed: str = "both",
+    whole: bool = False,
+    finite: bool = True,
+) -> Any:
     """Check a parameter that is a number; bool is none.
 
     ``closed`` ("both", "left", "right" or "neither") names the bounds that are allowed themselves.
@@ -21,7 +35,7 @@ def check_number(value, name, *, low=None, high=None, closed="both", whole=False
     return value
 
 
-def check_choice(value, name, choices):
+def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     """Check a parameter that must be one of a few strings."""
     if not (isinstance(value, str) and value in choices):
         listed = ", ".join(repr(choice) for choice in choices)
@@ -29,7 +43,7 @@ def check_choice(value, name, choices):
     return value
 
 
-def check_one_each(values, number, name, what):
+def check_one_each(values: Any, number: int, name: str, what: str) -> Any:
     """Check that there is one entry for each of so many things, named by ``what``."""
     if np.shape(values) != (number,):
         raise ValueError(
@@ -39,7 +53,9 @@ def check_one_each(values, number, name, what):
     return values
 
 
-def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
+def check_sample_weight(
+    sample_weight: ArrayLike | None, n_samples: int, name: str = "sample_weight"
+) -> np.ndarray:
     """Weights as a float64 array; None means ones.
 
     They must be finite and not negative, and not all of them zero.
@@ -77,7 +93,7 @@ def check_sample_weight(sample_weight, n_samples, name="sample_weight"):
     return weight
 
 
-def check_all_finite(X, feature_names):
+def check_all_finite(X: Any, feature_names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, by the name of the column."""
     if get_config()["assume_finite"]:
         return
@@ -102,7 +118,9 @@ def check_all_finite(X, feature_names):
     )
 
 
-def check_coefficients(coef, features, feature_names):
+def check_coefficients(
+    coef: np.ndarray, features: np.ndarray, feature_names: np.ndarray | None
+) -> None:
     """Refuse coefficients (K, C, P) of columns of these features that overflow."""
     overflown = ~np.isfinite(coef).all(axis=(0, 1))
     if overflown.any():

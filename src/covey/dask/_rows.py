@@ -102,7 +102,8 @@ class DaskRows:
             estimator.checkpoint is not None,
         )
         try:
-            gated = isinstance(make_fuser(estimator.fuser), Gate)
+            # A search is gated; so the blocks are those of gates where no fuser is given.
+            gated = isinstance(make_fuser(getattr(estimator, "fuser", "gate")), Gate)
             rows = cls(table, estimator.n_features_in_, gated)
             check_sample_weight(rows.largest_weights, len(rows.largest_weights))
             return rows

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csc_array
 
+from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
 from covey._core.gating.gate import GatedObjective, GatedRows
@@ -318,7 +320,16 @@ class GatedGroups(Fuser):
     learns = True
     needs_X = True
 
-    def __init__(self, basis, coef, intercept, sizes, pools, weights, classes):
+    def __init__(
+        self,
+        basis: Basis,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        sizes: Sequence[int],
+        pools: Sequence[str],
+        weights: np.ndarray,
+        classes: np.ndarray | None,
+    ) -> None:
         self.basis = basis
         self.coef = coef
         self.intercept = intercept
@@ -348,7 +359,7 @@ class GatedGroups(Fuser):
         """The classes that they predict; a single one stands for numbers."""
         return np.arange(1) if self.classes is None else self.classes
 
-    def fit(self, P, y=None, X=None, sample_weight=None) -> Self:
+    def fit(self, P: Any, y: Any = None, X: Any = None, sample_weight: Any = None) -> Self:
         """Refuse: the gates were learnt together with their members."""
         flock = "FlockRegressor" if self.classes is None else "FlockClassifier"
         raise ValueError(
@@ -361,7 +372,7 @@ class GatedGroups(Fuser):
         gates = self.basis, self.coef, self.intercept
         return Groups(*gates, self.sizes, self.pools, self.weights)
 
-    def fuse_linear(self, X, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+    def fuse_linear(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         """Fuse what linear members (K, C, P) on the columns of ``basis`` predict of checked rows.
 
         The result (n_samples, C) is what ``fuse`` gives for the members' predictions, and sooner:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
 
 from covey.members._class_flock import ClassFlock
 from covey.members._searched_flock import SearchedFlock
@@ -124,19 +128,19 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     def __init__(
         self,
         *,
-        effort="balanced",
-        n_estimators=6,
-        alpha=None,
-        cv=5,
-        feature_groups=None,
-        always_keep=None,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-    ):
+        effort: str = "balanced",
+        n_estimators: int = 6,
+        alpha: float | None = None,
+        cv: Any = 5,
+        feature_groups: Any = None,
+        always_keep: Any = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        device: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.effort = effort
         self.n_estimators = n_estimators
         self.alpha = alpha
@@ -233,21 +237,21 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     def __init__(
         self,
         *,
-        effort="balanced",
-        n_estimators=6,
-        loss="squared",
-        epsilon=1.35,
-        quantile=0.5,
-        alpha=None,
-        cv=5,
-        feature_groups=None,
-        always_keep=None,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-    ):
+        effort: str = "balanced",
+        n_estimators: int = 6,
+        loss: str = "squared",
+        epsilon: float = 1.35,
+        quantile: float = 0.5,
+        alpha: float | None = None,
+        cv: Any = 5,
+        feature_groups: Any = None,
+        always_keep: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        device: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.effort = effort
         self.n_estimators = n_estimators
         self.loss = loss

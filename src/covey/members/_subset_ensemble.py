@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Self
 
+import numpy as np
+
+from covey.fusers import Fuser
 from covey.members._algorithm1_flock import Algorithm1Flock
 from covey.members._class_flock import ClassFlock
 from covey.members._value_flock import ValueFlock
@@ -142,35 +147,35 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
 
     def __init__(
         self,
-        n_estimators=6,
+        n_estimators: int = 6,
         *,
-        flip_probability=0.01,
-        learning_rate="auto",
-        tol=0.0,
-        n_iter_no_change=10,
-        max_iter=300,
-        init_scale=0.1,
-        acceptance="greedy",
-        temperature=None,
-        subset_penalty=0.0,
-        loss="log",
-        focal_gamma=2.0,
-        reweighting="mean_probability",
-        feature_groups=None,
-        always_keep=None,
-        fit_intercept=True,
-        scale_features=True,
-        fuser="product",
-        select_size=None,
-        validation_fraction=0.1,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-    ):
+        flip_probability: float = 0.01,
+        learning_rate: float | str = "auto",
+        tol: float = 0.0,
+        n_iter_no_change: int | None = 10,
+        max_iter: int = 300,
+        init_scale: float = 0.1,
+        acceptance: str = "greedy",
+        temperature: float | None = None,
+        subset_penalty: float = 0.0,
+        loss: str = "log",
+        focal_gamma: float = 2.0,
+        reweighting: str | None = "mean_probability",
+        feature_groups: Any = None,
+        always_keep: Any = None,
+        fit_intercept: bool = True,
+        scale_features: bool = True,
+        fuser: str | Fuser = "product",
+        select_size: str | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        device: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.flip_probability = flip_probability
         self.learning_rate = learning_rate
@@ -346,33 +351,33 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
 
     def __init__(
         self,
-        n_estimators=6,
+        n_estimators: int = 6,
         *,
-        loss="squared",
-        epsilon=1.35,
-        quantile=0.5,
-        alpha=0.0,
-        flip_probability=0.01,
-        learning_rate="auto",
-        tol=1e-4,
-        n_iter_no_change=10,
-        max_iter=300,
-        init_scale=0.1,
-        acceptance="greedy",
-        temperature=None,
-        subset_penalty=0.0,
-        feature_groups=None,
-        always_keep=None,
-        fuser="mean",
-        select_size=None,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        checkpoint=None,
-        device=None,
-        verbose=0,
-    ):
+        loss: str = "squared",
+        epsilon: float = 1.35,
+        quantile: float = 0.5,
+        alpha: float = 0.0,
+        flip_probability: float = 0.01,
+        learning_rate: float | str = "auto",
+        tol: float = 1e-4,
+        n_iter_no_change: int | None = 10,
+        max_iter: int = 300,
+        init_scale: float = 0.1,
+        acceptance: str = "greedy",
+        temperature: float | None = None,
+        subset_penalty: float = 0.0,
+        feature_groups: Any = None,
+        always_keep: Any = None,
+        fuser: str | Fuser = "mean",
+        select_size: str | None = None,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        device: Any = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
         self.epsilon = epsilon

@@ -85,7 +85,7 @@ def _missing_entries(column):
     return column != column
 
 
-def take_columns(X, columns):
+def take_columns(X: Any, columns: np.ndarray) -> Any:
     """Some columns of an array, sparse matrix or data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
@@ -94,7 +94,7 @@ def take_columns(X, columns):
     return X[:, [int(column) for column in columns]]
 
 
-def label_of(column, feature_names):
+def label_of(column: int, feature_names: np.ndarray | None) -> str:
     """What a message calls a column."""
     return int(column) if feature_names is None else repr(str(feature_names[column]))
 

@@ -6,8 +6,12 @@ rows and features by number without asking whether there are so many, so those o
 nearest neighbours, k-means and support vector machines must stay within themselves.
 """
 
+from __future__ import annotations
+
 import inspect
 from collections import OrderedDict
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,7 +47,7 @@ _LEAVES = (type(None), bool, int, float, str, bytes, slice, np.ufunc)
 _CONTAINERS = (dict, OrderedDict, Bunch, list, tuple, set)
 
 
-def check_contents(estimator, trusted):
+def check_contents(estimator: Any, trusted: Collection[str]) -> None:
     """Refuse what is not on the list after all, and compiled parts that lead out of themselves.
 
     What is of an older covey gets the parameters that there are now. No method of what was made

@@ -14,8 +14,12 @@ and the losses and kernels above, whose calls compute. A class that answers to m
 attributes (a ``__getattr__``, a ``__len__``) is admitted by name or not at all.
 """
 
+from __future__ import annotations
+
 import importlib
 import sys
+from collections.abc import Collection
+from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.compose import ColumnTransformer
@@ -178,12 +182,12 @@ _ADMITTED = {
 }
 
 
-def node_name(node):
+def node_name(node: Any) -> str:
     """The name of the type of an object in a file."""
     return f"{node.get('__module__')}.{node.get('__class__')}"
 
 
-def full_name(kind):
+def full_name(kind: type) -> str:
     """The name by which a file calls a type."""
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -191,7 +195,7 @@ def full_name(kind):
 # -- types ------------------------------------------------------------------------------------
 
 
-def strangers(nodes, trusted=()):
+def strangers(nodes: Any, trusted: Collection[str] = ()) -> list[str]:
     """The names in a file that are not admitted where they stand.
 
     skops trusts a name wherever it stands. A name is therefore admitted only if *every* node
@@ -210,7 +214,7 @@ def strangers(nodes, trusted=()):
     }
 
 
-def plain_class(module_name, class_name):
+def plain_class(module_name: str, class_name: str) -> Any:
     """Whether a name is that of a class on the list whose making runs nothing of the file's.
 
     The class must say itself that it is defined in that module: what a module merely imports is
@@ -257,7 +261,7 @@ def _magic(kind):
 # -- how nodes hang together --------------------------------------------------------------------
 
 
-def check_nodes(nodes):
+def check_nodes(nodes: Any) -> None:
     """Refuse nodes whose parts are not of the kind that skops writes there.
 
     skops calls what it finds for the keys of a dict, and asks what it finds for the attributes
@@ -331,6 +335,6 @@ def _check_attributes(node):
             _must_be(content, "DictNode", {"builtins.dict"})
 
 
-def must(condition, what):
+def must(condition: bool, what: str) -> None:
     if not condition:
         raise ValueError(f"{what} leads out of it; the file was tampered with.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from covey._templates import Markup, escaped
@@ -151,7 +151,7 @@ def name_cell(text: Any, most: int = 30) -> Cell:
     return Cell(name(text, most), one_line(text))
 
 
-def number_cell(value: float | None, show=number) -> Cell:
+def number_cell(value: float | None, show: Callable[[float | None], str] = number) -> Cell:
     """A cell of a number; one that is not known is sorted as the least."""
     known = value is not None and math.isfinite(value)
     return Cell(show(value), value if known else _LEAST)

@@ -45,7 +45,7 @@ class Constants:
     def text(self) -> str:
         return f"thr={self.thr:g} eta={self.eta:g}"
 
-    def settings(self):
+    def settings(self) -> TrainingSettings:
         return TrainingSettings(
             learning_rate="constant" if self.eta == 1.5 else 1.0,
             tol=self.thr,

@@ -44,7 +44,15 @@ def panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any
     return figure, axes
 
 
-def band(ax, x, intervals, color, label=None, shade=0.18, **line):
+def band(
+    ax: Any,
+    x: Any,
+    intervals: Any,
+    color: str,
+    label: str | None = None,
+    shade: float = 0.18,
+    **line: Any,
+) -> None:
     """A line through means, with their intervals as a band."""
     low, high = [one.low for one in intervals], [one.high for one in intervals]
     ax.fill_between(x, low, high, color=color, alpha=shade, linewidth=0)

@@ -1,5 +1,9 @@
 """DECORATE: members that are taught artificial examples on which the others are wrong."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -10,7 +14,7 @@ from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.artificial import ColumnModel, opposed_labels
 from covey._models import classifies, fit_member
 from covey._validation import check_number
-from covey.fusers import common_kind, make_fuser, member_output
+from covey.fusers import Fuser, common_kind, make_fuser, member_output
 from covey.members import Classifiers, GrownClassifier, check_tree_range
 
 # The draws of a member's own random_state; `_core.artificial` has the runs before.
@@ -115,19 +119,19 @@ class DecorateClassifier(GrownClassifier):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=15,
+        estimator: Any = None,
+        n_estimators: int = 15,
         *,
-        max_iter=50,
-        artificial_size=1.0,
-        categorical_features=None,
-        fuser="mean",
-        select_size=None,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        max_iter: int = 50,
+        artificial_size: float = 1.0,
+        categorical_features: Any = None,
+        fuser: str | Fuser = "mean",
+        select_size: str | None = None,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_iter = max_iter

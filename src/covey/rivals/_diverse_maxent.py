@@ -1,6 +1,10 @@
 """Maximum-entropy members, each rewarded for differing from those before it."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,7 +15,7 @@ from covey._core.moments import moments
 from covey._core.rivals.diverse_maxent import DiverseMaxEnt
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._validation import check_choice, check_coefficients, check_number
-from covey.fusers import Predictions
+from covey.fusers import Fuser, Predictions
 from covey.members import GrownClassifier, LinearMember, check_warm_start
 
 MEASURES = ("cross_correlation", "kl")
@@ -119,23 +123,23 @@ class DiverseMaxEntClassifier(GrownClassifier):
 
     def __init__(
         self,
-        n_estimators=6,
+        n_estimators: int = 6,
         *,
-        diversity="cross_correlation",
-        diversity_weight=1.0,
-        alpha=0.01,
-        fit_intercept=True,
-        scale_features=True,
-        max_iter=1000,
-        tol=1e-8,
-        fuser="mean",
-        select_size=None,
-        validation_fraction=0.1,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-    ):
+        diversity: str = "cross_correlation",
+        diversity_weight: float = 1.0,
+        alpha: float = 0.01,
+        fit_intercept: bool = True,
+        scale_features: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        fuser: str | Fuser = "mean",
+        select_size: str | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_estimators = n_estimators
         self.diversity = diversity
         self.diversity_weight = diversity_weight
@@ -265,7 +269,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         return Predictions(np.exp(logs), self.classes_, log_values=logs)
 
     @property
-    def estimators_(self):
+    def estimators_(self) -> list[LinearMember]:
         """The members, each a fitted classifier that shares the ensemble's arrays."""
         check_is_fitted(self, "fuser_")
         names = getattr(self, "feature_names_in_", None)

@@ -1,5 +1,10 @@
 """Members on feature subsets that are searched for by fitting a model on every candidate."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
@@ -12,7 +17,7 @@ from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb,
 from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number
-from covey.fusers import common_kind, gather, make_fuser, member_output
+from covey.fusers import Fuser, common_kind, gather, make_fuser, member_output
 from covey.members import GrownClassifier, check_tree_range
 from covey.rivals._neighbors import NeighborsMember
 
@@ -147,24 +152,24 @@ class SubsetSearchClassifier(GrownClassifier):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=6,
+        estimator: Any = None,
+        n_estimators: int = 6,
         *,
-        search="hill_climbing",
-        cv=5,
-        diversity_weight=0.0,
-        acceptance="sum",
-        max_passes=10,
-        population_size=50,
-        n_generations=20,
-        max_fits=None,
-        fuser="mean",
-        select_size=None,
-        validation_fraction=0.1,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        search: str = "hill_climbing",
+        cv: Any = 5,
+        diversity_weight: float = 0.0,
+        acceptance: str = "sum",
+        max_passes: int = 10,
+        population_size: int = 50,
+        n_generations: int = 20,
+        max_fits: int | None = None,
+        fuser: str | Fuser = "mean",
+        select_size: str | None = None,
+        validation_fraction: float = 0.1,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.search = search
@@ -354,7 +359,7 @@ class SubsetSearchClassifier(GrownClassifier):
         return {"n_estimators_": n_members, **parts}
 
     @property
-    def feature_subsets_(self):
+    def feature_subsets_(self) -> list[np.ndarray]:
         """The columns of each member, by name where X has names."""
         check_is_fitted(self, "support_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
