@@ -87,7 +87,8 @@ class _TableModel(BaseEstimator):
         -------
         predicted : ndarray of shape (n_rows,)
         """
-        return self.estimator_.predict(self._prepared(X))
+        prepared = self._prepared(X)
+        return self.estimator_.predict(prepared)
 
     def _prepared(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
@@ -216,7 +217,8 @@ class TableClassifier(ClassifierMixin, _TableModel):
         -------
         probabilities : ndarray of shape (n_rows, n_classes)
         """
-        return self.estimator_.predict_proba(self._prepared(X))
+        prepared = self._prepared(X)
+        return self.estimator_.predict_proba(prepared)
 
 
 class TableRegressor(RegressorMixin, _TableModel):
