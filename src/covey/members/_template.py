@@ -92,7 +92,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         context = self._init_callback_context(max_subtasks=self._max_tasks())
         told = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         context.call_on_fit_task_begin(estimator=self, **told)
-        self._search(X, codes, weight, groups, context)
+        self._prepare(X, codes, weight, groups, context)
         self.fuser_ = self._grow_and_fuse(X, codes, weight, groups, fuser, context)
         context.call_on_fit_task_end(estimator=self, **told)
         return self
@@ -116,7 +116,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         fuser.fit(self._predictions(known), self.classes_[codes[rows]], known, weight[rows])
         return fuser
 
-    def _search(self, X, codes, weight, groups, context):
+    def _prepare(self, X, codes, weight, groups, context):
         """Prepare, before anything is grown; a subclass without folds takes no groups."""
         if groups is not None:
             raise ValueError(

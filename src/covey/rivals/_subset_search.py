@@ -233,8 +233,8 @@ class SubsetSearchClassifier(GrownClassifier):
         }
         return learner.set_params(**seeds) if seeds else learner
 
-    def _search(self, X, codes, weight, groups, context):
-        """Searches nothing: it only keeps the groups of the rows that members will be grown on."""
+    def _prepare(self, X, codes, weight, groups, context):
+        """Keep the groups of the rows that members will be grown on."""
         self._groups = None
         if groups is not None:
             held_out = self._held_out(codes, weight, make_fuser(self.fuser), groups)
