@@ -35,7 +35,7 @@ def fits():
     members = [
         LogisticRegression(max_iter=2000),
         GaussianNB(),
-        DecisionTreeClassifier(max_depth=3),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
     ]
     regressors = [Ridge(), DecisionTreeRegressor(max_depth=3, random_state=0)]
     found = {
