@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
-	bench-multiview bench-regression bench-rivals bench-selection bench-speed bench-dask clean
+	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-selection bench-speed bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -49,15 +49,25 @@ gallery: $(VENV)/.docs
 
 # All tables, or twelve of them with QUICK=1; goes on where it was interrupted.
 bench-accuracy: $(VENV)/.bench
-	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick)
-	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/run.py $(if $(QUICK),--quick) --jobs 1 --splits 1 \
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.accuracy.run $(if $(QUICK),--quick)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.accuracy.run $(if $(QUICK),--quick) --jobs 1 --splits 1 \
 		--out benchmarks/accuracy/times.csv \
 		--rivals covey "covey, fast" "RBF SVC, tuned" "random forest"
-	$(BIN)/python benchmarks/accuracy/report.py --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
+	$(BIN)/python -m benchmarks.accuracy.report --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
+
+# What 5 and 20 times as many columns of noise cost each rival.
+bench-noise: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.noise.run
+	$(BIN)/python -m benchmarks.noise.report
+
+# Log-loss against the number of terms that a person must read.
+bench-readable: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.readable.run
+	$(BIN)/python -m benchmarks.readable.report
 
 # How far a gate goes from equal weights towards the oracle.
 bench-gap: $(VENV)/.bench
-	$(ONE_THREAD) $(BIN)/python benchmarks/accuracy/gap.py $(if $(QUICK),--quick)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.accuracy.gap $(if $(QUICK),--quick)
 
 # Numbers instead of classes, against ridge regression and a forest.
 bench-regression: $(VENV)/.bench

@@ -10,9 +10,9 @@ import argparse
 import warnings
 
 import numpy as np
-import problems
 from joblib import Parallel, delayed
 
+from benchmarks.accuracy import problems
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
 
 SETTINGS = {
