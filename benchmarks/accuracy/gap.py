@@ -3,7 +3,8 @@
 The sum over all tables of (gate - g_EW) over the sum of (oracle - g_EW). Equal weights and
 oracle come from one setting of Algorithm 1 with 8 members; the gate is a single one over 8
 members that are refined with it: those very members, or members (and a gate) on ramps of the
-features, as ``effort="fast"`` has them.
+features, as ``effort="fast"`` has them. The oracle does not choose among members that are
+constant on the test rows: one for each class would be right everywhere for nothing.
 """
 
 import argparse

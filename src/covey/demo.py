@@ -30,7 +30,8 @@ Accuracy on held-out rows, mean ± half of its 95 % interval over {N_REPEATS} se
 '+ subsets' lets each choose its own features too: SubsetEnsembleClassifier.paper(), fused by the
 product of probabilities. FlockClassifier, what to take, searches for few groups of sparse members
 and, for each sample, a gate that weights them. The oracle picks a member that is right wherever
-there is one: a bound, not a method. 'gain' is the relative improvement over the one classifier.
+there is one, but none that predicts the same for all rows: a bound, not a method. 'gain' is the
+relative improvement over the one classifier.
 """
 
 Rows = tuple[Any, np.ndarray]

@@ -106,6 +106,21 @@ def test_the_score_is_that_of_all_rows(client, wine):
         assert flock.score(dX, dy, weight) == pytest.approx(expected, abs=1e-12)
 
 
+def test_the_oracle_knows_from_all_blocks_which_members_are_constant(wine):
+    X, y = wine
+    # Sorted by class: in each of these blocks most members are constant.
+    X, y = X[np.argsort(y)], np.sort(y)
+    dX, dy = da.from_array(X, (50, 13)), da.from_array(y, 50)
+    flock = SubsetEnsembleClassifier(5, max_iter=1, fuser="oracle", random_state=0).fit(dX, dy)
+    for member, label in enumerate((0, 1, 2)):
+        flock.member_coef_[member] = 0.0
+        flock.member_intercept_[member] = np.eye(3)[label]
+    right = flock.member_probabilities(X)[:, 3:].argmax(axis=2) == y[:, None]
+    assert right.any(axis=1).mean() < 1.0
+    assert flock.score(dX, dy) == pytest.approx(right.any(axis=1).mean())
+    assert flock.score(dX, dy) == pytest.approx(flock.oracle_score(X, y))
+
+
 def test_other_columns_are_refused_before_anything_is_computed(flock, wine):
     X, y = wine
     with pytest.raises(ValueError, match="X has 12 features"):

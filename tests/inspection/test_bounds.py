@@ -262,9 +262,25 @@ def test_an_oracle_interval_is_bonferronis():
     for (low, high), n_errors in zip(found.member_limits, (50, 45, 30, 45), strict=True):
         exact = stats.binomtest(n_errors, 50).proportion_ci(1 - 0.1 / 4, "exact")
         assert_allclose((low, high), exact, atol=1e-9)
+    # The first member is constant, and so none that an oracle chooses from.
+    assert found.chosen_from.tolist() == [False, True, True, True]
     limits = found.member_limits
-    assert found.low == pytest.approx(max(0, 1 - (1 - limits[:, 0]).sum()))
+    assert found.low == pytest.approx(max(0, 1 - (1 - limits[1:, 0]).sum()))
     assert found.high == pytest.approx(limits[2, 1])
+
+
+def test_constant_members_leave_the_oracle_as_it_is():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    first, second = np.where(rng.random((2, 60)) < 0.3, 1 - y, y)
+    alone = oracle_interval([first, second], y)
+    found = oracle_interval([np.zeros(60, int), first, np.ones(60, int), second], y)
+    assert found.observed == alone.observed > 0
+    assert found.chosen_from.tolist() == [False, True, False, True]
+    # Where all are constant, the better one is all there is.
+    found = oracle_interval([np.zeros(60, int), np.ones(60, int)], y)
+    assert found.observed == min(y.mean(), 1 - y.mean())
+    assert found.chosen_from.sum() == 1
 
 
 def test_a_held_out_bound_takes_labels_or_counts():

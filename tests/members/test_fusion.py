@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -60,6 +61,25 @@ def test_members_are_fitted_and_fused(wine, rule):
     assert_allclose(frame.sum(axis=1), 1)
     assert fused.oracle_score(X_test, y_test) >= fused.score(X_test, y_test)
     assert list(fused.feature_names_in_) == list(X_train.columns)
+
+
+def test_the_oracle_does_not_choose_among_constant_members(wine):
+    X_train, X_test, y_train, y_test = wine
+    weak = [("stump", DecisionTreeClassifier(max_depth=1))]
+    always = [(str(k), DummyClassifier(strategy="constant", constant=k)) for k in range(3)]
+    alone = FusionClassifier(weak).fit(X_train, y_train)
+    beside = FusionClassifier([*always, *weak]).fit(X_train, y_train)
+    assert beside.oracle_score(X_test, y_test) == alone.oracle_score(X_test, y_test) < 0.8
+    staged = beside.staged_score(X_test, y_test, fuser="oracle")
+    shares = np.bincount(y_test) / len(y_test)
+    assert_allclose(staged[:3], np.maximum.accumulate(shares))
+    # The fuser itself is the paper's, and takes what it is given.
+    P = covey.Predictions(beside.member_probabilities(X_test))
+    fused = covey.fuse(P, "oracle", y=y_test)
+    assert (fused.argmax(axis=1) == y_test).all()
+    # Where nothing else is left, the best constant member is the oracle.
+    nothing = FusionClassifier(always).fit(X_train, y_train)
+    assert nothing.oracle_score(X_test, y_test) == shares.max()
 
 
 def test_a_learning_fuser_sees_only_out_of_fold_predictions(wine):

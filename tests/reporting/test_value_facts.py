@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 from sklearn import metrics
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
 
+from covey import FusionRegressor
 from covey.reporting._inputs import check_inputs
 from covey.reporting._value_facts import Errors, ValueFacts
 
@@ -33,6 +36,18 @@ def test_members_are_judged_as_a_loop_would(facts, diabetes, gated_values):
         assert facts.member_parts[k, 0] == pytest.approx(np.sqrt(np.mean(errors[low] ** 2)))
     closest = np.abs(members - y[:, None]).min(axis=1)
     assert facts.staged_oracle()[-1] == pytest.approx(np.sqrt(np.mean(closest**2)))
+
+
+def test_constant_members_are_none_that_the_oracle_takes(diabetes):
+    X_train, X, y_train, y = diabetes
+    levels = [DummyRegressor(strategy="quantile", quantile=q) for q in np.linspace(0, 1, 21)]
+    model = FusionRegressor([*levels, Ridge(0.01)]).fit(X_train, y_train)
+    facts = ValueFacts(check_inputs(model, X, y))
+    assert facts.constant.tolist() == [True] * 21 + [False]
+    ridge = np.sqrt(np.mean((model.estimators_[-1].predict(X) - y) ** 2))
+    assert facts.staged_oracle()[-1] == pytest.approx(ridge)
+    alone = [np.sqrt(np.mean((one.predict(X) - y) ** 2)) for one in model.estimators_[:3]]
+    assert facts.staged_oracle()[:3] == pytest.approx(np.minimum.accumulate(alone))
 
 
 def test_the_ridge_predicts_no_row_that_it_was_fitted_on(facts):

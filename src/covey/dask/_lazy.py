@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.base import is_regressor
 from sklearn.utils.validation import validate_data
 
+from covey._core.fusion.constancy import constant_by_counts, decision_counts
 from covey.dask._collections import delayed_blocks, in_whole_rows, is_frame
 
 
@@ -63,8 +64,10 @@ def _result(rows: Any, estimator: Any, method: str, how: dict[str, Any], nothing
 
 
 def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Accuracy, or R^2 of a regressor, over all blocks of a collection."""
+    """Accuracy, also of the oracle, or R^2 of a regressor, over all blocks of a collection."""
     check_columns(estimator, X)
+    if estimator.fuser_.needs_y:
+        return _oracle_score(estimator, X, y, sample_weight)
     part = dask.delayed(_errors if is_regressor(estimator) else _accuracy, pure=False)
     blocks = delayed_blocks(X, y, sample_weight)
     parts = dask.compute(*(part(estimator, *block) for block in blocks))
@@ -81,6 +84,45 @@ def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> flo
         # As scikit-learn has it where y is constant.
         return float(squared_error.sum() == 0)
     return float(1.0 - squared_error.sum() / total)
+
+
+def _oracle_score(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The score of a flock that the oracle fuses: see its ``oracle_score``.
+
+    Which members are constant is known from all blocks only, so these are read twice.
+    """
+    blocks = delayed_blocks(X, y, sample_weight)
+    count = dask.delayed(_decision_counts, pure=False)
+    counts = dask.compute(*(count(estimator, rows) for rows, _, _ in blocks))
+    constant = constant_by_counts(np.sum(counts, axis=0))
+    part = dask.delayed(_right, pure=False)
+    parts = dask.compute(*(part(estimator, constant, *block) for block in blocks))
+    total, together, *alone = np.sum(parts, axis=0)
+    if not total:
+        raise ValueError("No row has a weight above 0, so nothing can be scored.")
+    return float(max(together, *np.where(constant, alone, 0.0)) / total)
+
+
+def _decisions(estimator: Any, X: Any) -> Any:
+    """What each member decides for the rows of a block, (n, K), as positions of classes."""
+    return estimator.member_probabilities(X).argmax(axis=2)
+
+
+def _decision_counts(estimator: Any, X: Any) -> np.ndarray:
+    shape = estimator.n_estimators_, len(estimator.classes_)
+    if not X.shape[0]:
+        return np.zeros(shape, dtype=np.int64)
+    return decision_counts(_decisions(estimator, X), None, shape[1])
+
+
+def _right(estimator: Any, constant: np.ndarray, X: Any, y: Any, weight: Any) -> np.ndarray:
+    """The weight of a block, and of the rows right by any member that varies, and by each."""
+    if not X.shape[0]:
+        return np.zeros(2 + len(constant))
+    weight = _weights(y, weight)
+    right = estimator.classes_[_decisions(estimator, X)] == np.asarray(y)[:, None]
+    together = right[:, ~constant].any(axis=1)
+    return np.array([weight.sum(), weight @ together, *(weight @ right)])
 
 
 def _weights(y: Any, weight: Any) -> np.ndarray:

@@ -274,6 +274,10 @@ class Oracle(Fuser, name="oracle"):
     several members that are right the first counts; where none is, the first available member's
     (wrong) prediction is taken.
 
+    As in the paper it chooses among all members that it is given. One constant member for each
+    class lets it be right everywhere for nothing: ``oracle_score`` and ``staged_score`` leave
+    such members out (`Predictions.constant_members`).
+
     Examples
     --------
     >>> import covey

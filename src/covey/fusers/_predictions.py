@@ -8,6 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from covey._core.fusion.constancy import (
+    constant_by_counts,
+    constant_by_spread,
+    decision_counts,
+)
+
 KINDS = ("probability", "score", "label", "value")
 
 # Probabilities saved as text or in half precision are still probabilities.
@@ -181,6 +187,20 @@ class Predictions:
     def votes(self) -> np.ndarray:
         """Each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
         return self.values if self.kind == "label" else np.eye(self.n_classes)[self.labels]
+
+    @property
+    def constant_members(self) -> np.ndarray:
+        """Which members are constant over these samples, (n_members,) bool.
+
+        A member is constant if its predictions vary at most a hundredth as much as those of all
+        members together: numbers by their standard deviation, others by the share of decisions
+        that are not for the class which the member decides for most often. A member that decides
+        for one class throughout is constant, and so are all members that predict one sample.
+        """
+        if self.kind == "value":
+            return constant_by_spread(self.values[:, :, 0], self.available)
+        counts = decision_counts(self.labels, self.available, self.n_classes)
+        return constant_by_counts(counts)
 
     def log(self) -> np.ndarray:
         """Logarithms of the probabilities, finite everywhere.

@@ -15,7 +15,8 @@ def stage_scores(
 ) -> np.ndarray:
     """Weighted accuracies (K,) of the first members, or R^2 of numbers.
 
-    ``truth`` holds the positions of the true classes, or the true numbers.
+    ``truth`` holds the positions of the true classes, or the true numbers. The oracle is the
+    paper's, which chooses among all members.
     """
     for name in ("weights", "k"):
         if name in fuser.get_params() and getattr(fuser, name) is not None:

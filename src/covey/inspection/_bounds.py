@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from covey._core.fusion.constancy import oracle_members
 from covey._core.inspection import bounds as core
 from covey._intervals import proportion_interval
 from covey._validation import check_choice, check_number, check_one_each
@@ -63,6 +64,10 @@ class OracleInterval:
         The limits.
     observed : float
         The oracle's error on the samples given.
+    chosen_from : ndarray of shape (n_members,), bool
+        Among which members the oracle chooses: those that are not constant on the samples
+        (`covey.Predictions.constant_members`), or the best of the others alone, where it errs
+        less than all of these.
     member_errors : ndarray of shape (n_members,)
         The members' errors on the samples given.
     member_limits : ndarray of shape (n_members, 2)
@@ -73,6 +78,7 @@ class OracleInterval:
     low: float
     high: float
     observed: float
+    chosen_from: np.ndarray
     member_errors: np.ndarray
     member_limits: np.ndarray
     confidence: float
@@ -81,7 +87,8 @@ class OracleInterval:
 def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
     """Frechet's bounds on the oracle's error, from the members' errors alone.
 
-    The oracle errs where all members do. However they depend on each other,
+    The oracle errs where all members do (leave out members that predict the same for every
+    sample, which would let it be right for nothing). However they depend on each other,
     ``max(0, 1 - sum_k (1 - e_k)) <= e_oracle <= min_k e_k``, and members that reach either end
     exist.
 
@@ -122,8 +129,9 @@ def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> Oracle
     """Limits of the oracle's error on new samples, from held-out samples.
 
     Each member's error gets exact binomial limits (Clopper and Pearson), all K of which hold at
-    once with the given confidence (Bonferroni). They go through `oracle_bounds`, the lower
-    ones into the lower bound and the upper ones into the upper.
+    once with the given confidence (Bonferroni). Those of the members that the oracle chooses from
+    (members that are constant on the samples are not chosen from) go through `oracle_bounds`, the
+    lower ones into the lower bound and the upper ones into the upper.
 
     Assumed are held-out samples: drawn independently from where new ones come from, and not
     used to make the members. The interval promises nothing where it spans 0 to 1. It uses the
@@ -150,13 +158,15 @@ def oracle_interval(P: Any, y: ArrayLike, *, confidence: float = 0.95) -> Oracle
     >>> interval.observed, round(interval.low, 3), round(interval.high, 3)
     (0.0, 0.0, 0.123)
     """
-    wrong, _ = _where_wrong(P, y)
+    wrong, P = _where_wrong(P, y)
     each = 1.0 - _delta(confidence) / wrong.shape[1]
     limits = [proportion_interval(errors, len(wrong), each)[1:] for errors in wrong.sum(axis=0)]
     limits = np.array(limits)
+    chosen_from = oracle_members(~wrong, P.constant_members)
     return OracleInterval(
-        *core.oracle_bounds(*limits.T),
-        observed=float(wrong.all(axis=1).mean()),
+        *core.oracle_bounds(*limits[chosen_from].T),
+        observed=float(wrong[:, chosen_from].all(axis=1).mean()),
+        chosen_from=chosen_from,
         member_errors=wrong.mean(axis=0),
         member_limits=limits,
         confidence=confidence,

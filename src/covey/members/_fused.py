@@ -13,10 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._core.fusion.constancy import staged_oracle
 from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
 from covey.fusers import (
     Fuser,
+    Oracle,
     Predictions,
     importance_frame,
     make_fuser,
@@ -122,7 +124,8 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         fuser : str or Fuser, optional
-            A fixed rule to fuse with instead of the fitted fuser; for classes also "oracle".
+            A fixed rule to fuse with instead of the fitted fuser; for classes also "oracle",
+            see `oracle_score`.
 
         Returns
         -------
@@ -138,7 +141,10 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
             )
         P = self._predictions(X)
         weight = check_sample_weight(to_numpy(sample_weight), P.n_samples)
-        return self._stages(P, self._encoded(P, to_numpy(y)), X, weight, fuser)
+        truth = self._encoded(P, to_numpy(y))
+        if isinstance(fuser, Oracle):
+            return staged_oracle(fuser.right(P, truth), P.constant_members, weight)
+        return self._stages(P, truth, X, weight, fuser)
 
     def _stages(
         self, P: Predictions, truth: np.ndarray, X: Any, weight: np.ndarray, fuser: Fuser
@@ -235,7 +241,10 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """Share of rows on which at least one member is right; it takes what ``score`` takes.
 
         No fusion that picks a member can do better (the paper's g_orc); by Theorem 1 no
-        member is more accurate.
+        member is more accurate. Members that are constant over these rows
+        (`covey.Predictions.constant_members`) are left out: of one for each class some member
+        would be right on every row, though none of them knows anything. If a constant member is
+        right more often than all others together, its accuracy is the score.
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 

@@ -36,18 +36,14 @@ def _row(of: str, here: float, most: float, how: str) -> list:
     return [of, percent_cell(here), percent_cell(most), how]
 
 
-def _truth(facts: ClassFacts) -> np.ndarray:
-    return facts.P.classes[facts.y[facts.sample]]
-
-
 def _add_oracle(facts: ClassFacts, dots: list[Dot], rows: list[list]) -> None:
     """What a perfect choice of a member for each row stays below."""
-    found = oracle_interval(facts.P, _truth(facts), confidence=CONFIDENCE)
-    low, high = oracle_bounds(found.member_errors)
-    n_errors = int((~facts.member_right.any(axis=1)).sum())
+    found = oracle_interval(facts.P, facts.truth, confidence=CONFIDENCE)
+    low, high = oracle_bounds(found.member_errors[found.chosen_from])
+    n_errors = int((~facts.member_right[:, found.chosen_from].any(axis=1)).sum())
     both = held_out_bound(n_errors=n_errors, n_samples=facts.n_sample)
     dots.append(Dot("oracle", both.value, both.value, both.guarantee, "limit"))
-    how = "from the rows on which all members err"
+    how = "from the rows on which all members err that it chooses from"
     rows.append(_row("Oracle", both.value, both.guarantee, how))
     how = (
         "from the errors of members alone; however these depend on each other, here it lies "
@@ -69,7 +65,7 @@ def _add_votes(facts: ClassFacts, dots: list[Dot], rows: list[list]) -> None:
     if facts.n_classes == 2:
         formulas.append(("vote, C-bound", "c", "from error and disagreement of members"))
     for label, kind, how in formulas:
-        bound = vote_bound(facts.P, _truth(facts), weights, kind=kind, confidence=CONFIDENCE)
+        bound = vote_bound(facts.P, facts.truth, weights, kind=kind, confidence=CONFIDENCE)
         guarantee = min(bound.guarantee, 1.0)
         dots.append(Dot(label, min(bound.value, 1.0), bound.value, guarantee, "other"))
         rows.append(_row(label.capitalize(), bound.value, guarantee, how))

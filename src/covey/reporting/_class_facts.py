@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
+from covey._core.fusion.constancy import staged_oracle
 from covey._intervals import Interval, proportion_interval
 from covey.fusers import Predictions
 from covey.reporting._facts import Facts, shares
@@ -31,6 +32,7 @@ class ClassFacts(Facts):
         super().__init__(inputs, details)
         self.classes = self.outcomes = [str(label) for label in inputs.classes]
         self.n_classes = len(self.classes)
+        self.truth = self.P.classes[self.y[self.sample]]
         self.probabilities = self.flock.predict_proba(inputs.seen)
         self.predicted = self.probabilities.argmax(axis=1)
         self.right = self.predicted == self.y
@@ -117,8 +119,11 @@ class ClassFacts(Facts):
         return int(np.nanargmax(self.member_score))
 
     def staged_oracle(self) -> np.ndarray:
-        """Share of the sample on which any of the first 1, 2, ... members is right."""
-        return np.logical_or.accumulate(self.member_right, axis=1).mean(axis=0)
+        """Share of the sample on which any of the first 1, 2, ... members is right.
+
+        Members that are constant on the sample are left out, as by ``oracle_score``.
+        """
+        return staged_oracle(self.member_right, self.constant, np.ones(self.n_sample))
 
     @property
     def oracle_accuracy(self) -> float:

@@ -48,6 +48,7 @@ class Facts:
 
     # What more of a feature may favor: a class, or a lower or higher value.
     outcomes: Sequence[str]
+    truth: np.ndarray  # the true labels, as the flock knows them, or numbers of the sample
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         self.inputs, self.details, self.flock = inputs, details or Details(), inputs.flock
@@ -77,6 +78,11 @@ class Facts:
     def all_available(self) -> bool:
         """Whether every member predicts every row."""
         return bool(self.available.all())
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """Which members predict (nearly) the same for all rows of the sample, (n_members,)."""
+        return self.P.constant_members
 
     @cached_property
     def mean_importance(self) -> np.ndarray:

@@ -149,9 +149,15 @@ class ValueFacts(Facts):
         return int(np.nanargmin(self.member_score))
 
     def staged_oracle(self) -> np.ndarray:
-        """RMSE of always taking the closest of the first 1, 2, ... members."""
-        closest = np.minimum.accumulate(np.abs(self.member_errors), axis=1)
-        return np.sqrt((closest**2).mean(axis=0))
+        """RMSE of always taking the closest of the first 1, 2, ... members.
+
+        Members that are constant on the sample are left out, but where one of them alone is
+        better than the others together.
+        """
+        squares = self.member_errors**2
+        closest = np.minimum.accumulate(np.where(self.constant, np.inf, squares), axis=1)
+        alone = np.where(self.constant, squares.mean(axis=0), np.inf)
+        return np.sqrt(np.minimum(closest.mean(axis=0), np.minimum.accumulate(alone)))
 
     def predicted_groups(self) -> tuple[np.ndarray, list[str]]:
         """The quarter of each row of the sample by what is predicted, and their names."""
