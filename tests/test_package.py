@@ -22,7 +22,7 @@ NAMES = """
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
     to_onnx make_quarter_circle BiasVarianceDisplay CoSelectionDisplay DartsDisplay
     DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
-    TrainingHistoryDisplay bias_variance diversity held_out_bound
+    TrainingHistoryDisplay bias_variance diversity gate_share held_out_bound
     oracle_bounds oracle_interval vote_bound
 """
 

@@ -57,6 +57,7 @@ _NAMES_BY_MODULE = {
         "TrainingHistoryDisplay",
         "bias_variance",
         "diversity",
+        "gate_share",
         "held_out_bound",
         "oracle_bounds",
         "oracle_interval",

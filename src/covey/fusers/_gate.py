@@ -20,6 +20,7 @@ from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, values_by, with_means_of_available
+from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -293,10 +294,18 @@ class Gate(Fuser, name="gate"):
         return self._gates(P, X).T
 
     def _fuse(self, P, X, codes):
+        return self._fuse_by(P, self._importance(P, X, codes))
+
+    def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
+        """What ``fuse`` gives with these importances, (n_samples, n_members), for the gate's."""
+        fused = self._fuse_by(P, importance)
+        return fused[:, 0] if P.kind == "value" else settled(fused)
+
+    def _fuse_by(self, P, importance):
         if P.kind == "value":
-            return values_by(P, self._gates(P, X).T)
+            return values_by(P, importance)
         logs = P.log().transpose(1, 2, 0)[:, :, None, :]
-        return pooled(logs, self._gates(P, X)[:, None, :], self.pool)[:, 0].T
+        return pooled(logs, importance.T[:, None, :], self.pool)[:, 0].T
 
 
 def _by_class(codes, n_classes):
@@ -390,3 +399,15 @@ class GatedGroups(Fuser):
             return values_by(P, self._importance(P, X, codes))
         gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
         return self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
+
+    def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
+        """What ``fuse`` gives with these importances, (n_samples, n_members), for the gates'.
+
+        Within a group members count as their importances do to each other; the weights of the
+        groups stay as they are.
+        """
+        if P.kind == "value":
+            return values_by(P, importance)[:, 0]
+        with np.errstate(divide="ignore"):
+            gate_logits = np.log(importance.T)
+        return settled(self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T)

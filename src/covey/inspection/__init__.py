@@ -13,6 +13,7 @@ from covey.inspection._bounds import (
 from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
 from covey.inspection._size_display import SizeDisplay
@@ -27,6 +28,7 @@ __all__ = [
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "GateShare",
     "ImportanceDisplay",
     "KappaErrorDisplay",
     "OracleInterval",
@@ -34,6 +36,7 @@ __all__ = [
     "TrainingHistoryDisplay",
     "bias_variance",
     "diversity",
+    "gate_share",
     "held_out_bound",
     "oracle_bounds",
     "oracle_interval",

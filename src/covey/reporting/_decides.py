@@ -32,6 +32,7 @@ def decides(facts: Facts) -> dict | None:
     region = _region(facts)
     return {
         "evenly": False,
+        "gate": facts.gate_share,
         "by_outcome": _map(facts, order, None, columns, means),
         "n_columns": len(columns),
         "n_groups_left": len(found) - len(shown),

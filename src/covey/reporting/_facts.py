@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey._blocks import take_rows
+from covey.inspection import GateShare, gate_share
 from covey.reporting._inputs import Details, ReportInputs
 from covey.reporting._strength import Strength, strength_of
 from covey.reporting._words import DASH, number
@@ -98,6 +99,17 @@ class Facts:
     def decides_evenly(self) -> bool:
         """Whether all members have the same importance on every row."""
         return bool(np.allclose(self.importance, 1.0 / self.n_members, atol=1e-9))
+
+    @cached_property
+    def gate_share(self) -> GateShare | None:
+        """How much is the gate's and how much the members', on the sample; None without a gate.
+
+        None also where the model is no better, on these rows, than one prediction for all.
+        """
+        if self.n_members < 2 or not hasattr(self.flock.fuser_, "fuse_by"):
+            return None
+        measured = gate_share(self.flock, self.seen, self.truth)
+        return None if np.isnan(measured.lost_without_gate) else measured
 
     @property
     def n_groups(self) -> int:
