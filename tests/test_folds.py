@@ -46,6 +46,26 @@ def test_drawn_folds_hold_every_row_out_once_and_every_class_evenly():
         assert_array_equal(np.bincount(test % 2), [6, 6])
 
 
+def test_a_number_of_folds_separates_no_group_whatever_the_target_is():
+    groups = np.arange(60) // 4
+    numbers = np.random.default_rng(0).normal(size=60)
+    folds = make_folds(
+        3,
+        np.zeros((60, 1)),
+        np.zeros(60, dtype=int),
+        np.ones(60),
+        np.zeros(1),
+        groups=groups,
+        seed=0,
+        n_repeats=1,
+        y=numbers,
+    )
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(60))
+    for train, test in folds:
+        assert not np.intersect1d(groups[train], groups[test]).size
+        assert len(test) == 20
+
+
 @pytest.mark.parametrize(
     ("cv", "message"),
     [

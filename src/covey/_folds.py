@@ -60,7 +60,8 @@ def make_folds(
     with warnings.catch_warnings():
         # What a small class means is checked below.
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn")
-        shown = classes[codes] if y is None else y
+        # A number of folds is stratified by class; numbers have one, and are none themselves.
+        shown = classes[codes] if y is None or whole_number else y
         splits = cv if splitter is None else splitter.split(X, shown, groups)
         folds = [
             _checked_fold(fold, number, len(codes)) for number, fold in enumerate(splits, start=1)
