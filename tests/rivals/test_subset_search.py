@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from covey._core.random import Purpose, UniformRows
 from covey._core.rivals.subset_search import random_subsets
 from covey._folds import make_folds
-from covey.fusers import Mean
+from covey.fusers import Mean, Predictions, make_fuser
 from covey.rivals._subset_search import SubsetSearchClassifier
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 from tests._core.rivals.test_subset_search import literal_evolve, literal_hill_climb
@@ -225,7 +225,6 @@ def test_the_default_learner_searched_is_as_good_as_one_on_all_features(load):
     ours, theirs = (cross_val_score(model, X, y, cv=folds).mean() for model in (flock, single))
     # Within half a point: a row or two of a test fold.
     assert ours >= theirs - 0.005
-    assert ours > 0.93
 
 
 # -- what goes in and what comes out --------------------------------------------------------------
@@ -275,8 +274,6 @@ def test_groups_are_never_split(table):
         if len(part):
             assert (np.bincount(part)[np.unique(part)] == 9).all()
     assert sum(map(len, held_out)) > 100
-    learnt = climbing(fuser="linear_stacking", cv=3).fit(X, y, groups=groups)
-    assert learnt.score(X, y) > 0.5
 
 
 def literally_held_out(codes, used, groups, order, fraction):
@@ -407,7 +404,14 @@ def test_one_validation_part_costs_one_fit_a_subset(table):
 def test_any_fuser_fuses(table, fuser):
     X, y = table
     flock = climbing(fuser=fuser).fit(X, y)
-    assert flock.score(X, y) > 0.5
+    rule = make_fuser(fuser)
+    # A rule that learns does so from rows that no member has seen.
+    held_out = flock._held_out(y, np.ones(90), rule)
+    members = climbing().fit(X[~held_out], y[~held_out])
+    P = Predictions(members.member_probabilities(X))
+    if rule.learns:
+        rule.fit(P.rows(held_out), y[held_out], X[held_out])
+    np.testing.assert_allclose(flock.predict_proba(X), rule.fuse(P, X), atol=1e-12)
     assert flock.staged_score(X, y, fuser="majority").shape == (2,)
 
 
@@ -422,8 +426,13 @@ def test_size_is_selected(table):
 def test_members_without_probabilities_vote(table):
     X, y = table
     flock = climbing(estimator=RidgeClassifier(), fuser="majority").fit(X, y)
-    assert flock.score(X, y) > 0.5
     assert set(np.unique(flock.member_probabilities(X))) == {0.0, 1.0}
+    cast = [
+        member.predict(X[:, mask])
+        for member, mask in zip(flock.estimators_, flock.support_, strict=True)
+    ]
+    shares = (np.stack(cast, axis=1)[:, :, None] == np.arange(3)).mean(axis=1)
+    np.testing.assert_allclose(flock.predict_proba(X), shares)
 
 
 def test_one_feature_makes_members_of_one_subset(table):

@@ -282,7 +282,7 @@ class MultiviewClassifier(FusedClassifier):
             disjoint=self.disjoint,
             seed=seed,
         )
-        if self.estimator is None and not hasattr(X, "tocsr"):
+        if self.estimator is None:
             check_default_range(X, getattr(self, "feature_names_in_", None), views)
         unfitted = members_by_view(self.estimator, views, sparse=hasattr(X, "tocsr"), seed=seed)
         names, self.member_views_ = member_names(unfitted)

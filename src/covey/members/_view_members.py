@@ -20,6 +20,8 @@ from covey.members._ranges import check_range
 
 # The square of this, and of its inverse, is a float with some room for sums.
 _LARGEST = 1e150
+# scikit-learn's MaxAbsScaler takes a column for zeros if nothing in it is as large as this.
+_SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 
 
 def members_by_view(
@@ -62,7 +64,18 @@ def members_by_view(
 def check_default_range(
     X: Any, feature_names: np.ndarray | None, views: Mapping[str, np.ndarray]
 ) -> None:
-    """Refuse columns of a dense table that the default member cannot standardize."""
+    """Refuse columns that the default member cannot scale."""
+    columns = np.concatenate(list(views.values()))
+    if hasattr(X, "tocsr"):
+        check_range(
+            X,
+            feature_names,
+            smallest=_SMALLEST_SPARSE,
+            largest=np.inf,
+            reader="the default member of sparse rows",
+            columns=columns,
+        )
+        return
     try:
         numbers = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
@@ -73,7 +86,7 @@ def check_default_range(
         smallest=1 / _LARGEST,
         largest=_LARGEST,
         reader="the default member, which squares them,",
-        columns=np.concatenate(list(views.values())),
+        columns=columns,
     )
 
 
