@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.intervals import mean_with_interval
+from benchmarks.noise import rivals, tables
 
 HERE = Path(__file__).parent
 COLOURS = {
@@ -17,6 +18,14 @@ COLOURS = {
     "random forest": "#8c6bb1",
     "L1 logistic, tuned": "#7f7f7f",
 }
+
+
+def complete(results):
+    """The tables on which every rival was run on every split with every amount of noise."""
+    keys = ["rival", "times", "split"]
+    whole = len(results[keys].drop_duplicates())
+    runs = results[results["error"].isna()].groupby("problem").size()
+    return results[results["problem"].isin(runs[runs == whole].index)]
 
 
 def by_table(results, measure):
@@ -69,11 +78,11 @@ def section(lines, times):
 def draw(lines, path):
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     titles = {"points lost": "points of accuracy lost", "log-loss gained": "log-loss gained"}
-    rivals = sorted({line["rival"] for line in lines}, key=list(COLOURS).index)
+    names = sorted({line["rival"] for line in lines}, key=list(COLOURS).index)
     for ax, (measure, title) in zip(axes, titles.items(), strict=True):
-        for place, rival in enumerate(rivals):
+        for place, rival in enumerate(names):
             own = [line for line in lines if line["rival"] == rival]
-            shift = 0.08 * (place - (len(rivals) - 1) / 2)
+            shift = 0.08 * (place - (len(names) - 1) / 2)
             ax.errorbar(
                 np.arange(len(own)) + shift,
                 [line[measure][0] for line in own],
@@ -102,7 +111,8 @@ def main():
     arguments = parser.parse_args()
     results = pd.read_csv(arguments.results)
     failed = results[results["error"].notna()]
-    results = results[~results["problem"].isin(failed["problem"])]
+    missing = sorted(set(tables.NAMES) - set(complete(results)["problem"]))
+    results = complete(results)
     lines = losses(results)
     text = [
         "# Columns of noise",
@@ -121,6 +131,11 @@ def main():
         "stated there (no pairs above 100 columns); the strength of L1 logistic regression is the "
         "best of six by three folds. Times are seconds on one core of a busy machine.",
     ]
+    absent = [name for name in rivals.RIVALS if name not in set(results["rival"])]
+    if absent:
+        text += ["", f"Rivals that were not run yet: {', '.join(absent)}."]
+    if missing:
+        text += ["", f"Not yet run by every rival, and left out: {', '.join(missing)}."]
     for times in sorted(results["times"].unique()):
         title = f"{times} times as many columns of noise" if times else "Without noise"
         text += ["", f"## {title}", "", *section(lines, times)]

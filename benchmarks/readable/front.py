@@ -7,6 +7,13 @@ BUDGETS = (5, 10, 20, 50, 100, 200)
 CONSTANT = "class frequencies"
 
 
+def complete(results):
+    """The tables on which every method was run on every split."""
+    whole = len(results[["method", "split"]].drop_duplicates())
+    runs = results[["problem", "method", "split"]].drop_duplicates().groupby("problem").size()
+    return results[results["problem"].isin(runs[runs == whole].index)]
+
+
 def chosen(lines, budget):
     """One line of one method, table and split: its best model of at most ``budget`` terms.
 

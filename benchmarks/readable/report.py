@@ -9,7 +9,9 @@ import pandas as pd
 from matplotlib.ticker import ScalarFormatter
 
 from benchmarks.intervals import mean_with_interval
-from benchmarks.readable.front import BUDGETS, CONSTANT, at_budgets, pareto
+from benchmarks.noise import tables
+from benchmarks.readable.front import BUDGETS, CONSTANT, at_budgets, complete, pareto
+from benchmarks.readable.methods import METHODS
 
 HERE = Path(__file__).parent
 COLOURS = {
@@ -162,7 +164,8 @@ def main():
     arguments = parser.parse_args()
     results = pd.read_csv(arguments.results)
     failed = results[results["error"].notna()]
-    results = results[results["error"].isna()]
+    results = complete(results[results["error"].isna()])
+    missing = sorted(set(tables.NAMES) - set(results["problem"]))
     constant = results.loc[results["method"] == CONSTANT, ["accuracy", "log_loss"]].mean()
     chosen, whole = at_budgets(results), unlimited(results)
     draw(chosen, whole, arguments.results.with_name("front.png"))
@@ -180,8 +183,13 @@ def main():
         "",
         f"The class frequencies alone: log-loss {constant['log_loss']:.4f}, accuracy "
         f"{constant['accuracy']:.4f}.",
-        *tables_of(chosen, whole),
     ]
+    absent = [name for name in METHODS if name not in set(results["method"])]
+    if absent:
+        text += ["", f"Methods that were not run yet: {', '.join(absent)}."]
+    if missing:
+        text += ["", f"Not yet run by every method, and left out: {', '.join(missing)}."]
+    text += tables_of(chosen, whole)
     if len(failed):
         text += ["", "## Failures", ""]
         for _, line in failed.iterrows():

@@ -1,8 +1,9 @@
 """Columns of noise: copies of true columns that tell nothing."""
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.noise import tables
+from benchmarks.noise import report, tables
 
 X = np.arange(24.0).reshape(8, 3)
 
@@ -43,3 +44,32 @@ def test_a_split_with_noise_has_the_rows_of_the_split_without():
     assert noisy.shape == (len(plain), 6 * plain.shape[1])
     for column in plain.T:
         assert (noisy == column[:, None]).all(axis=0).any()
+
+
+def fitted(problem, rival, times, log_loss, error=None):
+    return {
+        "problem": problem,
+        "rival": rival,
+        "times": times,
+        "split": 0,
+        "accuracy": 1 - log_loss,
+        "log_loss": log_loss,
+        "fit_seconds": 1.0,
+        "error": error,
+    }
+
+
+def test_what_noise_costs_is_the_mean_difference_to_the_same_table_without():
+    lines = [fitted("a", "trees", 0, 0.2), fitted("a", "trees", 5, 0.4)]
+    lines += [fitted("b", "trees", 0, 0.3), fitted("b", "trees", 5, 0.4)]
+    without, noisy = report.losses(pd.DataFrame(lines))
+    assert without["log-loss gained"] == (0, 0)
+    np.testing.assert_allclose(noisy["log-loss gained"][0], 0.15)
+    np.testing.assert_allclose(noisy["points lost"][0], 15)
+    np.testing.assert_allclose(noisy["ratio"], 0.4 / 0.25)
+
+
+def test_a_table_that_one_rival_lacks_or_fails_is_left_out():
+    lines = [fitted(name, rival, 0, 0.2) for name in "abc" for rival in ("trees", "lines")]
+    lines[3]["error"] = "ValueError: no"
+    assert set(report.complete(pd.DataFrame(lines[:5]))["problem"]) == {"a"}

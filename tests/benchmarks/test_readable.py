@@ -82,6 +82,12 @@ def test_without_a_model_so_small_the_class_frequencies_are_said():
     assert said.loc[20, "log_loss"] == 0.3
 
 
+def test_a_table_that_one_method_lacks_is_left_out():
+    both = pd.concat([lines("trees", [1], [0.3], [0.3]), lines("lasso", [1], [0.3], [0.3])])
+    one = lines("trees", [1], [0.3], [0.3]).assign(problem="q")
+    assert set(front.complete(pd.concat([both, one]))["problem"]) == {"p"}
+
+
 # -- the front ---------------------------------------------------------------------------------
 
 
