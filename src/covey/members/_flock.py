@@ -130,6 +130,9 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         *,
         effort: str = "balanced",
         n_estimators: int = 6,
+        max_features: float | None = None,
+        max_members: int | None = None,
+        max_terms: int | None = None,
         alpha: float | None = None,
         cv: Any = 5,
         feature_groups: Any = None,
@@ -143,6 +146,9 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     ) -> None:
         self.effort = effort
         self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.max_members = max_members
+        self.max_terms = max_terms
         self.alpha = alpha
         self.cv = cv
         self.feature_groups = feature_groups
@@ -239,6 +245,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         *,
         effort: str = "balanced",
         n_estimators: int = 6,
+        max_features: float | None = None,
+        max_members: int | None = None,
+        max_terms: int | None = None,
         loss: str = "squared",
         epsilon: float = 1.35,
         quantile: float = 0.5,
@@ -254,6 +263,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     ) -> None:
         self.effort = effort
         self.n_estimators = n_estimators
+        self.max_features = max_features
+        self.max_members = max_members
+        self.max_terms = max_terms
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile

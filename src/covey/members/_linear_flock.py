@@ -326,11 +326,15 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """How much each feature moves the members' predictions; sums to one."""
+        """How much each feature moves the members' predictions and the gates; sums to one."""
         check_is_fitted(self, "fuser_")
         size = np.abs(self._contrast() * self._column_scale).mean(axis=1)
-        size = self.basis_.on_features(self._member_shares @ size)
+        size = self.basis_.on_features(self._member_shares @ size + self._gate_sizes())
         return size / size.sum() if size.any() else size
+
+    def _gate_sizes(self) -> np.ndarray | float:
+        """How much each column (P,) moves the gates that were learnt with the members."""
+        return 0.0
 
     @abstractmethod
     def _contrast(self) -> np.ndarray:

@@ -6,18 +6,22 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, families
-from covey._core.search.search import Search
+from covey._core.search.search import Limits, Search
 from covey._folds import check_cv_parameter
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
 from covey.members._linear_flock import LinearFlock
 from covey.members._training_rows import TrainingRows
+
+# Below so many rows, folds are drawn once more.
+_FEW_ROWS = (600, 250)
 
 
 class SearchedFlock(LinearFlock):
@@ -49,6 +53,13 @@ class SearchedFlock(LinearFlock):
         check_choice(self.effort, "effort", EFFORTS)
         if self.alpha is not None:
             check_number(self.alpha, "alpha", low=0, closed="neither")
+        for name in ("max_members", "max_terms"):
+            if getattr(self, name) is not None:
+                check_number(getattr(self, name), name, whole=True, low=1)
+        if isinstance(self.max_features, Integral):
+            check_number(self.max_features, "max_features", whole=True, low=1)
+        elif self.max_features is not None:
+            check_number(self.max_features, "max_features", low=0, high=1, closed="right")
         check_cv_parameter(self.cv)
 
     def _check_fuser(self, fuser: Fuser, groups: Any) -> None:
@@ -80,11 +91,12 @@ class SearchedFlock(LinearFlock):
             journal=self._journal,
             single=rows.single,
         )
-        n_repeats = 2 if self.effort == "best" else 1
         flock = search.run(
             self._families(rows, search.bases),
-            [] if self.effort == "fast" else self._folds(rows, n_repeats),
-            n_restarts=n_repeats,
+            [] if self.effort == "fast" else self._folds(rows, self._n_repeats(rows)),
+            limits=self._limits(search),
+            # Two of the same are not what a person has asked for who wants to read less.
+            n_restarts=2 if self.effort == "best" and not self._is_limited() else 1,
             fit_intercept=bool(self._setting("fit_intercept")),
             on_family=self._progress(rows, context, given),
         )
@@ -103,8 +115,53 @@ class SearchedFlock(LinearFlock):
             setattr(self, name, value)
         self.group_of_ = np.repeat(np.arange(len(flock.sizes)), flock.sizes)
         self.group_weights_ = flock.weights
+        self.gate_support_ = flock.gate_support
+        self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
         return GatedGroups.of(flock, None if self._numeric else self.classes_)
+
+    def _gate_sizes(self) -> np.ndarray:
+        # Gates have logits; what members predict of numbers has the unit of y.
+        unit = float(self.y_scale_) if self._numeric else 1.0
+        gates = self.fuser_.coef * self._column_scale
+        groups = range(len(self.group_weights_))
+        means = [gates[self.group_of_ == group].mean(axis=0) for group in groups]
+        sizes = np.abs(gates - np.array(means)[self.group_of_])
+        # As members are, by their weights: those of a group share its weight.
+        n_members = np.bincount(self.group_of_)
+        return unit * (self.group_weights_ / n_members)[self.group_of_] @ sizes
+
+    def _n_repeats(self, rows: TrainingRows) -> int:
+        """How often folds are drawn: a few rows held out once say little about a candidate."""
+        n_rows = rows.n_weighted()
+        repeats = 1 + sum(n_rows < limit for limit in _FEW_ROWS)
+        return max(repeats, 2) if self.effort == "best" else repeats
+
+    def _is_limited(self) -> bool:
+        return self.max_terms is not None or self.max_members is not None
+
+    def _limits(self, search: Search) -> Limits:
+        """What a person is willing to read, in numbers; refuses what nothing can keep to."""
+        n_features = len(self._usable)
+        features = n_features
+        if isinstance(self.max_features, Integral):
+            features = min(n_features, int(self.max_features))
+        elif self.max_features is not None:
+            features = max(1, int(self.max_features * n_features))
+        least = search.fewest_features()
+        if features < least:
+            raise ValueError(
+                f"max_features={self.max_features!r} allows {features} features, but always_keep "
+                f"and the smallest of the feature_groups have {least} together; allow more."
+            )
+        terms = np.inf if self.max_terms is None else int(self.max_terms)
+        if terms < search.fewest_terms():
+            raise ValueError(
+                f"max_terms={self.max_terms} is less than the {search.fewest_terms()} terms of "
+                "one member on always_keep and one of the feature_groups; allow more."
+            )
+        members = np.inf if self.max_members is None else int(self.max_members)
+        return Limits(features, terms, members)
 
     def _families(self, rows: TrainingRows, bases: tuple[str, ...]) -> list[Family]:
         left = 1.0
@@ -112,9 +169,10 @@ class SearchedFlock(LinearFlock):
             left = self._share_left(rows)
         # Weights of classes have a unit, the row; those of values need not have one.
         size = rows.n_weighted() if self._numeric else rows.total_weight()
-        return families(
-            self._task, self.effort, int(self.n_estimators), self.alpha, bases, size, left
-        )
+        n_members = int(self.n_estimators)
+        if self.max_members is not None:
+            n_members = min(n_members, int(self.max_members))
+        return families(self._task, self.effort, n_members, self.alpha, bases, size, left)
 
     def _folds(self, rows: TrainingRows, n_repeats: int) -> Any:
         """The folds; those of the fit that began, since a splitter may draw others each time."""

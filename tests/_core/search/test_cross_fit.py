@@ -9,6 +9,7 @@ import covey._core.search.cross_fit as search
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
+from covey._core.gating.paths import FeatureColumns
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
 from covey._core.search.rows import GrowingRows, SearchBlock, SearchInMemory
@@ -28,7 +29,7 @@ def table():
     return columns, codes, weight, parts
 
 
-def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
+def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), most_features=4):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
@@ -53,11 +54,14 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1):
 
     return CrossFit(
         rows,
-        {"features": 4},
+        {"features": FeatureColumns(Basis.plain(4), np.arange(4), np.ones(4, dtype=bool))},
         n_parts=len(parts),
         n_restarts=n_restarts,
         trainer=trainer,
         max_iter=max_iter,
+        path_iter=max_iter,
+        sizes=sizes,
+        most_features=most_features,
         fit_intercept=True,
     )
 
@@ -109,12 +113,12 @@ def test_held_out_rows_do_not_teach(table):
 
 def test_restarts_differ_and_keep_their_subsets(table):
     fits = cross_fit(table, n_restarts=2)
-    first, second = fits.fitted(Family("features", 3, (1e-2,)), 1e-2)
+    first, second = fits.fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4]
     assert not np.allclose(first.theta, second.theta)
     for group in (first, second):
         assert (
             group.theta[np.broadcast_to(~group.support[:, None], group.theta.shape)] == 0
         ).all()
         assert len(group.grown) == 3
-    again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), 1e-2)[1]
+    again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4][1]
     assert np.array_equal(again.theta, second.theta)

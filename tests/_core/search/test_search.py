@@ -14,7 +14,7 @@ from covey._core.moments import moments
 from covey._core.search.bases import Features
 from covey._core.search.families import CLASSIFICATION, REGRESSION, families
 from covey._core.search.rows import SearchBlock, SearchInMemory, folds_of_rows
-from covey._core.search.search import Search
+from covey._core.search.search import Limits, Search
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from tests._core.several import Several
@@ -62,23 +62,30 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     return search.run(
         candidates,
         folds,
+        limits=Limits(4),
         n_restarts=n_repeats,
         fit_intercept=True,
         on_family=lambda family: nullcontext(),
     )
 
 
-def same(one, other, atol=1e-6):
+def same(one, other):
+    """The same selection and subsets, and coefficients up to what rounding does to them.
+
+    The few iterations of each point of a path end before the optimum, and steps that are as good
+    as equal are told apart by rounding.
+    """
     for name, values in one.candidates.items():
         if name.endswith("_loss"):
             # A candidate with next to no penalty ends its few iterations far from any optimum.
-            assert_allclose(values, other.candidates[name], atol=1e-4)
+            assert_allclose(values, other.candidates[name], atol=1e-3)
         else:
             assert_array_equal(values, other.candidates[name])
     assert_array_equal(one.support, other.support)
-    assert_allclose(one.coef, other.coef, rtol=1e-6, atol=10 * atol)
-    assert_allclose(one.gate_coef, other.gate_coef, rtol=1e-6, atol=10 * atol)
-    assert_allclose(one.shares, other.shares, atol=atol)
+    assert_array_equal(one.gate_support, other.gate_support)
+    assert_allclose(one.coef, other.coef, rtol=2e-2, atol=1e-2)
+    assert_allclose(one.gate_coef, other.gate_coef, rtol=2e-2, atol=1e-2)
+    assert_allclose(one.shares, other.shares, atol=1e-3)
 
 
 @pytest.mark.parametrize("sizes", LAYOUTS)
@@ -93,7 +100,7 @@ def test_single_precision_finds_much_the_same(table):
     assert_array_equal(whole.coef, one_block.coef)
     assert_array_equal(whole.candidates["log_loss"], one_block.candidates["log_loss"])
     two = found(table, Several(*table, [40, 110], 3), single=True)
-    assert_allclose(whole.candidates["log_loss"], two.candidates["log_loss"], atol=0.03)
+    assert_allclose(whole.candidates["log_loss"], two.candidates["log_loss"], atol=0.1)
 
 
 @pytest.mark.parametrize("effort", ["fast", "best"])
@@ -162,6 +169,7 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
             search.run(
                 families(REGRESSION, "balanced", 2, None, search.bases, 150),
                 folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
+                limits=Limits(4),
                 n_restarts=1,
                 fit_intercept=True,
                 on_family=lambda family: nullcontext(),

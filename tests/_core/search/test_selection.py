@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.search.selection import greedy_mean, greedy_selection
+from covey._core.search.selection import (
+    Budget,
+    Library,
+    greedy_mean,
+    greedy_selection,
+    log_losses,
+    thrifty_weights,
+)
 
 
 def literal(true, weight, n_picks, replace):
@@ -75,3 +82,59 @@ def test_greedy_picks_lower_the_loss_of_the_mean_and_know_equals():
     p = rng.uniform(0.1, 1, size=(4, 50))
     w = np.ones(50)
     assert_allclose(greedy_selection(p, w), greedy_mean(p, lambda q: -np.log(q), w))
+
+
+def literal_thrift(p, w, n_terms, n_members, most_terms, most_members, n_errors):
+    """Selections within falling budgets of terms; the smallest that is as good as the best."""
+    share = w / w.sum()
+
+    def greedy(most):
+        picked, best, kept = [], np.inf, 0
+        for _ in range(25):
+            losses = {}
+            for one in range(len(p)):
+                used = {*picked, one}
+                if sum(n_terms[c] for c in used) <= most and (
+                    sum(n_members[c] for c in used) <= most_members
+                ):
+                    losses[one] = share @ -np.log(p[[*picked, one]].mean(axis=0))
+            if not losses:
+                break
+            least = min(losses.values())
+            picked.append(min(one for one, loss in losses.items() if loss <= least + 1e-12))
+            if losses[picked[-1]] < best - 1e-9:
+                best, kept = losses[picked[-1]], len(picked)
+        return np.bincount(picked[:kept], minlength=len(p)) / kept
+
+    best = chosen = greedy(most_terms)
+    while True:
+        most = int(0.8 * sum(n_terms[chosen > 0]))
+        if most < min(n_terms):
+            return chosen
+        smaller = greedy(most)
+        difference = np.log(best @ p) - np.log(smaller @ p)
+        mean = share @ difference
+        if mean > n_errors * np.sqrt(share**2 @ (difference - mean) ** 2):
+            return chosen
+        chosen = smaller
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fewest_terms_among_selections_as_good_as_the_best(seed):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.3, 0.9, size=(1, 60)) + rng.normal(scale=0.08, size=(9, 60))
+    p, w = np.clip(p, 0.05, 0.99), rng.uniform(0.5, 2, 60)
+    n_terms, n_members = rng.integers(1, 60, 9), rng.integers(1, 6, 9)
+    most_terms = [np.inf, 80][seed % 2]
+    most_members = [np.inf, 7][seed // 2 % 2]
+    library, total = Library(p, log_losses, w), float(w.sum())
+    found = thrifty_weights(
+        lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
+        lambda weights, best: library.compare(weights, best, total)[0],
+        Budget(n_terms, n_members, most_terms, most_members),
+        n_errors=0.5,
+    )
+    limits = most_terms, most_members
+    assert_allclose(found, literal_thrift(p, w, n_terms, n_members, *limits, 0.5))
+    assert n_terms[found > 0].sum() <= most_terms
+    assert n_members[found > 0].sum() <= most_members

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.basis import Basis
+from covey._core.gating.paths import FeatureColumns
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
 from covey._core.search.rows import SearchBlock, SearchInMemory
@@ -47,11 +48,14 @@ def test_held_out_rows_are_predicted_without_them():
     block.set_folds(parts, 1)
     fits = CrossFit(
         SearchInMemory(block),
-        {"features": 5},
+        {"features": FeatureColumns(Basis.plain(5), np.arange(5), np.ones(5, dtype=bool))},
         n_parts=3,
         n_restarts=1,
         trainer=None,
         max_iter=200,
+        path_iter=20,
+        sizes=[5],
+        most_features=5,
         fit_intercept=True,
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))

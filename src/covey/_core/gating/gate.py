@@ -124,8 +124,9 @@ class GatedObjective:
     """The penalized negative log-likelihood of gated members, as a function of all parameters.
 
     ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows. The
-    penalties are ``alpha`` (R,), the members' subsets ``support`` (R, K, D), ones and zeros (None:
-    all columns). Members without columns are frozen.
+    penalties are ``alpha`` (R,), the members' subsets ``support`` (R, K, D) and that of the gate
+    ``gate_support`` (R, P), ones and zeros (None: all columns). Members without columns are
+    frozen.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class GatedObjective:
         n_gate_columns: int,
         *,
         support: Array | None = None,
+        gate_support: Array | None = None,
         fit_intercept: bool = True,
     ) -> None:
         self._reduce = reduce
@@ -148,6 +150,7 @@ class GatedObjective:
         self.n_columns = n_columns
         self.n_gate_columns = n_gate_columns
         self.support = support
+        self.gate_support = gate_support
         self.fit_intercept = fit_intercept
 
     @property
@@ -185,11 +188,13 @@ class GatedObjective:
         return xp.concat([xp.reshape(part, (n_runs, -1)) for part in parts], axis=1)
 
     def within(self, x: Array, runs: IntArray) -> Parts:
-        """The parts of ``x``, the members' theta within their subsets."""
-        theta, *others = self.unpack(x)
+        """The parts of ``x``, the coefficients within their subsets."""
+        theta, intercept, gate, gate_intercept = self.unpack(x)
         if theta is not None and self.support is not None:
             theta = theta * self.support[runs][:, :, None, :]
-        return theta, *others
+        if self.gate_support is not None:
+            gate = gate * self.gate_support[runs][:, None, :]
+        return theta, intercept, gate, gate_intercept
 
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
@@ -199,6 +204,8 @@ class GatedObjective:
         alpha = self.alpha[runs]
         value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
         by_gate = -by_gate + alpha[:, None, None] * gate
+        if self.gate_support is not None:
+            by_gate = by_gate * self.gate_support[runs][:, None, :]
         if theta is None:
             return value, self.pack(None, None, by_gate, -by_gate_intercept)
         by_theta, by_intercept = by_members

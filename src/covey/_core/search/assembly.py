@@ -32,6 +32,8 @@ class Flock:
     shares: FloatArray  # (K,), the mean importance of each member; sums to one
     gate_coef: FloatArray  # (K, P)
     gate_intercept: FloatArray  # (K,)
+    gate_support: BoolArray  # (G, D), the features that the gate of each group sees
+    n_terms: int  # columns in members, and in the gates of groups
     sizes: list[int]  # how many members each of the G groups has
     pools: list[Pool]
     weights: FloatArray  # (G,), the weight of each group; they sum to one
@@ -96,20 +98,28 @@ def assembled(
     gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
     kept = _important(importance(union.basis, gates, biases, sizes, weights), sizes)
     gates, biases, used = gates[kept], biases[kept], np.concatenate(columns)[kept]
-    basis, positions = union.basis.only(used.any(axis=0) | (gates != 0).any(axis=0))
-    gates = gates[:, positions]
     group_of = np.repeat(np.arange(len(sizes)), sizes)[kept]
     sizes = np.bincount(group_of, minlength=len(sizes)).tolist()
+    # A member that is alone in its group has no gate.
+    alone = np.array(sizes)[group_of] == 1
+    gates[alone], biases[alone] = 0.0, 0.0
+    basis, positions = union.basis.only(used.any(axis=0) | (gates != 0).any(axis=0))
+    gates = gates[:, positions]
+    used = used[:, positions]
+    gated = np.zeros((len(sizes), len(positions)), dtype=bool)
+    np.logical_or.at(gated, group_of, gates != 0)
     return Flock(
         basis=basis,
         coef=np.concatenate(coef)[kept][:, :, positions],
         intercept=np.concatenate(intercept)[kept],
-        support=basis.features_of(used[:, positions]),
+        support=basis.features_of(used),
         column_mean=union.mean[positions],
         column_scale=union.scale[positions],
         shares=importance(basis, gates, biases, sizes, weights),
         gate_coef=gates,
         gate_intercept=biases,
+        gate_support=basis.features_of(gated),
+        n_terms=int(used.sum() + gated.sum()),
         sizes=sizes,
         pools=[group.family.pool for _, group in groups],
         weights=weights,

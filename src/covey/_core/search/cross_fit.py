@@ -9,7 +9,7 @@ rows only sums are needed (`covey._core.search.rows`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,15 +19,17 @@ import numpy as np
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts
+from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
-from covey._core.search.selection import greedy_weights
 
 # Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
 # Larger stacks do not fit the cache and are slower for it.
 _STACK_SIZE = 1 << 19
+# The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
+_NEVER = -1e3
 
 
 @dataclass
@@ -59,7 +61,7 @@ class _Starts:
         self._support: list[BoolArray] = []
         self._grown: list[list[tuple[int, Any]]] = []
 
-    def of(self, n_members: int, runs: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def of(self, n_members: int, runs: IntArray) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
         while len(self._theta) < n_members:
             grown = self._trainer.grow()
@@ -75,7 +77,7 @@ class _Starts:
         return (
             theta.transpose(2, 0, 1, 3),
             intercept.transpose(2, 0, 1),
-            support.astype(np.float64),
+            support,
         )
 
     def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
@@ -83,71 +85,108 @@ class _Starts:
         return [grown[run] for grown in self._grown[:n_members]]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A point of a path: a family with one penalty, each member on so many units of features."""
+
+    family: Family
+    alpha: float
+    size: int
+    n_terms: int  # columns of members and gate, at most
+
+
 @dataclass
 class _Fit:
-    """Where some runs of a family ended."""
+    """Where some runs of a family ended, at one point of their path."""
 
     kind: Kind
     chunk: IntArray  # their positions among all runs
+    size: int  # how many units of features each member keeps
     parts: Parts
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
 
 
 class CrossFit:
-    """Fits families of candidates, on folds and on all rows.
+    """Fits families of candidates, on folds and on all rows, along paths of subsets.
 
-    The rows are split into ``n_parts`` folds, their bases, of ``n_columns`` by name, standardized.
+    The rows are split into ``n_parts`` folds, their bases, with ``columns`` by name, standardized.
     A candidate is fitted ``n_restarts`` times on all rows, each time from a start of its own;
-    ``trainer(basis)`` gives what grows members for runs on the folds, and then on all rows. With
-    ``single``, folds are fitted in single precision where the data allows it.
+    ``trainer(basis)`` gives what grows members for runs on the folds, and then on all rows. A
+    member has at most ``most_features``. With ``single``, folds are fitted in single precision
+    where the data allows it.
     """
 
     def __init__(
         self,
         rows: SearchRows,
-        n_columns: dict[str, int],
+        columns: dict[str, FeatureColumns],
         *,
         n_parts: int,
         n_restarts: int,
         trainer: Callable[[str], StackTrainer],
         max_iter: int,
+        path_iter: int,
+        sizes: Sequence[int],
+        most_features: int,
         fit_intercept: bool,
         journal: Journal | None = None,
         single: bool = True,
     ) -> None:
         self._rows = rows
         self._single = single
-        self._n_columns = n_columns
+        self._columns = columns
         self._n_parts = n_parts
         self._n_restarts = n_restarts
         self._trainer = trainer
         self._starts: dict[str, _Starts] = {}
         self._max_iter = max_iter
+        self._path_iter = path_iter
+        self._sizes = list(sizes)
+        # Members lose features gradually, but not all points on the way are within the limit.
+        self._allowed = list(sizes)
+        if columns["features"].n_features > most_features:
+            self._allowed = [size for size in sizes[1:] if size <= most_features]
+        self._most_features = most_features
         self._fit_intercept = fit_intercept
         self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
         self._needs_double: dict[str, bool] = {}
         self._with_totals: set[tuple[bool, bool]] = set()
-        self.n_candidates = 0
+        self.candidates: list[Candidate] = []
+
+    def points(self, family: Family) -> list[Candidate]:
+        """The candidates of a family: every penalty, and every size that is allowed."""
+        found = []
+        for alpha in family.alphas:
+            for size in self._allowed:
+                n_terms = self._columns[family.basis].most_columns(family.n_members, size)
+                if family.n_members > 1:
+                    n_terms += self._columns[family.gate].most_columns(1, size)
+                found.append(Candidate(family, alpha, size, n_terms))
+        return found
 
     def hold_out(self, family: Family) -> None:
-        """Fit each penalty's candidate to every fold.
+        """Fit each candidate of a family to every fold.
 
         What they predict of the rows that they were not fitted on stays in the blocks, for
         ``selected``.
         """
-        n_alphas, n_parts = len(family.alphas), self._n_parts
-        runs = np.tile(np.arange(n_parts), n_alphas)
+        n_parts, allowed = self._n_parts, self._allowed
+        runs = np.tile(np.arange(n_parts), len(family.alphas))
         alpha = np.repeat(np.array(family.alphas), n_parts)
         single = self._single and not self._is_precise(family.basis)
-        for fit in self._fits(family, runs, alpha, folds=True, single=single):
-            candidates = self.n_candidates + fit.chunk // n_parts
+        for fit in self._fits(family, runs, alpha, allowed, folds=True, single=single):
+            path = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
             self._rows.broadcast(
-                SearchBlock.predict_held_out, fit.kind, candidates, runs[fit.chunk], fit.parts
+                SearchBlock.predict_held_out,
+                fit.kind,
+                len(self.candidates) + path,
+                runs[fit.chunk],
+                fit.parts,
             )
-        self.n_candidates += n_alphas
+        self.candidates += self.points(family)
 
     def _is_precise(self, basis: str) -> bool:
         """Whether any block needs double precision to compare candidates on a basis."""
@@ -155,31 +194,19 @@ class CrossFit:
             self._needs_double[basis] = bool(self._rows.max(SearchBlock.needs_double, basis)[0])
         return self._needs_double[basis]
 
-    def selected(self) -> tuple[FloatArray, FloatArray]:
-        """The weight of each candidate, by `greedy_weights`, and its mean held-out loss, (M,)."""
-        losses, weight = self._rows.sum(SearchBlock.candidate_losses)
-        total = float(weight[0])
-        shares = greedy_weights(
-            lambda picked, allowed: self._rows.sum(
-                SearchBlock.pick_losses, picked, allowed, total
-            )[0],
-            self.n_candidates,
-        )
-        return shares, losses / total
-
-    def fitted(self, family: Family, alpha: float) -> list[Group]:
-        """A candidate on all rows, once for each restart."""
+    def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
+        """Points of one path on all rows, by their size; a group for each restart."""
         alphas = np.full(self._n_restarts, float(alpha))
-        groups = []
+        groups: dict[int, list[Group]] = {size: [] for size in sizes}
         for fit in self._fits(
-            family, np.arange(self._n_restarts), alphas, folds=False, single=False
+            family, np.arange(self._n_restarts), alphas, sizes, folds=False, single=False
         ):
             theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
             for position, run in enumerate(self._n_parts + fit.chunk):
                 grown = []
                 if family.n_members > 1:
                     grown = self._starts[family.basis].history(family.n_members, int(run))
-                groups.append(
+                groups[fit.size].append(
                     Group(
                         family,
                         alpha,
@@ -195,47 +222,90 @@ class CrossFit:
         return groups
 
     def _fits(
-        self, family: Family, runs: IntArray, alpha: FloatArray, *, folds: bool, single: bool
+        self,
+        family: Family,
+        runs: IntArray,
+        alpha: FloatArray,
+        sizes: Sequence[int],
+        *,
+        folds: bool,
+        single: bool,
     ) -> Iterator[_Fit]:
-        """The family's optimum for each run and penalty, a part of the stack at a time."""
-        n_classes, n_columns = self._rows.n_classes, self._n_columns[family.basis]
-        n_gate_columns = self._n_columns[family.gate]
+        """The family's optimum for each run and penalty, a part of the stack at a time.
+
+        Paths go down to the least of the sizes; only the points of these sizes are given.
+        """
+        n_classes, n_columns = self._rows.n_classes, self._columns[family.basis].n_columns
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         xp = namespace_of(self._rows.like)
         dtype = xp.float32 if single else xp.float64
         self._set_totals(folds, single)
         at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
+        path = [size for size in self._sizes if size >= min(sizes)]
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk = runs[chunk]
-            theta, intercept, support = self._start(
-                family, of_chunk + (0 if folds else self._n_parts)
-            )
-            objective = GatedObjective(
-                partial(_reduced, self._rows, kind, of_chunk),
-                like(self._rows.like, alpha[chunk], dtype),
-                family.n_members,
-                n_classes,
-                n_columns,
-                n_gate_columns,
-                support=None if support is None else like(self._rows.like, support, dtype),
-                fit_intercept=self._fit_intercept,
-            )
-            gate = np.zeros((len(chunk), family.n_members, n_gate_columns))
-            parts = (theta, intercept, gate, gate[:, :, 0])
-            start = np.concatenate([part.reshape(len(chunk), -1) for part in parts], axis=1)
-            found = minimise(
-                objective,
-                like(self._rows.like, start, dtype),
-                max_iter=self._max_iter,
-                tol=1e-4,
-                memory=6,
-                journal=self._journal,
-            )
-            if support is None:
-                support = np.ones((len(chunk), family.n_members, n_columns))
             every = np.arange(len(chunk))
-            yield _Fit(kind, chunk, objective.within(found.x, every), support > 0, found.n_iter)
+            start, support = self._start(family, of_chunk + (0 if folds else self._n_parts))
+            gate_support = None
+            n_iter = np.zeros(len(chunk), dtype=np.int64)
+            for size in path:
+                if size < path[0]:
+                    start, support, gate_support = self._pruned(family, start, size)
+                objective = GatedObjective(
+                    partial(_reduced, self._rows, kind, of_chunk),
+                    like(self._rows.like, alpha[chunk], dtype),
+                    family.n_members,
+                    n_classes,
+                    n_columns,
+                    self._columns[family.gate].n_columns,
+                    support=_masked(self._rows.like, support, dtype),
+                    gate_support=_masked(self._rows.like, gate_support, dtype),
+                    fit_intercept=self._fit_intercept,
+                )
+                packed = np.concatenate([part.reshape(len(chunk), -1) for part in start], axis=1)
+                found = minimise(
+                    objective,
+                    like(self._rows.like, packed, dtype),
+                    max_iter=self._max_iter if size == path[0] else self._path_iter,
+                    tol=1e-4,
+                    memory=6,
+                    journal=self._journal,
+                )
+                n_iter += found.n_iter
+                parts = objective.within(found.x, every)
+                if size in sizes:
+                    yield _Fit(kind, chunk, size, parts, support, n_iter.copy())
+                start = tuple(np.asarray(to_host(part), dtype=np.float64) for part in parts)
+
+    def _pruned(
+        self, family: Family, parts: Parts, size: int
+    ) -> tuple[Parts, BoolArray, BoolArray]:
+        """Parts (as arrays of NumPy) without the weakest features of members and gate.
+
+        A member that is left without features would be a constant, and the gate the classifier:
+        it is dropped.
+        """
+        theta, intercept, gate, gate_intercept = parts
+        members, gates = self._columns[family.basis], self._columns[family.gate]
+        limit = self._most_features if size in self._allowed else members.n_features
+        support, gate_support = (
+            columns.columns(columns.strongest(columns.strength(squares), size, limit))
+            for columns, squares in (
+                (members, member_squares(theta)),
+                (gates, gate_squares(gate)[:, None]),
+            )
+        )
+        dropped = ~(theta * support[:, :, None]).any(axis=(2, 3))
+        # Where all coefficients are zero, so are they of members that need not be dropped.
+        dropped &= ~dropped.all(axis=1, keepdims=True)
+        gate = np.where(dropped[:, :, None], 0.0, gate * gate_support)
+        gate_intercept = np.where(dropped, _NEVER, gate_intercept)
+        return (
+            (theta * support[:, :, None], intercept, gate, gate_intercept),
+            support,
+            gate_support[:, 0],
+        )
 
     def _set_totals(self, folds: bool, single: bool) -> None:
         """Let each block know the sums of all weights in each run."""
@@ -244,15 +314,25 @@ class CrossFit:
             self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
             self._with_totals.add((folds, single))
 
-    def _start(
-        self, family: Family, runs: IntArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    def _start(self, family: Family, runs: IntArray) -> tuple[Parts, BoolArray]:
+        """Where the runs start, and the columns that their members may use."""
+        n_columns = self._columns[family.basis].n_columns
+        gate = np.zeros((len(runs), family.n_members, self._columns[family.gate].n_columns))
         if family.n_members == 1:
-            shape = (len(runs), 1, self._rows.n_classes)
-            return np.zeros((*shape, self._n_columns[family.basis])), np.zeros(shape), None
+            theta = np.zeros((len(runs), 1, self._rows.n_classes, n_columns))
+            support = np.ones((len(runs), 1, n_columns), dtype=bool)
+            return (theta, theta[..., 0], gate, gate[..., 0]), support
         if family.basis not in self._starts:
             self._starts[family.basis] = _Starts(self._trainer(family.basis))
-        return self._starts[family.basis].of(family.n_members, runs)
+        theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
+        return (theta, intercept, gate, gate[..., 0]), support
+
+
+def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:
+    """A subset as ones and zeros, where likelihoods are computed; None if it is everything."""
+    if support is None or support.all():
+        return None
+    return like(beside, support.astype(np.float64), dtype)
 
 
 def _reduced(

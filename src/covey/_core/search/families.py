@@ -58,7 +58,7 @@ class Task:
     loss_name: str  # what the losses of candidates are called
     numbers: bool
     pool: Pool  # of families that do not name one
-    alone: tuple[float, ...]  # penalties of a member alone, rising
+    alone: dict[str, tuple[float, ...]]  # penalties of a member alone on each basis, rising
     gated: tuple[float, ...]  # penalties of gated ones
     fast: Gated
     balanced: tuple[Gated, ...]
@@ -69,16 +69,17 @@ CLASSIFICATION = Task(
     loss_name="log_loss",
     numbers=False,
     pool="linear",
-    alone=(1e-3, 1e-2, 1e-1),
+    alone={"features": (1e-3, 1e-2, 1e-1), "ramps": (1e-3, 1e-2), "products": (1e-2,)},
     gated=(3e-4, 3e-3, 3e-2),
     fast=Gated("richest", "richest", (2,)),
     balanced=(
-        Gated("features", "richest", (0, 1, 2)),
-        Gated("ramps", "features", (0, 1)),
-        Gated("ramps", "ramps", (1, 2)),
-        Gated("products", "features", (1, 2)),
+        Gated("features", "richest", (0, 1)),
+        Gated("ramps", "features", (0,)),
+        Gated("ramps", "ramps", (2,)),
     ),
     best=(
+        Gated("products", "features", (1, 2)),
+        Gated("ramps", "ramps", (1,)),
         Gated("features", "richest", (1, 2), _TIMES),
         Gated("features", "features", (1, 2), _TIMES, "log"),
         Gated("ramps", "features", (1, 2), _TIMES),
@@ -90,7 +91,11 @@ REGRESSION = Task(
     loss_name="mean_loss",
     numbers=True,
     pool="log",
-    alone=(1e-3, 1e-2, 1e-1, 1.0),
+    alone={
+        "features": (1e-3, 1e-2, 1e-1, 1.0),
+        "ramps": (1e-3, 1e-2, 1e-1, 1.0),
+        "products": (1e-3, 1e-2, 1e-1, 1.0),
+    },
     gated=(1e-2, 3e-2, 1e-1, 3e-1),
     fast=Gated("features", "features", (2,)),
     balanced=(
@@ -145,10 +150,11 @@ def families(
         )
 
     if effort == "fast":
-        return [gated(task.fast, share_left)]
+        # A member alone is for those who want to read less than a group has.
+        fast = gated(task.fast, share_left)
+        return [fast, Family("features", 1, fast.alphas, task.pool)]
     wanted = [
-        Family(basis, 1, penalties(task.alone), task.pool)
-        for basis in ("features", "ramps", "products")
+        Family(basis, 1, penalties(alphas), task.pool) for basis, alphas in task.alone.items()
     ]
     if n_members > 1:
         wanted += [gated(one) for one in task.balanced]

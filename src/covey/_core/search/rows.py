@@ -334,11 +334,18 @@ class SearchBlock:
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
         """See `covey._core.search.selection.Library`."""
+        return self._candidate_library().pick_losses(picked, allowed, total)
+
+    def compare(self, weights: FloatArray, best: FloatArray, total: float) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.Library`."""
+        return self._candidate_library().compare(weights, best, total)
+
+    def _candidate_library(self) -> Library:
         if self._library is None:
             predictions, weight = self._held_out_predictions()
             row_losses = self.target.row_losses(self._rows_held_out())
             self._library = Library(predictions, row_losses, weight)
-        return self._library.pick_losses(picked, allowed, total)
+        return self._library
 
     def importance(
         self,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,18 +20,38 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import FloatArray
 from covey._core.basis import Basis
+from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
 from covey._core.search.assembly import Flock, assembled
 from covey._core.search.bases import Features, standardized_bases
-from covey._core.search.cross_fit import CrossFit
+from covey._core.search.cross_fit import Candidate, CrossFit, Group
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
+from covey._core.search.selection import Budget, thrifty_weights
 
 # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
 _MAX_ITER = 50
+# Iterations at each later point of a path, which starts from the point before it.
+_PATH_ITER = 20
+# The share of features where nothing is compared.
+_FAST_SHARE = 0.2
+# How many standard errors more loss fewer terms are worth.
+_N_ERRORS = 0.5
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a person is willing to read, at most: features of a member, terms and members of all.
+
+    A term is one column in one member, or in the gate of one group.
+    """
+
+    features: int
+    terms: float = np.inf
+    members: float = np.inf
 
 
 class Search:
@@ -65,6 +85,10 @@ class Search:
         self._single = single
         rows.broadcast(SearchBlock.set_weight_unit, rows.max(SearchBlock.largest_weight))
         self._bases = standardized_bases(rows, features, bounds_products=task.numbers)
+        self._columns = {
+            name: FeatureColumns(scaled.basis, features.unit, scaled.usable)
+            for name, scaled in self._bases.items()
+        }
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -76,55 +100,123 @@ class Search:
         families: Sequence[Family],
         folds: FoldAssignment | Folds,
         *,
+        limits: Limits,
         n_restarts: int,
         fit_intercept: bool,
         on_family: Callable[[Family], AbstractContextManager[None]],
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
-        Folds are assigned, or pairs of row numbers in the order of the table; without any there
-        must be one candidate. ``on_family`` gives the context in which a family is cross-fitted.
+        Folds are assigned, or pairs of row numbers in the order of the table. Without any folds,
+        the first family within the limits is taken.
+        ``on_family`` gives the context in which a family is cross-fitted.
         """
         n_parts = self._split(folds, n_restarts)
+        n_units = self._columns["features"].n_units
         fits = CrossFit(
             self._rows,
-            {name: scaled.basis.n_columns for name, scaled in self._bases.items()},
+            self._columns,
             n_parts=n_parts,
             n_restarts=n_restarts,
             trainer=lambda name: self._trainer(name, n_parts + n_restarts),
             max_iter=_MAX_ITER,
+            path_iter=_PATH_ITER,
+            sizes=path_sizes(n_units, limits.features),
+            most_features=limits.features,
             fit_intercept=fit_intercept,
             journal=self._journal,
             single=self._single,
         )
-        candidates = [(family, alpha) for family in families for alpha in family.alphas]
-        shares, losses = np.ones(1), np.full(1, np.nan)
         if n_parts:
             for family in families:
                 with on_family(family):
                     fits.hold_out(family)
-            shares, losses = fits.selected()
-        groups = [
-            (share / n_restarts, group)
-            for (family, alpha), share in zip(candidates, shares, strict=True)
-            if share > 0
-            for group in fits.fitted(family, alpha)
-        ]
-        # The heaviest first: a reader may stop early.
-        groups.sort(key=lambda pair: -pair[0])
+            shares, losses = self._selected(fits, limits, n_restarts)
+        else:
+            fits.candidates = [self._first_point(fits, families, limits)]
+            shares, losses = np.ones(1), np.full(1, np.nan)
+        known = fits.candidates
         results = {
-            "basis": [family.basis for family, _ in candidates],
-            "n_members": [family.n_members for family, _ in candidates],
-            "pool": [family.pool for family, _ in candidates],
-            "gate": [family.gate for family, _ in candidates],
-            "alpha": [alpha for _, alpha in candidates],
+            "basis": [one.family.basis for one in known],
+            "n_members": [one.family.n_members for one in known],
+            "pool": [one.family.pool for one in known],
+            "gate": [one.family.gate for one in known],
+            "alpha": [one.alpha for one in known],
+            "n_features": [one.size for one in known],
+            "n_terms": [one.n_terms for one in known],
             self._task.loss_name: losses,
             "weight": shares,
         }
         if self._task.numbers:
             del results["pool"]
-        known = {name: np.array(values) for name, values in results.items()}
-        return assembled(groups, self._bases, self._importance, known)
+        return assembled(
+            self._refitted(fits, shares, n_restarts),
+            self._bases,
+            self._importance,
+            {name: np.array(values) for name, values in results.items()},
+        )
+
+    def fewest_terms(self) -> int:
+        """How many terms the smallest candidate can have: one member on one unit of features."""
+        return self._columns["features"].most_columns(1, 1)
+
+    def fewest_features(self) -> int:
+        """How many features a member has at least."""
+        return self._columns["features"].fewest_features
+
+    def _first_point(
+        self, fits: CrossFit, families: Sequence[Family], limits: Limits
+    ) -> Candidate:
+        """The point near a fixed share of features, or the largest one within the limits."""
+        wanted = max(1, int(np.ceil(_FAST_SHARE * self._columns["features"].n_units)))
+        points = [point for family in families for point in fits.points(family)]
+        return next(
+            point
+            for point in points
+            if (point.size <= wanted or point.size == points[-1].size)
+            and point.n_terms <= limits.terms
+            and point.family.n_members <= limits.members
+        )
+
+    def _selected(
+        self, fits: CrossFit, limits: Limits, n_restarts: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """The weight of each candidate and its mean held-out loss, (M,)."""
+        losses, weight = self._rows.sum(SearchBlock.candidate_losses)
+        total = float(weight[0])
+        (all_rows,) = self._rows.sum(SearchBlock.weight_sum)
+        n_repeats = max(1.0, total / float(all_rows[0]))
+        budget = Budget(
+            n_restarts * np.array([one.n_terms for one in fits.candidates]),
+            n_restarts * np.array([one.family.n_members for one in fits.candidates]),
+            limits.terms,
+            limits.members,
+        )
+        shares = thrifty_weights(
+            lambda picked, allowed: self._rows.sum(
+                SearchBlock.pick_losses, picked, allowed, total
+            )[0],
+            lambda weights, best: self._rows.sum(SearchBlock.compare, weights, best, total)[0],
+            budget,
+            # A row that is held out several times is still one row.
+            n_errors=_N_ERRORS * np.sqrt(n_repeats),
+        )
+        return shares, losses / total
+
+    def _refitted(
+        self, fits: CrossFit, shares: FloatArray, n_restarts: int
+    ) -> list[tuple[float, Group]]:
+        """What has a weight, on all rows; the heaviest first, for a reader may stop early."""
+        paths: dict[tuple[Family, float], dict[int, float]] = {}
+        for one, share in zip(fits.candidates, shares, strict=True):
+            if share > 0:
+                paths.setdefault((one.family, one.alpha), {})[one.size] = share
+        groups = []
+        for (family, alpha), points in paths.items():
+            for size, found in fits.fitted(family, alpha, list(points)).items():
+                groups += [(points[size] / n_restarts, group) for group in found]
+        groups.sort(key=lambda pair: -pair[0])
+        return groups
 
     def _split(self, folds: FoldAssignment | Folds, n_restarts: int) -> int:
         """Let the rows know their folds; how many there are."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
 
 import numpy as np
 
-from covey._core.arrays import BoolArray, FloatArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 RowLoss = Callable[[FloatArray], FloatArray]
 
@@ -14,6 +16,8 @@ RowLoss = Callable[[FloatArray], FloatArray]
 _FLOOR = 1e-6
 # A pick must lower the loss by this, or the selection before it is kept.
 _GAIN = 1e-9
+# How much smaller each budget of terms is than what the selection before it has.
+_FEWER = 0.8
 
 
 def log_losses(true: FloatArray) -> FloatArray:
@@ -55,12 +59,32 @@ class Library:
         mean = (self._sum + self._predictions[allowed]) / (len(picked) + 1)
         return (self._row_losses(mean) @ share,)
 
+    def compare(self, weights: FloatArray, best: FloatArray, total: float) -> tuple[FloatArray]:
+        """Sums by which the losses of two selections (M,) differ: see `standard_error`."""
+        share = self._weight / total
+        used = (weights > 0) | (best > 0)
+        one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
+        difference = self._row_losses(one) - self._row_losses(other)
+        squared = share * share
+        return (
+            np.array(
+                [share @ difference, squared @ difference**2, squared @ difference, squared.sum()]
+            ),
+        )
+
+
+def standard_error(sums: FloatArray) -> float:
+    """Of the mean difference of two selections' losses, whose rows are the same."""
+    mean, squares, products, weights = sums
+    return float(np.sqrt(max(0.0, squares - 2 * mean * products + mean**2 * weights)))
+
 
 def greedy_weights(
     pick_losses: Callable[[Sequence[int], BoolArray], FloatArray],
     n_candidates: int,
     n_picks: int = 25,
     replace: bool = True,
+    affordable: Callable[[Sequence[int]], BoolArray] | None = None,
 ) -> FloatArray:
     """Weights of the candidates whose mean has the least loss, found pick by pick.
 
@@ -68,23 +92,74 @@ def greedy_weights(
     picked so far the most, the first of equals. Of all sizes on the way, up to ``n_picks``, the
     best is kept. With ``replace`` a candidate can be picked again: its weight grows. The weights
     (M,) are shares of the picks; ``pick_losses`` is that of `Library` over all rows.
+    ``affordable(picked)`` are the candidates (M,) that may be picked next.
     """
     picked: list[int] = []
     best, n_best = np.inf, 0
     allowed = np.ones(n_candidates, dtype=bool)
     for _ in range(n_picks):
+        open_to = allowed if affordable is None else allowed & affordable(picked)
+        if not open_to.any():
+            break
         losses = np.full(n_candidates, np.inf)
-        losses[allowed] = pick_losses(picked, allowed)
+        losses[open_to] = pick_losses(picked, open_to)
         # Rounding must not choose between equals.
         chosen = int(np.argmax(losses <= losses.min() + 1e-12))
         picked.append(chosen)
         if losses[chosen] < best - _GAIN:
             best, n_best = float(losses[chosen]), len(picked)
         allowed[chosen] = replace
-        if not allowed.any():
-            break
     kept = np.array(picked[:n_best], dtype=np.int64)
     return np.bincount(kept, minlength=n_candidates) / n_best
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a person is willing to read: terms and members of all that is selected."""
+
+    n_terms: IntArray  # (M,), of each candidate
+    n_members: IntArray  # (M,)
+    most_terms: float
+    most_members: float
+
+    def affordable(self, picked: Sequence[int]) -> BoolArray:
+        """Which candidates (M,) may be picked next."""
+        found = np.zeros(len(self.n_terms), dtype=bool)
+        found[list(picked)] = True
+        terms = self.n_terms[found].sum() + np.where(found, 0, self.n_terms)
+        members = self.n_members[found].sum() + np.where(found, 0, self.n_members)
+        return (terms <= self.most_terms) & (members <= self.most_members)
+
+
+def thrifty_weights(
+    pick_losses: Callable[[Sequence[int], BoolArray], FloatArray],
+    compare: Callable[[FloatArray, FloatArray], FloatArray],
+    budget: Budget,
+    n_errors: float = 0.5,
+) -> FloatArray:
+    """The weights (M,) of few terms whose loss is hardly more than that of the best ones.
+
+    Selections are made within smaller and smaller budgets of terms. Of those whose loss is at
+    most ``n_errors`` standard errors above that of the best selection, the one of fewest terms is
+    taken. The error is that of the mean difference of the two, for they predict the same rows.
+    """
+    n_candidates = len(budget.n_terms)
+
+    def selection(allowed: Budget) -> FloatArray:
+        return greedy_weights(pick_losses, n_candidates, affordable=allowed.affordable)
+
+    best = chosen = selection(budget)
+    fewest = int(budget.n_terms.min())
+    while True:
+        n_terms = int(budget.n_terms[chosen > 0].sum())
+        allowed = int(n_terms * _FEWER)
+        if allowed < fewest:
+            return chosen
+        smaller = selection(changed(budget, most_terms=allowed))
+        sums = compare(smaller, best)
+        if sums[0] > n_errors * standard_error(sums):
+            return chosen
+        chosen = smaller
 
 
 def greedy_selection(

@@ -1,0 +1,141 @@
+"""Subset paths: gated members are fitted, drop their weakest features, and are fitted again.
+
+A feature leaves with all of its columns: its ramps, its products. Features that flip together
+(`unit`) leave together, and those that never flip stay. How much a feature matters to a member is
+the sum of squares of its coefficients over its columns, which are standardized, and over the
+classes, less their mean, which changes no probability. The members of a group share their loss of
+features: the weakest pairs of member and feature leave first, so that some members end with many
+features and some with few or none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.basis import Basis
+
+# The shares of features along a path.
+SHARES = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
+
+
+# A member has at most so many times the units that members have on average.
+_TIMES = 2
+
+
+class FeatureColumns:
+    """The columns of a basis, and the units of features that they are made of.
+
+    ``unit`` (D,) is which features leave together, -1 for those that never leave; ``usable`` (P,)
+    which columns have a meaning.
+    """
+
+    def __init__(self, basis: Basis, unit: IntArray, usable: BoolArray) -> None:
+        unit = np.where(usable[: basis.n_features], unit, -1)
+        named, position = np.unique(unit[unit >= 0], return_inverse=True)
+        unit_of_feature = np.full(len(unit), -1)
+        unit_of_feature[unit >= 0] = position
+        self.n_columns = basis.n_columns
+        self.n_units = len(named)
+        self._usable = usable
+        self._first = unit_of_feature[basis.feature]
+        paired = basis.partner >= 0
+        self._second = np.where(paired, unit_of_feature[basis.partner], self._first)
+        self._sizes = np.bincount(unit_of_feature[unit >= 0], minlength=self.n_units)
+        alone = usable & (self._first == self._second)
+        self._always = int(np.sum(usable[: basis.n_features] & (unit < 0)))
+        self.n_features = self._always + int(self._sizes.sum())
+        self.fewest_features = self._always + int(self._sizes.min() if self.n_units else 0)
+        self._n_always = int(np.sum(alone & (self._first < 0)))
+        self._widths = np.bincount(self._first[alone & (self._first >= 0)], minlength=self.n_units)
+        self._multiplies = bool((usable & (self._first != self._second)).any())
+
+    def strength(self, squares: FloatArray) -> FloatArray:
+        """The sums (R, K, U) of values of columns (R, K, P) over the units of each column."""
+        flat = squares.reshape(-1, self.n_columns)
+        total = np.zeros((len(flat), self.n_units))
+        for units, counted in (
+            (self._first, self._first >= 0),
+            (self._second, (self._second >= 0) & (self._second != self._first)),
+        ):
+            which = np.flatnonzero(counted & self._usable)
+            for of_member, values in zip(total, flat, strict=True):
+                of_member += np.bincount(
+                    units[which], weights=values[which], minlength=self.n_units
+                )
+        return total.reshape(*squares.shape[:-1], self.n_units)
+
+    def columns(self, kept: BoolArray) -> BoolArray:
+        """The columns (..., P) of units (..., U) that are kept, and of those that always are."""
+        always = np.concatenate([kept, np.ones((*kept.shape[:-1], 1), dtype=bool)], axis=-1)
+        found: BoolArray = always[..., self._first] & always[..., self._second] & self._usable
+        return found
+
+    def most_columns(self, n_members: int, n_units: int) -> int:
+        """How many columns members of so many units on average have at most, all together."""
+        if not self._multiplies:
+            widest = np.sort(self._widths)[::-1][:n_units].sum()
+            return n_members * (self._n_always + int(widest))
+        # Most products are in members that have all units, while others have none.
+        full, left = divmod(n_members * min(n_units, self.n_units), self.n_units)
+        n_columns = 0
+        for units in ([self.n_units] * full + [left] + [0] * n_members)[:n_members]:
+            features = units + self._always
+            widest = np.sort(self._widths)[::-1][:units].sum()
+            n_columns += self._n_always + int(widest) + features * (features - 1) // 2
+        return n_columns
+
+    def strongest(self, strength: FloatArray, n_units: int, most_features: int) -> BoolArray:
+        """The units (R, K, U) that the members of each run keep, by their strengths (R, K, U).
+
+        The weakest of all pairs of member and unit leave, until there are ``n_units`` for each
+        member on average: members differ in size, up to twice that. None has more than
+        ``most_features`` features, those that always stay included; units that do not fit are
+        passed over.
+        """
+        n_runs, n_members, _ = strength.shape
+        allowed = self._within(strength, most_features - self._always)
+        order = np.argsort(-strength, axis=2, kind="stable")
+        np.put_along_axis(allowed, order[..., _TIMES * n_units :], False, axis=2)
+        flat = np.where(allowed, strength, -1.0).reshape(n_runs, -1)
+        order = np.argsort(-flat, axis=1, kind="stable")
+        kept = np.zeros(flat.shape, dtype=bool)
+        np.put_along_axis(kept, order[:, : n_units * n_members], True, axis=1)
+        return kept.reshape(strength.shape) & allowed
+
+    def _within(self, strength: FloatArray, room: int) -> BoolArray:
+        """The strongest units of each member that have at most so many features together."""
+        allowed = np.ones(strength.shape, dtype=bool)
+        if self._sizes.sum() <= room:
+            return allowed
+        order = np.argsort(-strength, axis=2, kind="stable")
+        if (self._sizes == 1).all():
+            np.put_along_axis(allowed, order[..., max(0, room) :], False, axis=2)
+            return allowed
+        for position in np.ndindex(*strength.shape[:2]):
+            left = room
+            for unit in order[position]:
+                allowed[(*position, unit)] = self._sizes[unit] <= left
+                left -= self._sizes[unit] * allowed[(*position, unit)]
+        return allowed
+
+
+def path_sizes(n_units: int, most_units: int) -> list[int]:
+    """How many units members keep on average along a path, falling; ``most_units`` among them."""
+    sizes = {max(1, int(np.ceil(share * n_units))) for share in SHARES} if n_units else set()
+    return sorted(sizes | {n_units, min(n_units, most_units)}, reverse=True)
+
+
+def member_squares(theta: FloatArray) -> FloatArray:
+    """The squares (R, K, P) of coefficients (R, K, C, P), over classes less their mean."""
+    if theta.shape[2] > 1:
+        theta = theta - theta.mean(axis=2, keepdims=True)
+    squares: FloatArray = np.sum(theta * theta, axis=2)
+    return squares
+
+
+def gate_squares(gate: FloatArray) -> FloatArray:
+    """The same (R, P) of a gate's coefficients (R, K, P), over members."""
+    centered = gate - gate.mean(axis=1, keepdims=True)
+    squares: FloatArray = np.sum(centered * centered, axis=1)
+    return squares
