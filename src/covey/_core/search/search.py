@@ -33,7 +33,7 @@ from covey._core.search.selection import Budget, thrifty_weights
 # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
 _MAX_ITER = 50
 # Iterations at each later point of a path, which starts from the point before it.
-_PATH_ITER = 20
+_PATH_ITER = 12
 # The share of features where nothing is compared.
 _FAST_SHARE = 0.2
 # How many standard errors more loss fewer terms are worth.
