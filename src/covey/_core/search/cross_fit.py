@@ -31,6 +31,9 @@ _STACK_SIZE = 1 << 19
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
 
+#: `Parts` as arrays of NumPy.
+HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
 
 @dataclass
 class Group:
@@ -276,12 +279,12 @@ class CrossFit:
                 parts = objective.within(found.x, every)
                 if size in sizes:
                     yield _Fit(kind, chunk, size, parts, support, n_iter.copy())
-                start = tuple(np.asarray(to_host(part), dtype=np.float64) for part in parts)
+                start = _on_host(parts)
 
     def _pruned(
-        self, family: Family, parts: Parts, size: int
-    ) -> tuple[Parts, BoolArray, BoolArray]:
-        """Parts (as arrays of NumPy) without the weakest features of members and gate.
+        self, family: Family, parts: HostParts, size: int
+    ) -> tuple[HostParts, BoolArray, BoolArray]:
+        """Parts without the weakest features of members and gate.
 
         A member that is left without features would be a constant, and the gate the classifier:
         it is dropped.
@@ -296,7 +299,7 @@ class CrossFit:
                 (gates, gate_squares(gate)[:, None]),
             )
         )
-        dropped = ~(theta * support[:, :, None]).any(axis=(2, 3))
+        dropped: BoolArray = ~np.any(theta * support[:, :, None], axis=(2, 3))
         # Where all coefficients are zero, so are they of members that need not be dropped.
         dropped &= ~dropped.all(axis=1, keepdims=True)
         gate = np.where(dropped[:, :, None], 0.0, gate * gate_support)
@@ -314,7 +317,7 @@ class CrossFit:
             self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
             self._with_totals.add((folds, single))
 
-    def _start(self, family: Family, runs: IntArray) -> tuple[Parts, BoolArray]:
+    def _start(self, family: Family, runs: IntArray) -> tuple[HostParts, BoolArray]:
         """Where the runs start, and the columns that their members may use."""
         n_columns = self._columns[family.basis].n_columns
         gate = np.zeros((len(runs), family.n_members, self._columns[family.gate].n_columns))
@@ -326,6 +329,13 @@ class CrossFit:
             self._starts[family.basis] = _Starts(self._trainer(family.basis))
         theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
         return (theta, intercept, gate, gate[..., 0]), support
+
+
+def _on_host(parts: Parts) -> HostParts:
+    theta, intercept, gate, gate_intercept = (
+        np.asarray(to_host(part), dtype=np.float64) for part in parts
+    )
+    return theta, intercept, gate, gate_intercept
 
 
 def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:

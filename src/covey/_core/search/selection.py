@@ -128,7 +128,8 @@ class Budget:
         found[list(picked)] = True
         terms = self.n_terms[found].sum() + np.where(found, 0, self.n_terms)
         members = self.n_members[found].sum() + np.where(found, 0, self.n_members)
-        return (terms <= self.most_terms) & (members <= self.most_members)
+        within: BoolArray = (terms <= self.most_terms) & (members <= self.most_members)
+        return within
 
 
 def thrifty_weights(
