@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
-	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-selection bench-speed bench-dask clean
+	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -101,6 +101,10 @@ bench-dask: $(VENV)/.test
 	$(BIN)/python benchmarks/dask/run.py memory --rows 1000000 4000000
 	$(BIN)/python benchmarks/dask/run.py beyond --limit 600
 	$(BIN)/python benchmarks/dask/scale.py --page docs/dask.md
+
+# Ways to choose the subsets of one gated group, in equal time; goes on where it was interrupted.
+bench-subsets: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.subsets.run
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo
