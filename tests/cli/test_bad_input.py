@@ -43,6 +43,16 @@ def bad(folder):
         ((*FIT, "outcome", "--fuser", "gaet"), "--fuser must be one of"),
         ((*FIT, "outcome", "--fuser", "oracle"), "cannot predict"),
         ((*FIT, "age", "--fuser", "majority"), "fuses classes, and the target is a quantity"),
+        ((*FIT, "outcome", "--max-features", "0"), "'0' is neither a whole number from 1 on"),
+        ((*FIT, "outcome", "--max-features", "1.5"), "nor a share of all features up to 1.0"),
+        ((*FIT, "outcome", "--max-features", "few"), "'few' is neither a whole number"),
+        ((*FIT, "outcome", "--max-members", "0"), "--max-members: 0 is below 1"),
+        ((*FIT, "outcome", "--max-members", "two"), "'two' is not a valid int"),
+        ((*FIT, "outcome", "--max-terms", "-3"), "--max-terms: -3 is below 1"),
+        (
+            (*FIT, "outcome", "--max-terms", "30", "--fuser", "product"),
+            "--max-terms: it is for the search, which --fuser replaces by Algorithm 1",
+        ),
         ((*FIT, "outcome", "--engine", "spark"), "'spark' is not one of 'plain', 'dask'"),
         (
             (*FIT, "outcome", "--effort", "great"),

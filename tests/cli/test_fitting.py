@@ -1,17 +1,18 @@
-"""Whatever is tuned is tuned as it is judged."""
+"""Models of a problem: whatever is tuned is tuned as it is judged, and limits hold."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import covey
 from covey.cli._compare import contestants
 from covey.cli._console import Console
 from covey.cli._evaluate import linear
-from covey.cli._fitting import PreparedRows, flock
+from covey.cli._fitting import PreparedRows, checked_limits, flock
 from covey.cli._problem import read_problem
 from covey.tables import TableClassifier, TableRegressor
 
-from .conftest import problem_of, some_table
+from .conftest import as_json, problem_of, some_table
 
 
 @pytest.mark.parametrize("way", ["group", "time"])
@@ -71,3 +72,32 @@ def test_numbers_have_checkpoints_too(tmp_path):
     fits = [prepared.fit(learner, str(path)) for _ in range(2)]
     assert path.exists()
     np.testing.assert_array_equal(*[one.predict(problem.table) for one in fits])
+
+
+@pytest.mark.parametrize("engine", ["plain", "dask"])
+def test_limits_reach_the_flock_and_hold(tmp_path, run, engine):
+    if engine == "dask":
+        pytest.importorskip("dask")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 6)), columns=list("abcdef"))
+    table["y"] = np.where(table["a"] + table["b"] * table["c"] > 0, "yes", "no")
+    table.to_csv(tmp_path / "table.csv", index=False)
+    limits = ("--max-features", "0.5", "--max-members", "4", "--max-terms", "25")
+    said = as_json(
+        run(
+            *("fit", "table.csv", "--target", "y", "--engine", engine, *limits, "--json"),
+            cwd=tmp_path,
+        )
+    )
+    flock = covey.load(tmp_path / "flock.covey").estimator_
+    assert flock.get_params()["max_features"] == 0.5
+    assert flock.support_.sum(axis=1).max() <= 3
+    assert said["members"] == flock.n_estimators_ <= 4
+    assert said["terms"] == flock.n_terms_ <= 25
+
+
+def test_a_share_and_a_number_of_features_are_told_apart():
+    assert checked_limits("1", None, None) == {"max_features": 1}
+    assert checked_limits("1.0", 2, 30) == {"max_features": 1.0, "max_members": 2, "max_terms": 30}
+    assert isinstance(checked_limits("1", None, None)["max_features"], int)
+    assert isinstance(checked_limits("1.0", None, None)["max_features"], float)

@@ -47,6 +47,7 @@ def fit_and_save(
     report: str | None,
     effort: str,
     fuser: str | None,
+    limits: dict[str, float],
     checkpoint: str | None,
     group: str | None,
     time: str | None,
@@ -73,7 +74,7 @@ def fit_and_save(
         step(f"looking at {len(table.blocks):,} blocks")
         problem = table.look(keep or [], task, seed, console)
         step("", 1)
-        learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
+        learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
         files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
         scores, gap, how = _evaluated(table, problem, learner, seed, files[0], step)
         step(f"flock, on all {table.n_answered:,} rows")

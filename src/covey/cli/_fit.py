@@ -15,6 +15,7 @@ from covey.cli._fit_summary import show_fit
 EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
+    "covey fit wine.csv --target cultivar --effort fast --max-members 3 --max-features 4",
     "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
 )
 
@@ -39,6 +40,9 @@ def fit(
             "by a rule: product, mean, majority, median, gate, ...",
         ),
     ] = None,
+    max_features: options.MaxFeatures = None,
+    max_members: options.MaxMembers = None,
+    max_terms: options.MaxTerms = None,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -78,6 +82,7 @@ def fit(
     commonest class (or the mean) and a tuned linear model; the model that is saved has seen all
     rows.
     """
+    from covey.cli._fitting import checked_limits
     from covey.cli._models import check_saving
     from covey.cli._writing import check_writable
 
@@ -91,6 +96,7 @@ def fit(
         "report": report,
         "effort": effort,
         "fuser": fuser,
+        "limits": checked_limits(max_features, max_members, max_terms),
         "checkpoint": checkpoint,
         "group": group,
         "time": time,
@@ -118,6 +124,7 @@ def _fit_and_save(
     report: str | None,
     effort: str,
     fuser: str | None,
+    limits: dict[str, float],
     checkpoint: str | None,
     seed: int,
     **reading: Any,
@@ -135,7 +142,7 @@ def _fit_and_save(
 
         check_reporting()
     problem = read_problem(path, target, console, **reading)
-    learner = flock(problem, effort=effort, fuser=fuser, seed=seed)
+    learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
     splits, how = evaluation.make_splits(problem, seed)
     n_rows = len(problem.y)
     files = None

@@ -50,7 +50,7 @@ def show_fit(
         )
     shares = zip(fitted.feature_names_in_, fitted.feature_importances_.tolist(), strict=True)
     importances = sorted(shares, key=lambda pair: -pair[1])
-    console.result("", "What it looks at:")
+    console.result("", f"What it looks at ({_size(fitted.estimator_)}):")
     console.table(
         ("column", "kind", "share"),
         [
@@ -74,7 +74,16 @@ def show_fit(
         columns=problem.health,
         importances=dict(importances),
         members=int(fitted.estimator_.n_estimators_),
+        terms=getattr(fitted.estimator_, "n_terms_", None),
         model=model,
         report=report,
         seconds=seconds,
     )
+
+
+def _size(flock: Any) -> str:
+    """How much there is to read."""
+    words = f"{flock.n_estimators_} member{'' if flock.n_estimators_ == 1 else 's'}"
+    if hasattr(flock, "n_terms_"):
+        words += f", {flock.n_terms_:,} term{'' if flock.n_terms_ == 1 else 's'}"
+    return words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -19,16 +19,61 @@ _MOST_GROUPS_TO_STRATIFY = 4_000
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
+def checked_limits(
+    max_features: str | None, max_members: int | None, max_terms: int | None
+) -> dict[str, float]:
+    """The limits that are given, as parameters of a flock; refuses what is none."""
+    limits: dict[str, float] = {}
+    if max_features is not None:
+        limits["max_features"] = _number_or_share(max_features)
+    for option, given in (("max_members", max_members), ("max_terms", max_terms)):
+        if given is None:
+            continue
+        if given < 1:
+            raise CommandError(
+                f"--{option.replace('_', '-')}: {given} is below 1; give a whole number from 1 on."
+            )
+        limits[option] = given
+    return limits
+
+
+def _number_or_share(text: str) -> float:
+    """A whole number from 1 on, or a share above 0 and up to 1."""
+    try:
+        value = float(text) if any(mark in text for mark in ".eE") else int(text)
+    except ValueError:
+        value = 0
+    if isinstance(value, int) and value >= 1:
+        return value
+    if isinstance(value, float) and 0 < value <= 1:
+        return value
+    raise CommandError(
+        f"--max-features: {text!r} is neither a whole number from 1 on, such as 5, nor a share of "
+        "all features up to 1.0, such as 0.3."
+    )
+
+
 def flock(
-    problem: Problem, *, effort: str = "balanced", fuser: str | None = None, seed: int = 0
+    problem: Problem,
+    *,
+    effort: str = "balanced",
+    fuser: str | None = None,
+    limits: Mapping[str, float] | None = None,
+    seed: int = 0,
 ) -> Any:
     """An unfitted flock: found by the search, or grown by Algorithm 1 with a fuser by name."""
     from covey import members
 
     kind = "Regressor" if problem.regression else "Classifier"
     if fuser is None:
-        return getattr(members, f"Flock{kind}")(effort=effort, random_state=seed)
+        return getattr(members, f"Flock{kind}")(effort=effort, random_state=seed, **(limits or {}))
     _check_fuser(problem, fuser)
+    if limits:
+        option = next(iter(limits)).replace("_", "-")
+        raise CommandError(
+            f"--{option}: it is for the search, which --fuser replaces by Algorithm 1; leave one "
+            "of them out."
+        )
     if effort != "balanced":
         problem.note("--effort: it is for the search, which --fuser replaces by Algorithm 1.")
     return getattr(members, f"SubsetEnsemble{kind}")(fuser=fuser, random_state=seed)

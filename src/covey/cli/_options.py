@@ -44,3 +44,21 @@ Task = Annotated[
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+MaxFeatures = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="The most features that a member may read: a whole number such as 5, or a share of "
+        "all such as 0.3. Each value of a category is a feature of its own.",
+    ),
+]
+MaxMembers = Annotated[
+    int | None, typer.Option(metavar="NUMBER", help="The most members that the flock may have.")
+]
+MaxTerms = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="The most terms that a person must read: columns in members and gates, all together.",
+    ),
+]

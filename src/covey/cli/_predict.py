@@ -173,6 +173,8 @@ def predictions(
         made["because"] = [
             "; ".join(
                 f"{name} = {_shown(values[name][row])} ({push:+.2g})"
+                if name in values
+                else "it predicts the same for every row"
                 for name, push in member["because"]
             )
             for row, member in enumerate(first)

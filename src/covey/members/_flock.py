@@ -21,18 +21,40 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     keep an ensemble of linear members linear, so groups of members are refined together with a
     gate: a learned function that gives each member a weight for each sample. Candidates differ
     in size, penalty, pool and in what members and gate see: the features, ramps of them (which
-    bend), products of two. Each is fitted on the folds of ``cv``; greedy selection by the
-    log-loss of the held-out rows gives each its weight, and those with a weight above zero are
-    fitted again on all rows. What is left is a handful of groups of a few linear members:
-    `explain`, `estimators_` and `cv_results_` show them.
+    bend), products of two.
+
+    Each candidate is a path of subsets. Its members and its gate are fitted on all features;
+    then the weakest pairs of member and feature leave, a feature with all of its ramps and
+    products, the gate drops its own weakest features, and all is fitted again from there, until
+    2 % of the features are left. So members have subsets of their own, some larger, some
+    smaller. A member that is left without features is dropped. Every point of every path is
+    fitted on the folds of ``cv``, which are drawn twice below 600 rows and three times below 250.
+    Greedy selection by the log-loss of the held-out rows gives points their weights. Among
+    selections whose loss is within half a standard error of the best one, that of the fewest
+    terms is taken, and what has a weight is fitted again on all rows. `summary` shows the result
+    on one screen; `explain`, `estimators_` and `cv_results_` tell more.
+
+    A *term* is what a person has to read: one column (a feature, a ramp or a product) in one
+    member, all classes together, or one column in the gate of one group. Intercepts are not
+    counted.
 
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group, no search. "best": more and larger
-        candidates, folds drawn twice, every selected candidate trained twice.
+        candidates, folds drawn at least twice, every selected candidate trained twice.
     n_estimators : int, default=6
-        The number of members of each gated group.
+        The number of members of each gated group, before any is dropped. ``max_members`` bounds
+        the members of all groups together.
+    max_features : int, float or None, default=None
+        The most features that a member may have: a number, or a share of all features above 0
+        and up to 1 (rounded down, but at least one). Those of ``always_keep`` count. None: no
+        limit. This limit and the next two are kept exactly, and one that nothing can keep to is
+        refused.
+    max_members : int or None, default=None
+        The most members that the flock may have, in all groups together.
+    max_terms : int or None, default=None
+        The most terms that the flock may have, in all members and gates together.
     alpha : float or None, default=None
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
@@ -41,8 +63,8 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         of more than 100,000 rows are split by draws), or anything that scikit-learn takes for
         ``cv``.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
-        Columns that flip together, by name or number: the one-hot columns of one variable.
-        Columns in no group flip alone. With groups there are no products.
+        Columns that enter and leave a subset together, by name or number: the one-hot columns
+        of one variable. Columns in no group do so alone. With groups there are no products.
     always_keep : sequence of columns, optional
         Columns that never leave a subset.
     class_weight : dict, "balanced" or None, default=None
@@ -79,6 +101,10 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     member_intercept_ : ndarray of shape (n_estimators_, n_classes)
     support_ : ndarray of shape (n_estimators_, n_features), bool
         The subset of each member. A constant column is in none.
+    gate_support_ : ndarray of shape (n_groups, n_features), bool
+        The features that the gate of each group sees; none for a group of one member.
+    n_terms_ : int
+        How many terms there are to read, in all members and gates.
     mean_, scale_ : ndarrays of shape (n_features,)
         What the features were standardized by.
     n_iter_ : ndarray of shape (n_estimators_,)
@@ -95,8 +121,10 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     group_weights_ : ndarray of shape (n_groups,)
         The weight of each group; they sum to one.
     cv_results_ : dict of ndarrays
-        The candidates: ``basis``, ``n_members``, ``pool``, ``gate``, ``alpha``, their
-        ``log_loss`` on held-out rows, and the ``weight`` they were given.
+        The candidates, which are points of paths: ``basis``, ``n_members``, ``pool``, ``gate``,
+        ``alpha``, ``n_features`` (how many a member has on average), ``n_terms`` (how many it
+        can have at most), their ``log_loss`` on held-out rows, and the ``weight`` they were
+        given.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
         columns over classes and members (by their mean importance); sums to one. What a gate
@@ -115,6 +143,16 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     1.0
     >>> sorted(flock.explain(X.iloc[:1])[0])
     ['members', 'prediction', 'probability']
+
+    A flock that is read at a glance:
+
+    >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
+    >>> small.fit(X, y).summary()
+    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
+    member, weight, features (what y does with more of each), where it is asked:
+    1   70 %  3 features: falls with s3 and sex, rises with s6;
+              asked slightly more where bmi and s5 are low
+    2   30 %  1 feature: falls with s5; asked slightly more where bmi and s5 are high
     """
 
     _fixed: ClassVar = {
@@ -171,13 +209,13 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     on the mean loss and an L2 penalty. Candidates differ in size, penalty and in what members
     and gate see: the features, ramps of them (which bend), products of two (of values clipped to
     the range of the training rows, so that a row far outside is not predicted beyond all sense);
-    single members, which are ridge regressions if the loss is squared, are among them. Each is
-    fitted on the folds of ``cv``; greedy selection by the loss of the held-out rows gives each
-    its weight, and those with a weight above zero are fitted again on all rows.
+    single members, which are ridge regressions if the loss is squared, are among them. Each
+    candidate is a path of subsets, and points of the paths are selected by the loss of held-out
+    rows and by how many terms they have, as for `FlockClassifier`.
 
     Parameters
     ----------
-    effort, n_estimators
+    effort, n_estimators, max_features, max_members, max_terms
         As for `FlockClassifier`.
     loss : {"squared", "huber", "quantile"}, default="squared"
         What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
@@ -204,8 +242,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_, n_estimators_, support_, mean_, scale_
-        As of `FlockClassifier`.
+    n_features_in_, feature_names_in_, n_estimators_, support_, gate_support_, n_terms_
+        As of `FlockClassifier`, and so are ``mean_`` and ``scale_``.
     member_coef_, member_intercept_ : ndarrays
         As of `FlockClassifier`, with one output instead of the classes, in units of y.
     y_center_, y_scale_ : float
@@ -219,8 +257,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         before the gate refined it, for standardized y. Empty for a member that is a group by
         itself.
     cv_results_ : dict of ndarrays
-        The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, their ``mean_loss`` on
-        held-out rows (of standardized y), and the ``weight`` they were given.
+        The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
+        ``n_terms``, their ``mean_loss`` on held-out rows (of standardized y), and the ``weight``
+        they were given.
     feature_importances_ : ndarray of shape (n_features,)
         As of `FlockClassifier`, for the members' predictions.
     estimators_ : list of LinearRegressionMember
@@ -234,8 +273,10 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     >>> flock = FlockRegressor(effort="fast", random_state=0).fit(X, y)
     >>> bool(flock.score(X, y) > 0.5)
     True
-    >>> flock.explain_fusion(X).shape
-    (442, 6)
+    >>> flock.explain_fusion(X).shape == (442, flock.n_estimators_)
+    True
+    >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=12, random_state=0)
+    >>> small.fit(X, y).summary()
     """
 
     _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from covey._core.basis import Basis
 
 # A member with less weight than this is left out of an explanation.
 _LEAST_WEIGHT = 0.01
@@ -16,6 +19,9 @@ _LEAST_PUSH = 1e-9
 
 # How many features of a member a table shows.
 _TOP_FEATURES = 4
+
+# What is named for a member that predicts the same for every row.
+CONSTANT = "(constant)"
 
 
 def decisions(
@@ -29,14 +35,16 @@ def decisions(
 ) -> list[dict[str, Any]]:
     """The records of a flock's ``explain`` for checked rows.
 
-    With ``names`` (M,) and ``shares`` (P, M) the pushes of the columns are added up by name; with
-    ``max_members`` only so many members are named for each row.
+    The pushes of columns are added up by ``names`` (M,), of which ``shares`` (P, M) are made; by
+    default by the features. With ``max_members`` only so many members are named for each row.
     """
     columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
     contrast = flock._contrast()
-    names = flock.estimators_[0].column_names() if names is None else names
+    if names is None:
+        names, shares = feature_names(flock), feature_shares(flock.basis_)
+    strongest = _strongest(flock, names, shares)
     records = [
         {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
     ]
@@ -49,39 +57,74 @@ def decisions(
         if not len(rows):
             break
         decided, code = zip(*map(flock._decision, values[rows, member[rows]]), strict=True)
-        push = contrast[member[rows], code] * columns[rows]
-        push = push if shares is None else push @ shares
-        # A class is decided by what speaks for it, a number by what moves it either way.
-        size = np.abs(push) if flock._numeric else push
-        strongest = np.argsort(-size, axis=1, kind="stable")[:, :top]
-        for row, own, chosen, pushes, sizes in zip(
-            rows, decided, strongest, push, size, strict=True
-        ):
+        push = (contrast[member[rows], code] * columns[rows]) @ shares
+        for row, own, pushes in zip(rows, decided, push, strict=True):
+            because = _because(pushes, names, top, either_way=flock._numeric)
             records[row]["members"].append(
                 {
                     "member": int(member[row]) + 1,
                     "weight": float(weight[row]),
                     **own,
-                    "because": [
-                        (names[k], float(pushes[k])) for k in chosen if sizes[k] > _LEAST_PUSH
-                    ],
+                    "because": because or [(strongest[member[row]], 0.0)],
                 }
             )
     return records
 
 
-def flock_table(flock: Any) -> str:
-    """The members as an HTML table: their group, mean importance, features, the heaviest."""
+def _because(
+    pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
+) -> list[tuple[str, float]]:
+    """What moved a member the most; nothing where nothing moved it.
+
+    A class is decided by what speaks for it, a number by what moves it either way. Where nothing
+    speaks for a class, the member predicts it in spite of what is named.
+    """
+    size = pushes if not either_way and pushes.max() > _LEAST_PUSH else np.abs(pushes)
+    chosen = np.argsort(-size, kind="stable")[:top]
+    return [(names[k], float(pushes[k])) for k in chosen if size[k] > _LEAST_PUSH]
+
+
+def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
+    """What moves each member the most in general; "(constant)" where nothing does."""
+    sizes = np.abs(flock._contrast() * flock._column_scale).mean(axis=1) @ shares
+    return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
+
+
+def feature_names(flock: Any) -> list[str]:
+    """The names of a flock's features; x0, x1, ... where it knows none."""
     names = getattr(flock, "feature_names_in_", None)
     if names is None:
-        names = [f"x{position}" for position in range(flock.n_features_in_)]
+        return [f"x{position}" for position in range(flock.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def feature_shares(basis: Basis) -> Any:
+    """The share (P, D) of each feature in each column: one, or half of a product of two."""
+    paired = np.flatnonzero(basis.partner >= 0)
+    every = np.arange(basis.n_columns)
+    share = np.where(basis.partner >= 0, 0.5, 1.0)
+    return csr_array(
+        (
+            np.concatenate([share, share[paired]]),
+            (
+                np.concatenate([every, paired]),
+                np.concatenate([basis.feature, basis.partner[paired]]),
+            ),
+        ),
+        shape=(basis.n_columns, basis.n_features),
+    )
+
+
+def flock_table(flock: Any) -> str:
+    """The members as an HTML table: their group, mean importance, features, the heaviest."""
+    names = feature_names(flock)
     sizes = np.abs(flock._contrast()).mean(axis=1) * flock._column_scale
     # Only a search makes more than one group.
     groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
     rows = []
     for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
         heavy = np.argsort(-flock.basis_.on_features(size), kind="stable")
-        top = ", ".join(str(names[which]) for which in heavy[:_TOP_FEATURES] if support[which])
+        top = ", ".join(names[which] for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
             str(number + 1),
             str(groups[number] + 1),

@@ -23,6 +23,7 @@ from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Fuser, Predictions
+from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._member import LinearMember, LinearRegressionMember
@@ -372,13 +373,13 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         return super().score(X, y, sample_weight)
 
     def explain(self, X: Any, *, top: int = 3) -> list[dict[str, Any]]:
-        """Who decided each row, with what weight, and which columns moved them.
+        """Who decided each row, with what weight, and which features moved them.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         top : int, default=3
-            How many columns to name for each member.
+            How many features to name for each member, at most.
 
         Returns
         -------
@@ -386,9 +387,13 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             One for each row: ``prediction``, its ``probability`` (of a classifier), and
             ``members``, those with a weight above 0.01, the most important first. Each of these
             has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
-            ``probability``), and ``because``: the columns that moved its log-odds towards its
+            ``probability``), and ``because``: the features that moved its log-odds towards its
             prediction the most, or its number up or down, each as (name, push), compared with an
-            average row. (Empty: it predicts the same for an average row.)
+            average row. A push is that of all columns of a feature, its ramps and its half of
+            products. Where nothing speaks for the class that a member predicts, what speaks
+            against it is named, with a negative push. A push of zero: the row is an average one
+            for that member, or the name is "(constant)", for the member predicts the same for
+            every row.
         """
         return self._explain(X, top)
 
@@ -406,6 +411,38 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         return decisions(self, X, top=top, names=names, shares=shares, max_members=max_members)
 
     # -- show ------------------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """The fitted flock on one screen: its members, what they look at, when they are asked.
+
+        The first line counts members, groups, terms and features. (A term is one column, that is
+        a feature, a ramp or a product, in one member, all classes together, or one column in the
+        gate of one group.) Then there is a line for each member, or two: its weight, which is its
+        mean importance on the training rows; its features, those that move it the most first,
+        with the class that more of a feature speaks for or against, or with whether y rises or
+        falls with it ("bends": it does both); and where it is asked: where the gate gives it more
+        weight than it has on average. Members of little weight for which there is no room are
+        counted in the last line.
+
+        Returns
+        -------
+        summary : str
+            At most 24 lines of 100 characters. Consoles and notebooks show it line by line, as
+            ``print`` does.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from covey import SubsetEnsembleRegressor
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> SubsetEnsembleRegressor(2, flip_probability=0.2, random_state=0).fit(X, y).summary()
+        SubsetEnsembleRegressor: 2 members, 19 terms, 10 of 10 features
+        member, weight, features (what y does with more of each), where it is asked:
+        1   50 %  9 features: rises with bmi, s5 and bp, ...; asked everywhere
+        2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
+        """
+        check_is_fitted(self, "fuser_")
+        return flock_summary(self)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the estimator, and the flock once it is fitted."""

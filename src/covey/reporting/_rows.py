@@ -43,11 +43,15 @@ def rows(facts: Facts) -> dict:
 def _explained(facts: Facts, seen: Any) -> list[dict]:
     """The flock's own records with the report's names; a flock in a pipeline may know none."""
     records = facts.flock.explain(seen, top=_MOST_BECAUSE)
-    known = facts.flock.estimators_[0].column_names()
-    wanted = dict(zip(known, facts.flock.basis_.names(facts.features), strict=True))
+    known = getattr(facts.flock, "feature_names_in_", None)
+    if known is None:
+        known = [f"x{position}" for position in range(facts.n_features)]
+    wanted = dict(zip(map(str, known), facts.features, strict=True))
     for record in records:
         for member in record["members"]:
-            member["because"] = [(wanted[column], push) for column, push in member["because"]]
+            member["because"] = [
+                (wanted.get(name, name), push) for name, push in member["because"]
+            ]
     return records
 
 

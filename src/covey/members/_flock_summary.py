@@ -1,0 +1,291 @@
+"""A fitted flock on one screen: its members, what they look at, and when they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby, islice
+from typing import Any
+
+import numpy as np
+
+from covey._core.basis import Basis
+from covey.fusers import Gate, GatedGroups
+from covey.members._flock_views import feature_names
+
+_WIDTH = 100
+_HEIGHT = 24
+# How long names may be: shorter ones are tried where a line would be too long.
+_NAME_LENGTHS = (30, 22, 16, 12)
+# How many features of a member are named, and how many conditions of a gate.
+_MOST_FEATURES = 3
+_MOST_CONDITIONS = 2
+_LONGEST_CONDITION = 76
+# A second condition is named if it moves the gate by this share of what the first one does.
+_LEAST_SHARE = 1 / 3
+# How many deviations from its mean a feature without ramps is followed, to either side.
+_REACH = 2.0
+# An output bends with a feature if less than this share of its ups and downs is left at the end.
+_LEAST_NET = 0.5
+# How many times more a feature speaks against a class than for any other, to say so.
+_CLEARLY = 1.5
+# How far the logarithm of a member's weight must move with one deviation of what its gate sees,
+# to be mentioned, and to say "mostly": its weight is then about e times as large at one deviation
+# above the mean as at one below.
+_LEAST_ROUTING = 0.1
+_MUCH_ROUTING = 0.5
+
+
+class Summary(str):
+    """Text that consoles and notebooks show as it is, line by line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self)}</pre>"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How outputs, C of them, change with one feature, or with a product of two."""
+
+    features: tuple[str, ...]
+    size: float  # how far one deviation of its columns moves an output, on average
+    rise: np.ndarray  # (C,), by how much outputs are higher at the high end
+    bends: bool
+    peaks: bool  # whether the first output is higher in between than at the ends
+
+    def name(self, longest: int) -> str:
+        """The feature's name, or those of both, each of at most so many characters."""
+        return " x ".join(shortened(one, longest) for one in self.features)
+
+
+class ColumnEffects:
+    """What columns of a basis mean in terms of features: ramps and squares of each as one."""
+
+    def __init__(
+        self, basis: Basis, mean: np.ndarray, scale: np.ndarray, names: list[str]
+    ) -> None:
+        self._basis, self._mean, self._scale, self._names = basis, mean, scale, names
+        partner = np.where(basis.partner >= 0, basis.partner, basis.feature)
+        # The columns of one feature have one key, and so has each product of two.
+        key = basis.feature.astype(np.int64) * basis.n_features + partner
+        self._keys, self._key_of = np.unique(key, return_inverse=True)
+
+    def strongest(self, coef: np.ndarray) -> Iterator[Effect]:
+        """The effects of coefficients (C, P) that are not zero, the strongest first."""
+        columns = np.abs(coef * self._scale).mean(axis=0)
+        sizes = np.bincount(self._key_of, weights=columns, minlength=len(self._keys))
+        for position in np.argsort(-sizes, kind="stable"):
+            if sizes[position] == 0:
+                return
+            yield self._effect(int(position), float(sizes[position]), coef)
+
+    def _effect(self, position: int, size: float, coef: np.ndarray) -> Effect:
+        one, other = divmod(int(self._keys[position]), self._basis.n_features)
+        own = np.flatnonzero(self._key_of == position)
+        if one != other:
+            both = self._names[one], self._names[other]
+            return Effect(both, size, coef[:, own[0]], bends=False, peaks=False)
+        curve = self._curve(one, own, coef)
+        rise, ups_and_downs = curve[:, -1] - curve[:, 0], np.abs(np.diff(curve)).sum(axis=1)
+        most = ups_and_downs.argmax()
+        bends = bool(abs(rise[most]) < _LEAST_NET * ups_and_downs[most])
+        peaks = bool(curve[0, 1:-1].mean() > (curve[0, 0] + curve[0, -1]) / 2)
+        return Effect((self._names[one],), size, rise, bends, peaks)
+
+    def _curve(self, feature: int, own: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """What the columns of one feature add to outputs (C, n) along its values."""
+        basis = self._basis
+        ramps = own[~np.isnan(basis.low[own])]
+        if len(ramps):
+            values = np.unique(np.concatenate([basis.low[ramps], basis.high[ramps]]))
+        else:
+            values = self._mean[feature] + np.linspace(-_REACH, _REACH, 9) * self._scale[feature]
+        rows = np.repeat(basis.center[:, None], len(values), axis=1)
+        rows[feature] = values
+        curve: np.ndarray = coef[:, own] @ basis.expand(rows)[own]
+        return curve
+
+
+def flock_summary(flock: Any) -> Summary:
+    """The text of ``flock.summary()``."""
+    names, weights = feature_names(flock), _weights(flock)
+    effects = ColumnEffects(flock.basis_, flock._column_mean, flock._column_scale, names)
+    contrast, asked = flock._contrast(), _conditions(flock, names)
+    shown: dict[int, list[str]] = {}
+    room = _HEIGHT - 2
+    for k in np.argsort(-weights, kind="stable"):
+        moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
+        head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
+        lines = _member_lines(head, flock, int(k), moving, asked[k])
+        room -= len(lines)
+        # One line is for the members that do not fit on the screen.
+        if room < (len(shown) + 1 < len(weights)):
+            break
+        shown[int(k)] = lines
+    what = "what y does" if flock._numeric else "which class gains"
+    legend = f"member, weight, features ({what} with more of each), where it is asked:"
+    text = [_counts(flock), legend, *(line for k in sorted(shown) for line in shown[k])]
+    if len(shown) < len(weights):
+        rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
+        left_out = _counted(len(weights) - len(shown), "more member")
+        text.append(f"and {left_out}, with {rest:.0f} % of the weight together")
+    return Summary("\n".join(text))
+
+
+def _weights(flock: Any) -> np.ndarray:
+    """The mean importance (K,) of each member; where a fuser's is not known, all the same."""
+    if hasattr(flock.fuser_, "member_weights"):
+        weights = flock.fuser_.member_weights(flock.n_estimators_)
+        return np.asarray(weights / weights.sum())
+    return np.asarray(flock._member_shares)
+
+
+def _member_lines(head: str, flock: Any, k: int, moving: list[Effect], asked: str) -> list[str]:
+    """A member in one line, or in two if there is much to say."""
+    n_features = _counted(int(flock.support_[k].sum()), "feature")
+    if not moving:
+        return [f"{head}predicts the same for every row; asked {asked}"]
+    for longest in _NAME_LENGTHS:
+        words = _in_words(flock, moving[:_MOST_FEATURES], longest)
+        more = ", ..." if len(moving) > _MOST_FEATURES else ""
+        line = f"{head}{n_features}: {words}{more}"
+        if len(line) < _WIDTH:
+            break
+    when = f"asked {asked}"
+    if len(line) + len(when) + 2 <= _WIDTH:
+        return [f"{line}; {when}"]
+    line = line if len(line) < _WIDTH else f"{line[: _WIDTH - 2]}…"
+    return [f"{line};", " " * len(head) + when]
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many characters; what is too much is removed from the middle."""
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def _counts(flock: Any) -> str:
+    """How much there is to read."""
+    used = flock.support_.any(axis=0)
+    n_terms = getattr(flock, "n_terms_", None)
+    groups = ""
+    if n_terms is None:
+        n_terms = int(flock.support_.sum())
+        if isinstance(flock.fuser_, Gate):
+            n_terms += int(flock.fuser_.coef_.any(axis=0).sum())
+    else:
+        used = used | flock.gate_support_.any(axis=0)
+        groups = f" in {_counted(len(flock.group_weights_), 'group')}"
+    return (
+        f"{type(flock).__name__}: {_counted(flock.n_estimators_, 'member')}{groups}, "
+        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), 'feature')}"
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _in_words(flock: Any, effects: list[Effect], longest: int) -> str:
+    """Features and what they do, those that do the same together."""
+    parts = []
+    for direction, same in groupby(effects, lambda effect: _direction(flock, effect)):
+        parts.append(direction.format(_joined([effect.name(longest) for effect in same])))
+    return ", ".join(parts)
+
+
+def _joined(names: list[str]) -> str:
+    """Names as a sentence lists them: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _direction(flock: Any, effect: Effect) -> str:
+    """What more of a feature does to a prediction, with a place for its name."""
+    if effect.bends:
+        return "bends with {}"
+    if flock._numeric:
+        return "rises with {}" if effect.rise[0] > 0 else "falls with {}"
+    highest, lowest = effect.rise.argmax(), effect.rise.argmin()
+    # Of three classes one may be spoken against, without a word about the other two.
+    against = len(effect.rise) > 2 and -effect.rise[lowest] > _CLEARLY * effect.rise[highest]
+    label = shortened(str(flock.classes_[lowest if against else highest]), _NAME_LENGTHS[1])
+    label = label.replace("{", "{{").replace("}", "}}")
+    return f"{{}} {'against' if against else 'for'} {label}"
+
+
+def _conditions(flock: Any, names: list[str]) -> list[str]:
+    """When each member is asked, in words."""
+    fuser = flock.fuser_
+    if isinstance(fuser, GatedGroups):
+        groups = np.repeat(np.arange(len(fuser.sizes)), fuser.sizes)
+        scaled, coef = (flock.basis_, flock._column_mean, flock._column_scale), fuser.coef
+    elif isinstance(fuser, Gate):
+        groups = np.zeros(flock.n_estimators_, dtype=int)
+        scaled, coef = _standardized(fuser, flock.n_features_in_)
+    else:
+        rule = f"as {type(fuser).__name__} decides" if fuser.learns else "everywhere"
+        return [rule] * flock.n_estimators_
+    effects = ColumnEffects(*scaled, names)
+    found = []
+    for k, group in enumerate(groups):
+        together = groups == group
+        share = flock._member_shares[together]
+        # The gradient of the logarithm of a softmax, where its weights are the mean ones.
+        routing = coef[k] - share @ coef[together] / share.sum()
+        found.append(_condition(effects, routing, scaled[2]))
+    return found
+
+
+def _standardized(gate: Gate, n_features: int) -> tuple[tuple[Basis, Any, Any], np.ndarray]:
+    """What a gate sees, its moments, and the gate's coefficients of that.
+
+    Standardized features have a mean of zero and a deviation of one; so have their squares.
+    """
+    own = np.arange(n_features)
+    nothing, none = np.full(gate.coef_.shape[1], np.nan), np.full(n_features, -1)
+    squares = own[: gate.coef_.shape[1] - n_features]
+    features, partners = np.concatenate([own, squares]), np.concatenate([none, squares])
+    basis = Basis(n_features, features, partners, nothing, nothing, np.zeros(n_features))
+    return (basis, np.zeros(len(features)), np.ones(len(features))), gate.coef_
+
+
+def _condition(effects: ColumnEffects, routing: np.ndarray, scale: np.ndarray) -> str:
+    """Where a gate gives a member more than its mean weight, in words."""
+    spread = float(np.sqrt(np.sum((routing * scale) ** 2)))
+    if not spread:
+        return "everywhere"
+    if spread < _LEAST_ROUTING:
+        return "about everywhere"
+    chosen: list[Effect] = []
+    for effect in islice(effects.strongest(routing[None]), _MOST_CONDITIONS):
+        if not chosen or effect.size >= _LEAST_SHARE * chosen[0].size:
+            chosen.append(effect)
+    how_much = "mostly" if spread >= _MUCH_ROUTING else "slightly more"
+    for longest in _NAME_LENGTHS:
+        text = f"{how_much} where {_where(chosen, longest)}"
+        if len(text) <= _LONGEST_CONDITION:
+            break
+    return text
+
+
+def _where(effects: list[Effect], longest: int) -> str:
+    """Conditions in words: where the first output is high."""
+    levels = []
+    for effect in effects:
+        if effect.bends:
+            levels.append("medium" if effect.peaks else "extreme")
+        else:
+            levels.append("high" if effect.rise[0] > 0 else "low")
+    names = [effect.name(longest) for effect in effects]
+    if len(names) == 2 and levels[0] == levels[1]:
+        return f"{names[0]} and {names[1]} are {levels[0]}"
+    return " and ".join(f"{name} is {level}" for name, level in zip(names, levels, strict=True))
