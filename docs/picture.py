@@ -4,11 +4,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer
 
-from covey import SubsetEnsembleClassifier, make_quarter_circle
+from covey import FlockClassifier, SubsetEnsembleClassifier, make_quarter_circle
 
 BLUE, ORANGE, INK, PALE = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2"
+# How thin a member is drawn at least, as a share of all weight.
+THINNEST = 0.035
 
 
 def draw_boundaries(ax):
@@ -37,31 +39,50 @@ def draw_boundaries(ax):
 
 
 def draw_subsets(ax):
-    """Which member looks at which feature."""
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    flock = SubsetEnsembleClassifier.paper(n_estimators=12, select_size=None, random_state=0)
-    flock.fit(X, y)
-    weight = np.ptp(flock.member_coef_, axis=1) * flock.scale_
-    order = np.argsort(-flock.feature_importances_)
-    shown = np.where(flock.support_, weight / weight.max(), np.nan)[:, order]
+    """Which member of a default flock looks at which feature of the breast cancer data."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    flock = FlockClassifier(random_state=0).fit(X, y)
+    # How much each feature moves each member, as a share of what moves it most.
+    moved = np.abs(np.ptp(flock.member_coef_, axis=1) * flock._column_scale)
+    strength = np.stack([flock.basis_.on_features(member) for member in moved])
+    strength /= strength.max(axis=1, keepdims=True)
+    order = np.argsort(-flock.feature_importances_, kind="stable")
+    shown = np.where(flock.support_, np.sqrt(strength), np.nan)[:, order]
+    # Members are as wide as their weight, but never too thin to be seen.
+    weights = flock.explain_fusion(X).mean(axis=0)
+    widths = np.maximum(weights, THINNEST)
+    edges = np.concatenate([[0.0], np.cumsum(widths / widths.sum())])
     colors = plt.get_cmap("Blues").copy()
     colors.set_bad("white")
-    ax.imshow(shown.T, cmap=colors, vmin=-0.25, vmax=1, aspect="auto")
-    ax.set_yticks(range(13), [name.split("_of_")[0] for name in X.columns[order]], fontsize=8)
-    ax.set_xticks(range(12), range(1, 13), fontsize=8)
-    ax.set_xticks(np.arange(13) - 0.5, minor=True)
-    ax.set_yticks(np.arange(14) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", lw=1.5)
+    ax.pcolormesh(
+        edges,
+        np.arange(len(order) + 1),
+        shown.T,
+        cmap=colors,
+        vmin=-0.25,
+        vmax=1,
+        edgecolors="white",
+        linewidth=1.0,
+    )
+    ax.set_yticks(np.arange(len(order)) + 0.5, X.columns[order], fontsize=6.5)
+    ax.invert_yaxis()
+    middle = (edges[1:] + edges[:-1]) / 2
+    labels = [
+        f"{number}\n{100 * weight:.0f} %" if weight > THINNEST else str(number)
+        for number, weight in enumerate(weights, 1)
+    ]
+    ax.set_xticks(middle, labels, fontsize=7)
     ax.tick_params(which="both", length=0)
-    ax.set_xlabel("member", fontsize=9)
-    ax.set_title("explain: who looks at what (white: left out)", fontsize=10, loc="left")
+    ax.set_xlabel("member, as wide as its mean weight", fontsize=9)
+    ax.set_title("explain: who looks at what (white: not at all)", fontsize=10, loc="left")
     for spine in ax.spines.values():
         spine.set_color(PALE)
+    print(flock.summary())
 
 
 def main():
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9, 3.9), width_ratios=(1, 1.25), layout="constrained"
+        1, 2, figsize=(9, 4.4), width_ratios=(1, 1.25), layout="constrained"
     )
     draw_boundaries(left)
     draw_subsets(right)

@@ -1,8 +1,8 @@
 """The main job on embedded data: ``python -m covey.demo`` (or ``make demo``).
 
 Trains the paper's ensembles and a flock found by the search on the paper's synthetic set and on
-the wine data that scikit-learn bundles, prints how they compare with a single classifier, and
-then who decided one wine and why.
+the wine data that scikit-learn bundles, prints how they compare with a single classifier, what
+the members of the last flock look at, and then who decided one wine and why.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _EXPLANATION = f"""\
 Accuracy on held-out rows, mean ± half of its 95 % interval over {N_REPEATS} seeds.
 'paper: boundaries' trains {N_MEMBERS} linear members, each drawn to what the others get wrong;
 '+ subsets' lets each choose its own features too: SubsetEnsembleClassifier.paper(), fused by the
-product of probabilities. FlockClassifier, what to take, searches for few groups of sparse members
-and, for each sample, a gate that weights them. The oracle picks a member that is right wherever
-there is one, but none that predicts the same for all rows: a bound, not a method. 'gain' is the
-relative improvement over the one classifier.
+product of probabilities. FlockClassifier, what to take, searches for groups of members on subsets
+of their own and, for each group, a gate that weights its members for each sample. The oracle
+picks a member that is right wherever there is one, but none that predicts the same for all rows:
+a bound, not a method. 'gain' is the relative improvement over the one classifier.
 """
 
 Rows = tuple[Any, np.ndarray]
@@ -110,23 +110,19 @@ def comparison_table(title: str, accuracies: np.ndarray) -> Table:
     return table
 
 
-def member_table(flock: FlockClassifier, X: Any) -> Table:
-    """How much each member decides on average, its features, and why it predicts the last row."""
-    table = _titled("Members of the last flock on wine")
-    table.add_column("", justify="right")
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("features", no_wrap=True)
-    table.add_column("its prediction for the last wine, because of")
-    weights = flock.explain_fusion(X).mean(axis=0)
-    reasons = {one["member"]: one for one in flock.explain(X.tail(1), top=2)[0]["members"]}
-    for number, (member, weight) in enumerate(zip(flock.estimators_, weights, strict=True), 1):
-        reason = "has no weight"
-        if number in reasons:
-            because = ", ".join(name for name, _ in reasons[number]["because"])
-            reason = f"class {reasons[number]['prediction']}: {because}"
-        support = member.support_
+def reason_table(flock: FlockClassifier, X: Any) -> Table:
+    """Who decided the last row, and why."""
+    table = _titled("Who decided the last wine")
+    for heading, where in (("member", "right"), ("weight", "right"), ("predicts", "left")):
+        table.add_column(heading, justify=where, no_wrap=True)
+    table.add_column("because of")
+    for one in flock.explain(X.tail(1))[0]["members"]:
+        because = ", ".join(name for name, _ in one["because"])
         table.add_row(
-            str(number), f"{100 * weight:.0f} %", f"{support.sum()} of {len(support)}", reason
+            str(one["member"]),
+            f"{100 * one['weight']:.0f} %",
+            f"{one['prediction']} ({100 * one['probability']:.0f} %)",
+            because,
         )
     return table
 
@@ -150,7 +146,9 @@ def main() -> None:
                 accuracies.append(repetition)
                 progress.advance(task)
             console.print(comparison_table(title, np.stack(accuracies)))
-    console.print(member_table(flock, wine(N_REPEATS - 1)[1][0]))
+    console.print("[bold]The last flock on wine[/]")
+    console.print(str(flock.summary()), soft_wrap=True, highlight=False, markup=False)
+    console.print(reason_table(flock, wine(N_REPEATS - 1)[1][0]))
     console.print(f"{time.perf_counter() - started:.0f} s")
 
 

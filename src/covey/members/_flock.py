@@ -148,11 +148,12 @@ class FlockClassifier(SearchedFlock, ClassFlock):
 
     >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
-    member, weight, features (what y does with more of each), where it is asked:
-    1   70 %  3 features: falls with s3 and sex, rises with s6;
-              asked slightly more where bmi and s5 are low
-    2   30 %  1 feature: falls with s5; asked slightly more where bmi and s5 are high
+    FlockClassifier: 2 members in 1 group, 77 terms, 9 of 13 features
+    member, weight, features (which class gains with more of each), where it is asked:
+    1   66 %  4 features: proline, alcohol and malic_acid for 0, ...;
+              asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
+    2   34 %  4 features: color_intensity for 2, flavanoids and hue for 1, ...;
+              asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
     _fixed: ClassVar = {
@@ -277,6 +278,11 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     True
     >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=12, random_state=0)
     >>> small.fit(X, y).summary()
+    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
+    member, weight, features (what y does with more of each), where it is asked:
+    1   70 %  3 features: falls with s3 and sex, rises with s6;
+              asked slightly more where bmi and s5 are low
+    2   30 %  1 feature: falls with s5; asked slightly more where bmi and s5 are high
     """
 
     _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}

@@ -23,7 +23,18 @@ def members(facts: Facts) -> dict:
         "low": np.nanmin(facts.member_score),
         "high": np.nanmax(facts.member_score),
         "linear": strength is not None and bool((strength.towards >= 0).any()),
+        "n_terms": getattr(facts.flock, "n_terms_", None),
+        "gates": _gates(facts),
     }
+
+
+def _gates(facts: Facts) -> list[tuple[int, int]]:
+    """The groups that have a gate, from 1, and how many features each gate reads."""
+    support = getattr(facts.flock, "gate_support_", None)
+    if support is None:
+        return []
+    counts = np.sum(support, axis=1)
+    return [(int(group) + 1, int(counts[group])) for group in np.flatnonzero(counts)]
 
 
 def _card(facts: Facts, k: int) -> dict:
