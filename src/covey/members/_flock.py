@@ -280,9 +280,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     >>> small.fit(X, y).summary()
     FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
     member, weight, features (what y does with more of each), where it is asked:
-    1   70 %  3 features: falls with s3 and sex, rises with s6;
-              asked slightly more where bmi and s5 are low
-    2   30 %  1 feature: falls with s5; asked slightly more where bmi and s5 are high
+    1   43 %  1 feature: falls with sex; asked slightly more where s5 and bmi are low
+    2   57 %  3 features: rises with bp, falls with s3, rises with bmi;
+              asked slightly more where s5 and bmi are high
     """
 
     _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}
