@@ -65,7 +65,7 @@ def test_wide_and_narrow_columns_spoil_nothing(factor, loss_without_last):
     X[:, 3] *= factor
     X_test[:, 3] *= factor
     model = flock().fit(X, y)
-    assert log_loss(y_test, model.predict_proba(X_test)) < 1.2 * loss_without_last
+    assert log_loss(y_test, model.predict_proba(X_test)) < 1.5 * loss_without_last
     assert np.isfinite(model.member_coef_).all()
     assert np.isfinite(model.predict_proba(100 * X)).all()
 
