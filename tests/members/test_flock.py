@@ -470,9 +470,9 @@ def test_feature_groups_stay_whole(monkeypatch):
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Ten columns that matter to two classes, thirty that do not."""
+    """Seven columns that matter to two classes, and thirteen that do not."""
     rng = np.random.default_rng(3)
-    X = rng.normal(size=(260, 40))
+    X = rng.normal(size=(160, 20))
     y = (X[:, :5].sum(axis=1) * np.where(X[:, 5] > 0, 1, 0.3) + X[:, 6] ** 2 > 1).astype(int)
     return X, y
 
@@ -489,16 +489,29 @@ def noisy():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("effort", ["fast", "balanced", "best"])
+@pytest.mark.parametrize("effort", ["fast", "balanced"])
 def test_limits_are_kept_exactly(noisy, limits, effort):
     X, y = noisy
-    model = flock(effort=effort, n_estimators=3, cv=2, **limits).fit(X, y)
-    most = limits.get("max_features", 40)
-    most = int(most * 40) if isinstance(most, float) else most
+    model = flock(effort=effort, n_estimators=2, cv=KFold(2), **limits).fit(X, y)
+    most = limits.get("max_features", 20)
+    most = int(most * 20) if isinstance(most, float) else most
     assert model.support_.sum(axis=1).max() <= most
     assert model.gate_support_.sum(axis=1).max() <= most
     assert model.n_estimators_ <= limits.get("max_members", np.inf)
     assert model.n_terms_ <= limits.get("max_terms", np.inf)
+
+
+def test_what_is_limited_is_not_trained_twice(noisy):
+    model = flock(effort="best", n_estimators=2, cv=KFold(2), max_members=1).fit(*noisy)
+    assert model.n_estimators_ == 1
+
+
+def test_a_limit_of_terms_is_kept_on_a_wide_table():
+    X = np.random.default_rng(0).normal(size=(60, 600))
+    model = flock(cv=2, max_terms=4).fit(X, (X[:, 7] > 0).astype(int))
+    assert model.n_terms_ <= 4
+    assert model.support_[0, 7]
+    assert flock(effort="fast", max_terms=4).fit(X, (X[:, 7] > 0).astype(int)).n_terms_ <= 4
 
 
 def test_terms_are_columns_of_members_and_of_gates(noisy):
@@ -516,18 +529,18 @@ def test_columns_of_noise_are_left_out(noisy):
     X, y = noisy
     model = flock().fit(X, y)
     important = model.feature_importances_
-    assert important[:7].mean() > 4 * important[7:].mean()
+    assert important[:7].mean() > 3 * important[7:].mean()
     assert model.support_.mean() < 0.5
 
 
 def test_groups_of_features_leave_together_and_what_is_kept_stays(noisy):
     X, y = noisy
-    groups = [[0, 1, 2], [10, 11], [20, 21, 22, 23]]
-    model = flock(feature_groups=groups, always_keep=[30], cv=3).fit(X, y)
+    groups = [[0, 1, 2], [10, 11], [15, 16, 17, 18]]
+    model = flock(feature_groups=groups, always_keep=[19], cv=3).fit(X, y)
     for group in groups:
         of_group = model.support_[:, group]
         assert (of_group.all(axis=1) | ~of_group.any(axis=1)).all()
-    assert model.support_[:, 30].all()
+    assert model.support_[:, 19].all()
 
 
 @pytest.mark.parametrize(

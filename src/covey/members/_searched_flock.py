@@ -152,7 +152,7 @@ class SearchedFlock(LinearFlock):
         if features < least:
             raise ValueError(
                 f"max_features={self.max_features!r} allows {features} features, but always_keep "
-                f"and the smallest of the feature_groups have {least} together; allow more."
+                f"(or the smallest of the feature_groups) has {least}; allow more."
             )
         terms = np.inf if self.max_terms is None else int(self.max_terms)
         if terms < search.fewest_terms():

@@ -120,6 +120,7 @@ def test_paths_fall_to_one_unit_and_pass_the_limit():
     assert path_sizes(1, 1) == [1]
     assert path_sizes(0, 3) == [0]
     assert len(path_sizes(5_000, 5_000)) == 7
+    assert path_sizes(5_000, 5_000, 10)[6:] == [100, 10, 5, 2, 1]
 
 
 def test_what_all_classes_or_members_share_does_not_count():

@@ -45,7 +45,7 @@ class FeatureColumns:
         alone = usable & (self._first == self._second)
         self._always = int(np.sum(usable[: basis.n_features] & (unit < 0)))
         self.n_features = self._always + int(self._sizes.sum())
-        self.fewest_features = self._always + int(self._sizes.min() if self.n_units else 0)
+        self.fewest_features = self._always or int(self._sizes.min(initial=len(unit)))
         self._n_always = int(np.sum(alone & (self._first < 0)))
         self._widths = np.bincount(self._first[alone & (self._first >= 0)], minlength=self.n_units)
         self._multiplies = bool((usable & (self._first != self._second)).any())
@@ -120,10 +120,19 @@ class FeatureColumns:
         return allowed
 
 
-def path_sizes(n_units: int, most_units: int) -> list[int]:
-    """How many units members keep on average along a path, falling; ``most_units`` among them."""
+def path_sizes(n_units: int, most_units: int, most_terms: float = np.inf) -> list[int]:
+    """How many units members keep on average along a path, falling.
+
+    ``most_units`` is among them; with a limit of terms, one unit is, and sizes between.
+    """
     sizes = {max(1, int(np.ceil(share * n_units))) for share in SHARES} if n_units else set()
-    return sorted(sizes | {n_units, min(n_units, most_units)}, reverse=True)
+    sizes |= {n_units, min(n_units, most_units)}
+    if np.isfinite(most_terms):
+        left = min(int(most_terms), n_units)
+        while left:
+            sizes.add(left)
+            left //= 2
+    return sorted(sizes, reverse=True)
 
 
 def member_squares(theta: FloatArray) -> FloatArray:

@@ -121,7 +121,7 @@ class Search:
             trainer=lambda name: self._trainer(name, n_parts + n_restarts),
             max_iter=_MAX_ITER,
             path_iter=_PATH_ITER,
-            sizes=path_sizes(n_units, limits.features),
+            sizes=path_sizes(n_units, limits.features, limits.terms),
             most_features=limits.features,
             fit_intercept=fit_intercept,
             journal=self._journal,
