@@ -22,6 +22,8 @@ from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (600, 250)
+# How many standard errors more loss fewer terms are worth.
+_N_ERRORS = 0.5
 
 
 class SearchedFlock(LinearFlock):
@@ -95,6 +97,7 @@ class SearchedFlock(LinearFlock):
             self._families(rows, search.bases),
             [] if self.effort == "fast" else self._folds(rows, self._n_repeats(rows)),
             limits=self._limits(search),
+            n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() else 1,
             fit_intercept=bool(self._setting("fit_intercept")),

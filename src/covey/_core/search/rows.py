@@ -37,7 +37,7 @@ from covey._core.search.folds import (
     possible_folds,
     ranked_classes,
 )
-from covey._core.search.selection import Library
+from covey._core.search.selection import Library, loss_sums
 from covey._core.search.targets import Target
 from covey._core.softmax_linear import linear_logits
 
@@ -334,18 +334,19 @@ class SearchBlock:
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
         """See `covey._core.search.selection.Library`."""
-        return self._candidate_library().pick_losses(picked, allowed, total)
-
-    def compare(self, weights: FloatArray, best: FloatArray, total: float) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.Library`."""
-        return self._candidate_library().compare(weights, best, total)
-
-    def _candidate_library(self) -> Library:
         if self._library is None:
             predictions, weight = self._held_out_predictions()
             row_losses = self.target.row_losses(self._rows_held_out())
             self._library = Library(predictions, row_losses, weight)
-        return self._library
+        return self._library.pick_losses(picked, allowed, total)
+
+    def selection_losses(self, weights: FloatArray, total: float) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.loss_sums`; of candidates with weights (M,)."""
+        predictions, weight = self._held_out_predictions()
+        rows = self._rows_held_out()
+        used = weights > 0
+        losses = self.target.row_losses(rows)(weights[used] @ predictions[used])
+        return (loss_sums(losses + self.target.constants(rows), weight, total),)
 
     def importance(
         self,

@@ -36,8 +36,6 @@ _MAX_ITER = 50
 _PATH_ITER = 12
 # The share of features where nothing is compared.
 _FAST_SHARE = 0.2
-# How many standard errors more loss fewer terms are worth.
-_N_ERRORS = 0.5
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
 
@@ -101,6 +99,7 @@ class Search:
         folds: FoldAssignment | Folds,
         *,
         limits: Limits,
+        n_errors: float,
         n_restarts: int,
         fit_intercept: bool,
         on_family: Callable[[Family], AbstractContextManager[None]],
@@ -108,7 +107,8 @@ class Search:
         """Cross-fit the families, select, fit what is selected on all rows.
 
         Folds are assigned, or pairs of row numbers in the order of the table. Without any folds,
-        the first family within the limits is taken.
+        the first family within the limits is taken. ``n_errors`` is how many standard errors more
+        loss fewer terms are worth.
         ``on_family`` gives the context in which a family is cross-fitted.
         """
         n_parts = self._split(folds, n_restarts)
@@ -131,7 +131,7 @@ class Search:
             for family in families:
                 with on_family(family):
                     fits.hold_out(family)
-            shares, losses = self._selected(fits, limits, n_restarts)
+            shares, losses = self._selected(fits, limits, n_restarts, n_errors)
         else:
             fits.candidates = [self._first_point(fits, families, limits)]
             shares, losses = np.ones(1), np.full(1, np.nan)
@@ -179,7 +179,7 @@ class Search:
         )
 
     def _selected(
-        self, fits: CrossFit, limits: Limits, n_restarts: int
+        self, fits: CrossFit, limits: Limits, n_restarts: int, n_errors: float
     ) -> tuple[FloatArray, FloatArray]:
         """The weight of each candidate and its mean held-out loss, (M,)."""
         losses, weight = self._rows.sum(SearchBlock.candidate_losses)
@@ -196,10 +196,10 @@ class Search:
             lambda picked, allowed: self._rows.sum(
                 SearchBlock.pick_losses, picked, allowed, total
             )[0],
-            lambda weights, best: self._rows.sum(SearchBlock.compare, weights, best, total)[0],
+            lambda weights: self._rows.sum(SearchBlock.selection_losses, weights, total)[0],
             budget,
             # A row that is held out several times is still one row.
-            n_errors=_N_ERRORS * np.sqrt(n_repeats),
+            n_errors=n_errors * np.sqrt(n_repeats),
         )
         return shares, losses / total
 

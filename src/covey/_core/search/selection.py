@@ -59,24 +59,18 @@ class Library:
         mean = (self._sum + self._predictions[allowed]) / (len(picked) + 1)
         return (self._row_losses(mean) @ share,)
 
-    def compare(self, weights: FloatArray, best: FloatArray, total: float) -> tuple[FloatArray]:
-        """Sums by which the losses of two selections (M,) differ: see `standard_error`."""
-        share = self._weight / total
-        used = (weights > 0) | (best > 0)
-        one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
-        difference = self._row_losses(one) - self._row_losses(other)
-        squared = share * share
-        return (
-            np.array(
-                [share @ difference, squared @ difference**2, squared @ difference, squared.sum()]
-            ),
-        )
+
+def loss_sums(losses: FloatArray, weight: FloatArray, total: float) -> FloatArray:
+    """Sums, to be added up over blocks, of the losses (E,) of rows: see `mean_and_error`."""
+    share = weight / total
+    squared = share * share
+    return np.array([share @ losses, squared @ losses**2, squared @ losses, squared.sum()])
 
 
-def standard_error(sums: FloatArray) -> float:
-    """Of the mean difference of two selections' losses, whose rows are the same."""
+def mean_and_error(sums: FloatArray) -> tuple[float, float]:
+    """The weighted mean of losses, and its standard error."""
     mean, squares, products, weights = sums
-    return float(np.sqrt(max(0.0, squares - 2 * mean * products + mean**2 * weights)))
+    return float(mean), float(np.sqrt(max(0.0, squares - 2 * mean * products + mean**2 * weights)))
 
 
 def greedy_weights(
@@ -134,22 +128,23 @@ class Budget:
 
 def thrifty_weights(
     pick_losses: Callable[[Sequence[int], BoolArray], FloatArray],
-    compare: Callable[[FloatArray, FloatArray], FloatArray],
+    selection_losses: Callable[[FloatArray], FloatArray],
     budget: Budget,
-    n_errors: float = 0.5,
+    n_errors: float,
 ) -> FloatArray:
     """The weights (M,) of few terms whose loss is hardly more than that of the best ones.
 
     Selections are made within smaller and smaller budgets of terms. Of those whose loss is at
-    most ``n_errors`` standard errors above that of the best selection, the one of fewest terms is
-    taken. The error is that of the mean difference of the two, for they predict the same rows.
+    most ``n_errors`` standard errors of the best selection's above its loss, the one of fewest
+    terms is taken. ``selection_losses(weights)`` are the sums of `loss_sums`.
     """
     n_candidates = len(budget.n_terms)
 
     def selection(allowed: Budget) -> FloatArray:
         return greedy_weights(pick_losses, n_candidates, affordable=allowed.affordable)
 
-    best = chosen = selection(budget)
+    chosen = selection(budget)
+    mean, error = mean_and_error(selection_losses(chosen))
     fewest = int(budget.n_terms.min())
     while True:
         n_terms = int(budget.n_terms[chosen > 0].sum())
@@ -157,8 +152,7 @@ def thrifty_weights(
         if allowed < fewest:
             return chosen
         smaller = selection(changed(budget, most_terms=allowed))
-        sums = compare(smaller, best)
-        if sums[0] > n_errors * standard_error(sums):
+        if mean_and_error(selection_losses(smaller))[0] > mean + n_errors * error:
             return chosen
         chosen = smaller
 
