@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedGroupKFold
 
+from covey._core.gating.penalty import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
 from covey._validation import check_number
 
@@ -88,6 +89,22 @@ def make_folds(
     if not folds:
         raise ValueError("cv holds no fold at all (a generator can be used only once).")
     return folds
+
+
+def penalty_folds(
+    codes: np.ndarray, weight: np.ndarray, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds by which a penalty is chosen, as `make_folds` gives them; none where that cannot be.
+
+    ``codes`` are the classes of the rows, all 0 for numbers.
+    """
+    counts = np.bincount(codes[weight > 0])
+    if counts.max(initial=0) < 2:
+        return []
+    with warnings.catch_warnings():
+        # The only row of a class is always fitted on, which matters to no penalty.
+        warnings.simplefilter("ignore")
+        return _drawn_folds(N_FOLDS, codes, weight, np.arange(len(counts)), seed, 1)
 
 
 def check_groups(groups: ArrayLike, n_samples: int) -> np.ndarray:

@@ -12,7 +12,12 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 
 import covey
-from covey import FlockClassifier, FlockRegressor, SubsetEnsembleClassifier
+from covey import (
+    FlockClassifier,
+    FlockRegressor,
+    SubsetEnsembleClassifier,
+    SubsetEnsembleRegressor,
+)
 from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
@@ -219,6 +224,21 @@ def test_a_gate_is_refined_as_by_the_local_class(few, pool, features, how):
     dX, dy = lazy(X, y, (3, 0, 120, 1, 54))
     flock = SubsetEnsembleClassifier(**how).fit(dX, dy, weight)
     assert_same_gate(flock, local, X)
+
+
+def test_a_gate_of_numbers_is_refined_as_by_the_local_class(few):
+    X, weight = few[0], np.random.default_rng(1).choice([0.0, 0.5, 1.0, 2.0], len(few[1]))
+    y = np.abs(X[:, 0] - X[:, 0].mean()) + X[:, 1]
+    how = {"n_estimators": 3, "max_iter": 15, "fuser": covey.Gate(max_iter=25), "random_state": 0}
+    local = SubsetEnsembleRegressor(**how).fit(X, y, weight)
+    dX, dy = lazy(X, y, (3, 0, 120, 1, 54))
+    flock = SubsetEnsembleRegressor(**how).fit(dX, dy, weight)
+    assert flock.fuser_.alpha_ == pytest.approx(local.fuser_.alpha_)
+    np.testing.assert_allclose(flock.fuser_.coef_, local.fuser_.coef_, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(flock.predict(X), local.predict(X), rtol=1e-5)
+    how["fuser"] = covey.Gate(alpha=1e9, max_iter=25)
+    with pytest.warns(UserWarning, match="3 of 3 members predict the same"):
+        SubsetEnsembleRegressor(**how).fit(dX, dy, weight)
 
 
 @pytest.mark.parametrize("features", ["linear", "quadratic"])

@@ -1,5 +1,7 @@
 """The gate: over frozen members, and refined together with a flock's own."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -43,6 +45,38 @@ def test_a_gate_bends_the_boundary(pool, features):
         bent = gated(pool=pool, features=features, alpha=1e-3, random_state=seed).fit(X, y)
         gains.append(bent.score(X_test, y_test) - equal)
     assert np.mean(gains) > 0.02  # from about 94.3 % to about 98 %
+
+
+def test_ten_members_bend_the_boundary_and_decide_themselves():
+    for seed in range(4):
+        X, y = make_quarter_circle(100, random_state=seed)
+        X_test, y_test = make_quarter_circle(5000, random_state=100 + seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # most members would be constant
+            flock = gated(10, random_state=seed).fit(X, y)
+        # No straight line gets 95 %.
+        assert flock.score(X_test, y_test) > 0.955
+        assert not Predictions(flock.member_probabilities(X_test)).constant_members.any()
+
+
+@pytest.mark.parametrize("make", [SubsetEnsembleClassifier, SubsetEnsembleRegressor])
+def test_the_penalty_is_the_one_that_is_given_or_one_of_four(make):
+    X, y = load_iris(return_X_y=True)
+    assert make(3, fuser=Gate(alpha=0.007), random_state=0).fit(X, y).fuser_.alpha_ == 0.007
+    chosen = make(3, fuser="gate", random_state=0).fit(X, y).fuser_.alpha_
+    times = 10 if make is SubsetEnsembleRegressor else 1
+    assert np.isclose(chosen, times * np.array([3e-2, 3e-3, 3e-4, 3e-5]), rtol=1e-9).any()
+
+
+def test_classes_of_one_row_need_no_folds():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.array([0] * 14 + [1] * 15 + [2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        flock = gated().fit(X, y)
+        two = gated().fit(X[:2], [0, 1])
+    assert flock.predict_proba(X).shape == (30, 3)
+    assert two.fuser_.alpha_ == 0.03
 
 
 @pytest.mark.parametrize("pool", ["linear", "log"])
@@ -91,8 +125,9 @@ def test_sparse_gives_the_dense_gate():
 def test_weights_are_repetitions():
     X, y = load_iris(return_X_y=True)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = gated(max_iter=50).fit(X, y, sample_weight=weight)
-    repeated = gated(max_iter=50).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = gated(max_iter=50, alpha=3e-3).fit(X, y, sample_weight=weight)
+    rows = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    repeated = gated(max_iter=50, alpha=3e-3).fit(*rows)
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
@@ -103,10 +138,11 @@ def test_without_intercept_members_stay_without():
     assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
 
 
-def test_an_infinite_penalty_is_the_mean_of_priors():
+def test_an_infinite_penalty_is_the_mean_of_priors_and_a_warning():
     X, y = load_iris(return_X_y=True)
-    model = gated(alpha=1e6).fit(X[20:], y[20:])
-    priors = np.bincount(y[20:]) / len(y[20:])
+    with pytest.warns(UserWarning, match=r"4 of 4 members predict the same .* than 1e\+06, or"):
+        model = gated(alpha=1e6).fit(X[20:140], y[20:140])
+    priors = np.bincount(y[20:140]) / 120
     assert_allclose(model.predict_proba(X), np.tile(priors, (len(X), 1)), atol=1e-2)
 
 
@@ -243,6 +279,33 @@ def test_out_of_fold_gate_over_any_regressors():
     )
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+def test_gate_and_regressors_are_refined_together(loss):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = 1e3 * (np.abs(X[:, 0]) + 0.02 * rng.normal(size=300))
+    flock = SubsetEnsembleRegressor(4, loss=loss, fuser="gate", random_state=0).fit(X, y)
+    fresh = rng.uniform(-1, 1, (1000, 2))
+    # Any mean of lines is a line, which explains nothing of |x|.
+    assert flock.score(fresh, 1e3 * np.abs(fresh[:, 0])) > 0.95
+    values, importance = flock.member_predictions(fresh), flock.explain_fusion(fresh)
+    assert_allclose(flock.predict(fresh), (importance * values).sum(axis=1))
+    assert not Predictions(values, kind="value").constant_members.any()
+    assert not flock.member_coef_.transpose(1, 0, 2)[:, ~flock.support_].any()
+    # A penalty without end leaves one number, and says so.
+    with pytest.warns(UserWarning, match="4 of 4 members predict the same .* smaller alpha than"):
+        SubsetEnsembleRegressor(4, loss=loss, fuser=Gate(alpha=1e9), random_state=0).fit(X, y)
+
+
+def test_one_regressor_under_a_gate_is_ridge():
+    X, y = load_diabetes(return_X_y=True)
+    gate = Gate(alpha=0.02, max_iter=2000)
+    flock = SubsetEnsembleRegressor(1, flip_probability=0.0, fuser=gate, random_state=0).fit(X, y)
+    # Half the square of the common model, and half of that of the distance from it.
+    ridge = Ridge(0.01 * len(y)).fit((X - X.mean(axis=0)) / X.std(axis=0), y)
+    assert_allclose(flock.member_coef_[0, 0] * X.std(axis=0), ridge.coef_, rtol=1e-3, atol=1e-2)
+
+
 def test_silence_speaks_neither_for_nor_against_a_number():
     X, y, said = numbers(n_members=1)
     available = np.ones((len(y), 2), dtype=bool)
@@ -257,8 +320,9 @@ def test_silence_speaks_neither_for_nor_against_a_number():
 
 def test_numbers_are_not_multiplied_and_gaps_in_x_are_told_first():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="pool='log' multiplies probabilities"):
-        FusionRegressor([Ridge()], Gate(pool="log")).fit(X, y)
+    for model in (FusionRegressor([Ridge()]), SubsetEnsembleRegressor()):
+        with pytest.raises(ValueError, match="pool='log' multiplies probabilities"):
+            model.set_params(fuser=Gate(pool="log")).fit(X, y)
 
     class Unfittable(Ridge):
         def fit(self, X, y):

@@ -131,6 +131,7 @@ def test_a_constant_gate_decides_nothing(circle, numbers, name):
         part[:] = 0.0
     # Members that were left to the gate are constant; these are not.
     flock.member_coef_[:] = np.random.default_rng(0).normal(size=flock.member_coef_.shape)
+    flock.member_intercept_[:] = 0.0
     measured = gate_share(flock, X)
     assert measured.share == pytest.approx(0.0, abs=1e-9)
     assert measured.lost_without_gate == pytest.approx(0.0, abs=1e-9)

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.gating.gate import GatedRows
+from covey._core.fusion.constancy import decision_counts
+from covey._core.gating.gate import GatedRows, Parts
 from covey._core.gating.likelihoods import softmax_first
 from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.quantiles import WeightedRows
@@ -198,6 +199,32 @@ class TableBlock(SearchBlock):
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
         gates = softmax_first(gate._sees.logits(self._X, gate.coef_, gate.intercept_))
         return gates @ self.weight, np.array([self.weight.sum()])
+
+    def held_out_loss(self, kind: Kind, runs: np.ndarray, parts: Parts) -> tuple[np.ndarray]:
+        """The sum of the losses of the rows that the fold of each run holds out, (R,)."""
+        predicted = self._gated_rows(kind).predictions(parts, runs)
+        losses = self.target.likelihood.losses(predicted)
+        held_out = [self._parts[run][1] for run in runs]
+        return (
+            np.array(
+                [
+                    self.weight[rows] @ of_run[rows]
+                    for rows, of_run in zip(held_out, losses, strict=True)
+                ]
+            ),
+        )
+
+    def decision_counts(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray]:
+        """How often members of coefficients (C, K, D) decide for each class, (K, C)."""
+        logits = linear_logits(self._X[self.weight > 0], coef, intercept)
+        return (decision_counts(logits.argmax(axis=0).T, None, len(coef)),)
+
+    def member_sums(
+        self, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """How many rows have a weight, (1,), and sums of what members predict, and of squares."""
+        values = linear_logits(self._X[self.weight > 0], coef, intercept)
+        return np.array([float(values.shape[1])]), values.sum(axis=1), (values**2).sum(axis=1)
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
         if kind.gate != GATE:

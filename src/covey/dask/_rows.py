@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -10,7 +11,9 @@ import numpy as np
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
+from covey._core.fusion.constancy import constant_by_counts, constant_by_moments
 from covey._core.gating.gate import GatedObjective
+from covey._core.gating.penalty import N_FOLDS
 from covey._core.lbfgs import minimise
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
@@ -24,7 +27,7 @@ from covey.dask._blocks import DRAW_BITS, GATE, LINEAR, TableBlock
 from covey.dask._collections import check_numeric_columns, delayed_blocks
 from covey.dask._lazy import check_columns
 from covey.dask._table import Table
-from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, make_fuser
+from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
 
 # A round of counting settles so many bits of a draw.
 _BITS_PER_ROUND = 11
@@ -259,6 +262,8 @@ class DaskRows:
         mean: np.ndarray,
         scale: np.ndarray,
         members: tuple[np.ndarray, np.ndarray, np.ndarray],
+        *,
+        seed: int,
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) that were grown on these rows."""
@@ -266,13 +271,44 @@ class DaskRows:
         if sees.quadratic and self._table.is_sparse:
             sees.standardize_squares(*self._square_moments(sees))
         self._blocks.broadcast(TableBlock.prepare_gate, sees)
-        return gate.refine_by_sums(
-            sees,
-            self._likelihood(Kind("features", GATE, gate.pool, **_ALL_ROWS)),
-            *members,
-            self._labels,
-            **how,
+        classes = np.arange(1) if self.classes is None else self.classes
+        sums = self._gate_sums(gate, seed)
+        return gate.refine_by_sums(sees, sums, *members, classes, **how)
+
+    def _gate_sums(self, gate: Gate, seed: int) -> GateSums:
+        """What is summed up for a gate, of all rows and of the folds that choose its penalty."""
+        rows, n_folds = self._blocks, 0
+        if gate.alpha is None and self.class_counts.max() > 1:
+            with warnings.catch_warnings():
+                # The only row of a class is always fitted on, which matters to no penalty.
+                warnings.simplefilter("ignore")
+                folds = self.folds(N_FOLDS, seed, 1)
+            rows.broadcast(SearchBlock.assign_folds, folds, 1)
+            n_folds = folds.n_parts
+        of_all = Kind("features", GATE, gate.pool, folds=False, single=False)
+        of_folds = Kind("features", GATE, gate.pool, folds=True, single=False)
+        return GateSums(
+            self._likelihood(of_all),
+            self._likelihood(of_folds),
+            lambda parts, runs: rows.sum(TableBlock.held_out_loss, of_folds, runs, parts),
+            n_folds,
+            int(rows.max(SearchBlock.n_rows)[0]),
+            self.total_weight(),
         )
+
+    def constant_members(self, flock: Any) -> np.ndarray:
+        """Which members are constant over these rows, (K,)."""
+        coef, intercept = flock.member_coef_.transpose(1, 0, 2), flock.member_intercept_.T
+        if self.classes is not None:
+            (counts,) = self._blocks.sum(TableBlock.decision_counts, coef, intercept)
+            return constant_by_counts(counts)
+        intercept = (intercept - flock.y_center_) / flock.y_scale_
+        total, values, squares = self._blocks.sum(
+            TableBlock.member_sums, coef[0] / flock.y_scale_, intercept[0]
+        )
+        mean = values / total
+        deviation = np.sqrt(np.maximum(squares / total - mean**2, 0.0))
+        return constant_by_moments(mean, deviation, spread=1.0)
 
     def mean_importance(self, flock: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,), of a flock with a gate."""
@@ -294,10 +330,10 @@ class DaskRows:
         )[:2]
 
     def _likelihood(self, kind: Kind) -> Callable[..., tuple[Any, ...]]:
-        """Values and gradients of a likelihood of all rows, for parameters and runs."""
+        """Values and gradients of a likelihood, for parameters and runs."""
         rows = self._blocks
-        totals = rows.sum(SearchBlock.run_totals, False, False)
-        rows.broadcast(SearchBlock.set_totals, False, False, *totals)
+        totals = rows.sum(SearchBlock.run_totals, kind.folds, kind.single)
+        rows.broadcast(SearchBlock.set_totals, kind.folds, kind.single, *totals)
         return lambda parts, runs: rows.sum(SearchBlock.value_and_gradient, kind, runs, parts)
 
     # -- a numeric target ------------------------------------------------------------------

@@ -23,7 +23,8 @@ from covey.fusers._fixed import (
     TrimmedMean,
 )
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
-from covey.fusers._gate import Gate, GatedGroups, GateFeatures
+from covey.fusers._gate import Gate, GateFeatures, GateSums
+from covey.fusers._gated_groups import GatedGroups
 from covey.fusers._meta_des import MetaDES
 from covey.fusers._model_stacking import Stacking
 from covey.fusers._outputs import (
@@ -58,6 +59,7 @@ __all__ = [
     "Fuser",
     "Gate",
     "GateFeatures",
+    "GateSums",
     "GatedGroups",
     "GreedySelection",
     "KOfN",

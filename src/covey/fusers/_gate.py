@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csc_array
 
-from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
-from covey._core.gating.gate import GatedObjective, GatedRows
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import GatedObjective, GatedRows, Parts
 from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
+from covey._core.gating.penalty import best_penalty, penalties
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
+from covey._core.softmax_linear import class_blocks, log_softmax
 from covey._core.value_losses import ValueLoss
+from covey._folds import penalty_folds
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from covey._core.journal import Journal
-    from covey._core.search.assembly import Flock
+    from covey._core.search.targets import ClassTarget, ValueTarget
+
+# The most iterations of the fits by which a penalty is chosen.
+_MAX_ITER_OF_FOLDS = 100
 
 
 class GateFeatures:
@@ -106,6 +108,22 @@ class GateFeatures:
         return total
 
 
+@dataclass(frozen=True)
+class GateSums:
+    """What is summed over the rows that a gate is fitted to, for parameters and runs.
+
+    See `covey._core.gating.gate.GatedRows`; the runs of the first are all rows, each time, those
+    of the others the folds by which a penalty is chosen.
+    """
+
+    of_all_rows: Callable[[Parts, np.ndarray], tuple[np.ndarray, ...]]
+    of_folds: Callable[[Parts, np.ndarray], tuple[np.ndarray, ...]]
+    held_out_loss: Callable[[Parts, np.ndarray], tuple[np.ndarray]]
+    n_folds: int
+    n_rows: int  # that are worked on at once
+    total_weight: float
+
+
 class Gate(Fuser, name="gate"):
     r"""Members weighted by a learned function of the sample.
 
@@ -119,8 +137,14 @@ class Gate(Fuser, name="gate"):
     makes the difference. (`FlockClassifier` searches for several gates.) As a fuser of frozen
     members (`FusionClassifier`) only the gate is learnt, from held-out predictions.
 
-    The numbers of regressors (`FusionRegressor`) are averaged, :math:`\sum_k g_k(x) f_k(x)`, by
-    the gate of the least squared error, in units of the variance of y.
+    The numbers of regressors are averaged, :math:`\sum_k g_k(x) f_k(x)`: of a
+    `SubsetEnsembleRegressor` by gate and members of the least loss, of a `FusionRegressor` by the
+    gate of the least squared error, in units of the variance of y.
+
+    Coefficients are penalized by half their squares. Those of refined members count by their
+    distance from one linear model that all have in common, and by the size of that model, which
+    is chosen so that the sum is least. (Members that were drawn to zero instead would be constant,
+    and the gate alone would decide.)
 
     Parameters
     ----------
@@ -129,9 +153,12 @@ class Gate(Fuser, name="gate"):
         :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
     features : {"linear", "quadratic"}, default="linear"
         What the gate sees: the standardized features, or also their squares.
-    alpha : float, default=0.003
-        Weight of half the squared coefficients, against the mean log-likelihood of a row, or
-        half its squared error.
+    alpha : float or None, default=None
+        Weight of the penalty, against the mean log-likelihood of a row, or its loss in units of
+        the variance of y. None: of 0.03, 0.003, 0.0003 and 0.00003 (ten times that for numbers),
+        times ``min(1, (500 / n)**0.8)`` for n rows, that with the lowest loss on the rows that
+        three folds hold out. (Rows are drawn into folds one by one: only with a number is a
+        weight of 2 exactly the row given twice.)
     max_iter : int, default=200
         The most iterations of the optimizer.
 
@@ -140,6 +167,8 @@ class Gate(Fuser, name="gate"):
     coef_ : ndarray of shape (n_members, n_gate_features)
         V, for standardized features (and their squares).
     intercept_ : ndarray of shape (n_members,)
+    alpha_ : float
+        The penalty.
     n_iter_ : int
 
     Examples
@@ -160,7 +189,7 @@ class Gate(Fuser, name="gate"):
         self,
         pool: str = "linear",
         features: str = "linear",
-        alpha: float = 3e-3,
+        alpha: float | None = None,
         max_iter: int = 200,
     ) -> None:
         self.pool = pool
@@ -171,21 +200,29 @@ class Gate(Fuser, name="gate"):
     def _check_parameters(self, P=None):
         check_choice(self.pool, "pool", ("linear", "log"))
         check_choice(self.features, "features", ("linear", "quadratic"))
-        check_number(self.alpha, "alpha", low=0)
+        if self.alpha is not None:
+            check_number(self.alpha, "alpha", low=0)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
-        if self.pool == "log" and P is not None and P.kind == "value":
+        if P is not None and P.kind == "value":
+            self.check_numbers()
+
+    def check_numbers(self) -> None:
+        """Refuse to multiply numbers."""
+        if self.pool == "log":
             raise ValueError(
                 "pool='log' multiplies probabilities; use pool='linear' for predictions of kind "
                 "value."
             )
 
     def _fit(self, P, codes, X, sample_weight):
-        of = self._of_numbers if P.kind == "value" else self._of_probabilities
+        numbers = P.kind == "value"
+        of = self._of_numbers if numbers else self._of_probabilities
         likelihood, order, frozen = of(P, codes, sample_weight)
         frozen = np.ascontiguousarray(frozen[order].transpose(1, 2, 0))[:, :, None, :]
-        rows = self._rows(None, likelihood, X, order, sample_weight, frozen)
-        objective = self._objective(rows.value_and_gradient, *frozen.shape[:2], None)
-        self._optimize(objective, np.zeros((1, objective.n_parameters)))
+        strata = np.zeros(P.n_samples, dtype=np.int64) if numbers else codes
+        sums = self._sums(None, likelihood, X, order, strata, sample_weight, 0, frozen)
+        shape = *frozen.shape[:2], None, self._sees.n_columns
+        self._optimize(sums, np.zeros((1, shape[0] * (shape[3] + 1))), shape)
 
     # Where a member has no prediction of a row, the mean of the others stands for it: that counts
     # neither for nor against the member.
@@ -205,7 +242,7 @@ class Gate(Fuser, name="gate"):
         spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
         unit = spread if spread > 0 else 1.0
         likelihood = ValueLikelihood((y - center) / unit, ValueLoss("squared"))
-        return likelihood, slice(None), (with_means_of_available(P) - center) / unit
+        return likelihood, np.arange(len(y)), (with_means_of_available(P) - center) / unit
 
     def refine(
         self,
@@ -214,26 +251,28 @@ class Gate(Fuser, name="gate"):
         intercept: np.ndarray,
         support: np.ndarray,
         X: Any,
-        codes: np.ndarray,
+        target: ClassTarget | ValueTarget,
         sample_weight: np.ndarray,
         classes: np.ndarray,
+        *,
+        seed: int,
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Fit the gate together with linear members, instead of ``fit``; return those as refined.
 
-        ``members`` is what members see, sorted by class; the gate sees X, in the order of
-        ``codes``.
+        ``members`` is what members see, in the order of the target's likelihood; the gate sees X,
+        in the order in which it was given.
         """
-        self._check_parameters()
-        likelihood, order = _by_class(codes, len(classes))
-        rows = self._rows(members, likelihood, X, order, sample_weight)
-        reduce = rows.value_and_gradient
-        return self.refine_by_sums(self._sees, reduce, theta, intercept, support, classes, **how)
+        codes = np.empty_like(target.codes)
+        codes[target.order] = target.codes
+        likelihood, order = target.likelihood, target.order
+        sums = self._sums(members, likelihood, X, order, codes, sample_weight, seed)
+        return self.refine_by_sums(self._sees, sums, theta, intercept, support, classes, **how)
 
     def refine_by_sums(
         self,
         sees: GateFeatures,
-        reduce: Callable[..., tuple[np.ndarray, ...]],
+        sums: GateSums,
         theta: np.ndarray,
         intercept: np.ndarray,
         support: np.ndarray,
@@ -244,41 +283,81 @@ class Gate(Fuser, name="gate"):
     ) -> tuple[np.ndarray, np.ndarray]:
         """The same for rows in blocks, which are reduced to sums.
 
-        ``reduce(parts, runs)`` gives the sums over all rows of
-        `covey._core.gating.gate.GatedRows.value_and_gradient`. Members start from theta (K, C, D)
-        and intercepts (K, C) and keep their subsets, ``support`` (K, D).
+        Members start from theta (K, C, D) and intercepts (K, C) and keep their subsets,
+        ``support`` (K, D).
         """
-        self._check_parameters()
         self._sees = sees
-        objective = self._objective(
-            reduce, *theta.shape, support=support[None].astype(float), fit_intercept=fit_intercept
+        shape = *theta.shape, sees.n_columns
+        nothing = np.zeros((len(theta), sees.n_columns + 1))
+        start = np.concatenate([theta.ravel(), intercept.ravel(), nothing.ravel()])[None]
+        theta, intercept = self._optimize(
+            sums,
+            start,
+            shape,
+            journal,
+            support=support[None].astype(float),
+            fit_intercept=fit_intercept,
+            toward_mean=True,
         )
-        nothing = np.zeros((1, len(theta), objective.n_gate_columns))
-        start = objective.pack(theta[None], intercept[None], nothing, nothing[:, :, 0])
-        theta, intercept = self._optimize(objective, start, journal)
         self.n_members_ = len(theta[0])
         self.classes_ = classes
         return theta[0] * support[:, None, :], intercept[0]
 
-    def _rows(self, members, likelihood, X, order, sample_weight, frozen=None):
+    def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
         """Rows in memory, in the order of a likelihood; sets what the gate sees."""
         self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
-        share = sample_weight[order] / sample_weight[order].sum()
+        folds = [] if self.alpha is not None else penalty_folds(strata, sample_weight, seed)
+        # One run for each fold, and one for all rows.
+        weight = np.zeros((len(folds) + 1, len(order)))
+        held_out = np.zeros((len(folds), len(order)))
+        weight[-1] = sample_weight
+        for run, (fitted_on, left_out) in enumerate(folds):
+            weight[run, fitted_on] = sample_weight[fitted_on]
+            held_out[run, left_out] = sample_weight[left_out]
+        share = (weight / weight.sum(axis=1, keepdims=True))[:, order]
         gate = self._sees.designs(X[order])
-        return GatedRows(members, gate, likelihood, share[None], self.pool, frozen)
+        rows = GatedRows(members, gate, likelihood, share, self.pool, frozen, held_out[:, order])
+        return GateSums(
+            lambda parts, runs: rows.value_and_gradient(parts, runs + len(folds)),
+            rows.value_and_gradient,
+            rows.held_out_loss,
+            len(folds),
+            len(order),
+            float(sample_weight.sum()),
+        )
 
-    def _objective(self, reduce, n_members, n_outputs, n_columns, **how):
-        alpha = np.array([float(self.alpha)])
-        shape = n_members, n_outputs, n_columns, self._sees.n_columns
-        return GatedObjective(reduce, alpha, *shape, **how)
-
-    def _optimize(self, objective, start, journal=None):
+    def _optimize(self, sums, start, shape, journal=None, support=None, **how):
         """Keep the gate that is found; return the members, if they are fitted too."""
+        self.alpha_ = self._penalty(sums, start, shape, journal, support, **how)
+        alpha = np.array([self.alpha_])
+        objective = GatedObjective(sums.of_all_rows, alpha, *shape, support=support, **how)
         found = minimise(objective, start, max_iter=self.max_iter, journal=journal)
         theta, intercept, coef, gate_intercept = objective.unpack(found.x)
         self.coef_, self.intercept_ = coef[0], gate_intercept[0]
         self.n_iter_ = int(found.n_iter[0])
         return theta, intercept
+
+    def _penalty(self, sums, start, shape, journal, support, **how):
+        """The penalty that is given, or the best one on the rows that folds hold out."""
+        if self.alpha is not None:
+            return float(self.alpha)
+        alphas = penalties(sums.total_weight, numbers=shape[1] == 1)
+        if not sums.n_folds:
+            # No row can be held out: nothing speaks for less than the strongest penalty.
+            return float(alphas[0])
+        return best_penalty(
+            sums.of_folds,
+            sums.held_out_loss,
+            alphas,
+            start,
+            shape,
+            n_folds=sums.n_folds,
+            n_rows=sums.n_rows,
+            max_iter=min(self.max_iter, _MAX_ITER_OF_FOLDS),
+            support=support,
+            journal=journal,
+            **how,
+        )
 
     def _gates(self, P, X):
         """G of shape (K, n); zero for members that have no prediction of a row."""
@@ -312,102 +391,3 @@ def _by_class(codes, n_classes):
     """The likelihood of classes, and the order of its rows."""
     blocks = class_blocks(np.bincount(codes, minlength=n_classes))
     return ClassLikelihood(blocks), np.argsort(codes, kind="stable")
-
-
-class GatedGroups(Fuser):
-    """Groups of members, each fused by a gate of its own, averaged with fixed weights.
-
-    What a `FlockClassifier` or `FlockRegressor` finds by searching. It is learnt together with
-    the members and cannot be fitted to other ones.
-
-    All gates see the columns of ``basis``, by coefficients (n_members, n_columns). ``sizes`` are
-    the numbers of members of the groups, one group after the other, ``pools`` how the
-    probabilities of each are fused, and ``weights`` sum to one; where ``classes`` is None,
-    members predict numbers.
-    """
-
-    learns = True
-    needs_X = True
-
-    def __init__(
-        self,
-        basis: Basis,
-        coef: np.ndarray,
-        intercept: np.ndarray,
-        sizes: Sequence[int],
-        pools: Sequence[str],
-        weights: np.ndarray,
-        classes: np.ndarray | None,
-    ) -> None:
-        self.basis = basis
-        self.coef = coef
-        self.intercept = intercept
-        self.sizes = sizes
-        self.pools = pools
-        self.weights = weights
-        self.classes = classes
-
-    @classmethod
-    def of(cls, flock: Flock, classes: np.ndarray | None) -> Self:
-        """The gates of what a search found."""
-        gates = flock.basis, flock.gate_coef, flock.gate_intercept
-        return cls(*gates, flock.sizes, flock.pools, flock.weights, classes)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Which kinds of `Predictions` it takes."""
-        return ("probability",) if self.classes is not None else ("value",)
-
-    @property
-    def n_members_(self) -> int:
-        """How many members it fuses."""
-        return len(self.coef)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes that they predict; a single one stands for numbers."""
-        return np.arange(1) if self.classes is None else self.classes
-
-    def fit(self, P: Any, y: Any = None, X: Any = None, sample_weight: Any = None) -> Self:
-        """Refuse: the gates were learnt together with their members."""
-        flock = "FlockRegressor" if self.classes is None else "FlockClassifier"
-        raise ValueError(
-            f"These gates were learnt together with their members, by a {flock}; "
-            "to learn one for other members use Gate."
-        )
-
-    @property
-    def _groups(self):
-        gates = self.basis, self.coef, self.intercept
-        return Groups(*gates, self.sizes, self.pools, self.weights)
-
-    def fuse_linear(self, X: Any, coef: np.ndarray, intercept: np.ndarray) -> np.ndarray:
-        """Fuse what linear members (K, C, P) on the columns of ``basis`` predict of checked rows.
-
-        The result (n_samples, C) is what ``fuse`` gives for the members' predictions, and sooner:
-        the columns that members and gates see are computed once.
-        """
-        if self.classes is None:
-            return self._groups.predict(X, coef, intercept, numbers=True)
-        return settled(self._groups.predict(X, coef, intercept, numbers=False))
-
-    def _importance(self, P, X, codes):
-        return self._groups.importance(X).T
-
-    def _fuse(self, P, X, codes):
-        if P.kind == "value":
-            return values_by(P, self._importance(P, X, codes))
-        gate_logits = linear_logits(self.basis.rows(X), self.coef, self.intercept)
-        return self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T
-
-    def fuse_by(self, P: Predictions, importance: np.ndarray) -> np.ndarray:
-        """What ``fuse`` gives with these importances, (n_samples, n_members), for the gates'.
-
-        Within a group members count as their importances do to each other; the weights of the
-        groups stay as they are.
-        """
-        if P.kind == "value":
-            return values_by(P, importance)[:, 0]
-        with np.errstate(divide="ignore"):
-            gate_logits = np.log(importance.T)
-        return settled(self._groups.probabilities(P.log().transpose(1, 2, 0), gate_logits).T)

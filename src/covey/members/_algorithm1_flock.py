@@ -44,8 +44,11 @@ class Algorithm1Flock(LinearFlock):
         check_size_parameters(self)
         if self._numeric:
             check_number(self.alpha, "alpha", low=0)
-        gated = self._refines(self._make_fuser(self.fuser))
-        if gated and self.loss != "log":
+        fuser = self._make_fuser(self.fuser)
+        gated = self._refines(fuser)
+        if gated and self._numeric:
+            fuser.check_numbers()
+        elif gated and self.loss != "log":
             raise ValueError(
                 f"loss={self.loss!r} trains members, but a gate would then refine them by their "
                 "likelihood; use loss='log', or a fuser other than a gate ('product', 'mean')."
@@ -72,7 +75,7 @@ class Algorithm1Flock(LinearFlock):
 
     def _refines(self, fuser: Fuser) -> bool:
         """Whether members and fuser are refined together."""
-        return isinstance(fuser, Gate) and not self._numeric
+        return isinstance(fuser, Gate)
 
     def _max_tasks(self) -> int:
         return self.n_estimators - len(self._grown)
@@ -206,9 +209,21 @@ class Algorithm1Flock(LinearFlock):
             self._parts(len(self._grown)),
             fit_intercept=bool(self.fit_intercept),
             journal=self._journal,
+            seed=self._seed,
         )
         for member, refined, moved in zip(self._grown, theta, intercept, strict=True):
             member.theta, member.intercept = refined, moved
         self._keep_first(len(self._grown))
         self.fuser_ = fuser
         self._member_shares = rows.mean_importance(self)
+        self._warn_of_constant_members(rows.constant_members(self))
+
+    def _warn_of_constant_members(self, constant: np.ndarray) -> None:
+        if len(constant) > 1 and constant.sum() > len(constant) / 2:
+            warnings.warn(
+                f"{constant.sum()} of {len(constant)} members predict the same for (nearly) every "
+                "row, so that little but the gate decides; give the Gate a smaller alpha than "
+                f"{self.fuser_.alpha_:.2g}, or use fewer members (n_estimators).",
+                UserWarning,
+                stacklevel=7,
+            )

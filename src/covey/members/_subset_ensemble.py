@@ -318,9 +318,10 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
     feature_groups, always_keep, select_size, validation_fraction, warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
     fuser : str or Fuser, default="mean"
-        How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. One that
-        learns, such as "linear_stacking", `Gate` or ``Mean(weights="inverse_error")``, does so
-        from rows that are held out from the members (``validation_fraction``).
+        How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. "gate"
+        or a `Gate` is refined together with the members, under its own penalty. Others that
+        learn, such as "linear_stacking" or ``Mean(weights="inverse_error")``, do so from rows
+        that are held out from the members (``validation_fraction``).
     random_state, checkpoint, device, verbose
         As for `SubsetEnsembleClassifier`.
 

@@ -13,6 +13,11 @@ from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, sorted_columns
+from covey._core.fusion.constancy import (
+    constant_by_counts,
+    constant_by_spread,
+    decision_counts,
+)
 from covey._core.gating.gate import GatedLikelihood
 from covey._core.gating.likelihoods import ValueLikelihood
 from covey._core.lbfgs import minimise
@@ -125,6 +130,9 @@ class TrainingRows(Protocol):
 
     def mean_importance(self, flock: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,)."""
+
+    def constant_members(self, flock: Any) -> np.ndarray:
+        """Which members are constant over these rows, (K,): see `Predictions`."""
 
     # -- search --
 
@@ -361,13 +369,23 @@ class InMemoryRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """See `TrainingRows`."""
-        order = np.argsort(self._codes, kind="stable")
-        design = self._design(order, mean, scale)
-        return gate.refine(design, *members, self.X, self._codes, self.weight, self.classes, **how)
+        target = self._search_target()
+        design = self._design(target.order, mean, scale)
+        classes = np.arange(1) if self.classes is None else self.classes
+        return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
 
     def mean_importance(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""
         return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
+
+    def constant_members(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        X = self.X[self.weight > 0]
+        if self.classes is None:
+            values = flock._by_blocks(flock._member_values, X)
+            return constant_by_spread(values, None, flock.y_scale_)
+        labels = flock._by_blocks(lambda rows: flock._predictions(rows).labels, X)
+        return constant_by_counts(decision_counts(labels, None, len(self.classes)))
 
     # -- search ----------------------------------------------------------------------------
 
@@ -377,12 +395,13 @@ class InMemoryRows:
         beside = None
         if not isinstance(self._device, HostDevice):
             beside = self._device.send(np.zeros(0))
-        target = (
-            ValueTarget(self.target, self._loss)
-            if self.classes is None
-            else ClassTarget(self._codes, len(self.classes))
-        )
-        return SearchInMemory(SearchBlock(self.X, target, self.weight, beside=beside))
+        block = SearchBlock(self.X, self._search_target(), self.weight, beside=beside)
+        return SearchInMemory(block)
+
+    def _search_target(self) -> ClassTarget | ValueTarget:
+        if self.classes is None:
+            return ValueTarget(self.target, self._loss)
+        return ClassTarget(self._codes, len(self.classes))
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """See `TrainingRows`."""

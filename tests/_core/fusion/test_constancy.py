@@ -90,6 +90,8 @@ def test_numbers_are_compared_with_the_spread_of_all_members():
     assert constant_by_spread(values, None).tolist() == [False, True, True, False]
     # The unit, and where zero lies, do not matter.
     assert constant_by_spread(1e6 * values - 3e3, None).tolist() == [False, True, True, False]
+    # Where it is known how much the truth varies, that counts too.
+    assert constant_by_spread(values, None, 20.0).tolist() == [False, True, True, True]
     # Numbers that differ by rounding alone are constant, even where all members are.
     assert constant_by_spread(np.full((7, 2), 0.1) * (1 + 1e-16 * x[:7, None]), None).all()
     available = np.ones((500, 4), dtype=bool)

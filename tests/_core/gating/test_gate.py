@@ -72,6 +72,49 @@ def test_objective_is_the_literal_one_and_its_gradient_a_stencil(pool, quadratic
         np.testing.assert_allclose(gradient[:, entry], stencil, atol=1e-9)
 
 
+def literal_common(theta, b, support):
+    """The least squares of members' distances from a common model, and of its size."""
+
+    def squares(flat):
+        mu = flat.reshape(theta.shape[1:])
+        apart = (theta - mu) * support[:, None, :]
+        return (apart**2).sum() + (mu**2).sum()
+
+    found = minimize(squares, np.zeros(theta[0].size), tol=1e-12)
+    return found.fun + ((b - b.mean(axis=0)) ** 2).sum()
+
+
+def test_members_can_be_drawn_to_a_common_model():
+    likelihood, x, _, _, _, _, alpha, support = problem("linear")
+    runs = np.arange(len(x))
+    plain, _ = likelihood(x, runs)
+    theta, b, _, _ = likelihood.within(x, runs)
+    likelihood.toward_mean = True
+    value, gradient = likelihood(x, runs)
+    for run in runs:
+        expected = literal_common(theta[run], b[run], support[run]) - (theta[run] ** 2).sum()
+        assert value[run] - plain[run] == pytest.approx(alpha[run] / 2 * expected, abs=1e-9)
+    step = 1e-4
+    for entry in range(0, x.shape[1], 3):
+        shift = np.zeros_like(x)
+        shift[:, entry] = step
+        at = {k: likelihood(x + k * shift, runs)[0] for k in (-2, -1, 1, 2)}
+        stencil = (at[-2] - 8 * at[-1] + 8 * at[1] - at[2]) / (12 * step)
+        np.testing.assert_allclose(gradient[:, entry], stencil, atol=1e-9)
+    # Members that are alike pay for one model; they are all on all columns.
+    likelihood.support = np.ones_like(support)
+    alike = likelihood.pack(
+        np.repeat(theta[:, :1], 4, axis=1),
+        np.repeat(b[:, :1], 4, axis=1),
+        *likelihood.unpack(x)[2:],
+    )
+    with_mean, _ = likelihood(alike, runs)
+    likelihood.toward_mean = False
+    without, _ = likelihood(alike, runs)
+    one = (theta[:, 0] ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(without - with_mean, alpha / 2 * one * (4 - 4 / 5))
+
+
 def test_packing_is_undone_by_unpacking():
     likelihood, x, *_ = problem("linear")
     np.testing.assert_array_equal(likelihood.pack(*likelihood.unpack(x)), x)

@@ -42,23 +42,41 @@ def constant_by_counts(counts: IntArray) -> BoolArray:
     return constant
 
 
-def constant_by_spread(values: FloatArray, available: BoolArray | None) -> BoolArray:
+def constant_by_spread(
+    values: FloatArray, available: BoolArray | None, spread: float = 0.0
+) -> BoolArray:
     """Which members are constant, (K,), by the numbers (n, K) that they predict.
 
     A member is constant if the standard deviation of its predictions is at most a hundredth of
-    that of all members' predictions together, or no more than rounding.
+    that of all members' predictions together, or of ``spread``, that of the truth, where it is
+    known; or no more than rounding.
     """
-    known = np.ones(values.shape, dtype=bool) if available is None else available
-    if not known.any():
-        return np.ones(values.shape[1], dtype=bool)
-    least = _SHARE * np.std(values[known])
-    rounding = _ROUNDING * np.abs(values[known]).max()
-    return np.array(
-        [
-            not of.any() or np.std(one[of]) <= max(least, rounding)
-            for one, of in zip(values.T, known.T, strict=True)
-        ]
-    )
+    known = np.ones(values.shape) if available is None else available.astype(np.float64)
+    total = known.sum(axis=0)
+    share = known / np.where(total > 0, total, 1.0)
+    mean = (share * values).sum(axis=0)
+    deviation = np.sqrt((share * (values - mean) ** 2).sum(axis=0))
+    constant = constant_by_moments(mean, deviation, total, spread)
+    constant[total == 0] = True
+    return constant
+
+
+def constant_by_moments(
+    mean: FloatArray,
+    deviation: FloatArray,
+    weight: FloatArray | None = None,
+    spread: float = 0.0,
+) -> BoolArray:
+    """The same from mean and standard deviation of each member's predictions, (K,).
+
+    ``weight`` (K,) is how many predictions a member makes; None: all make the same number.
+    """
+    weight = np.ones(len(mean)) if weight is None else weight
+    share = weight / max(weight.sum(), 1.0)
+    together = np.sqrt(share @ deviation**2 + share @ (mean - share @ mean) ** 2)
+    rounding = _ROUNDING * np.abs(mean).max()
+    constant: BoolArray = deviation <= max(_SHARE * together, _SHARE * spread, rounding)
+    return constant
 
 
 def oracle_members(right: BoolArray, constant: BoolArray) -> BoolArray:

@@ -7,6 +7,11 @@ is stated in `covey._core.gating.likelihoods`: by the weighted mean log-likeliho
 runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
 ``(K, R, n)``.
 
+The squares of the members can also be those of their distances from a common linear model mu,
+and of mu itself (but for its intercepts), at the mu where the sum is least. A member that the
+gate gives no weight is then like the others, and not constant; and constant members, between
+which the gate would be the classifier, pay for being unlike each other.
+
 `GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie in blocks.
 """
 
@@ -40,6 +45,7 @@ class GatedRows:
     share: Array  # (R, n)
     pool: Pool
     frozen: Array | None = None  # (K, C, R or 1, n)
+    held_out: Array | None = None  # (R, n), the weights of rows outside a run's fold
 
     def __post_init__(self) -> None:
         self._xp = self.gate[0].xp
@@ -81,6 +87,12 @@ class GatedRows:
         logits = self.member_logits(theta, intercept, runs)
         gates = self.gates(gate, gate_intercept, runs)
         return self.likelihood.predictions(logits, gates, self.pool)
+
+    def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
+        """The sum of the losses of the rows that each run holds out, (R,)."""
+        assert self.held_out is not None
+        losses = self.likelihood.losses(self.predictions(parts, runs))
+        return (self._xp.sum(self.held_out[runs, :] * losses, axis=1),)
 
     def value_and_gradient(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
         """The mean log-likelihood (R,) of these runs, and its gradients.
@@ -126,7 +138,8 @@ class GatedObjective:
     ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows. The
     penalties are ``alpha`` (R,), the members' subsets ``support`` (R, K, D) and that of the gate
     ``gate_support`` (R, P), ones and zeros (None: all columns). Members without columns are
-    frozen.
+    frozen. ``toward_mean`` is whether members, and their intercepts, are drawn to a common model
+    and not to zero.
     """
 
     def __init__(
@@ -141,6 +154,7 @@ class GatedObjective:
         support: Array | None = None,
         gate_support: Array | None = None,
         fit_intercept: bool = True,
+        toward_mean: bool = False,
     ) -> None:
         self._reduce = reduce
         self._xp = namespace_of(alpha)
@@ -152,6 +166,7 @@ class GatedObjective:
         self.support = support
         self.gate_support = gate_support
         self.fit_intercept = fit_intercept
+        self.toward_mean = toward_mean
 
     @property
     def n_parameters(self) -> int:
@@ -199,7 +214,7 @@ class GatedObjective:
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp = self._xp
-        theta, _, gate, _ = parts = self.within(x, runs)
+        theta, intercept, gate, _ = parts = self.within(x, runs)
         value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
         alpha = self.alpha[runs]
         value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
@@ -209,12 +224,31 @@ class GatedObjective:
         if theta is None:
             return value, self.pack(None, None, by_gate, -by_gate_intercept)
         by_theta, by_intercept = by_members
-        by_theta = -by_theta + alpha[:, None, None, None] * theta
+        distance = theta - self._common(theta, runs) if self.toward_mean else theta
+        by_theta = -by_theta + alpha[:, None, None, None] * distance
         if self.support is not None:
             by_theta = by_theta * self.support[runs][:, :, None, :]
+        if self.toward_mean and intercept is not None:
+            # The intercepts of the common model are free, so that they are the members' mean.
+            apart = intercept - xp.mean(intercept, axis=1, keepdims=True)
+            value = value + 0.5 * alpha * xp.sum(apart * apart, axis=(1, 2))
+            by_intercept = by_intercept - alpha[:, None, None] * apart
         by_intercept = -by_intercept if self.fit_intercept else xp.zeros_like(by_intercept)
-        value = value + 0.5 * alpha * xp.sum(theta * theta, axis=(1, 2, 3))
+        value = value + 0.5 * alpha * xp.sum(theta * distance, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
+
+    def _common(self, theta: Array, runs: IntArray) -> Array:
+        """The model mu (R, 1, C, D) with the least sum of |mu|^2 and |theta_k - mu|^2.
+
+        It is the sum of the members over one more than their number (of those whose subsets have
+        a column). At this mu the sum of squares is that of ``theta_k (theta_k - mu)``, and its
+        slope by theta_k twice the distance from mu.
+        """
+        xp = self._xp
+        total = xp.sum(theta, axis=1, keepdims=True)
+        if self.support is None:
+            return total / (self.n_members + 1)
+        return total / (xp.sum(self.support[runs], axis=1)[:, None, None, :] + 1.0)
 
 
 class GatedLikelihood(GatedObjective):

@@ -19,6 +19,9 @@ from covey._core.value_losses import ValueLoss
 
 Pool = Literal["linear", "log"]
 
+# A probability of 0 counts as this where predictions are compared.
+_LEAST = float(np.finfo(np.float64).eps)
+
 
 class Likelihood(Protocol):
     """The target of some rows, and how well gated members predict it."""
@@ -38,6 +41,9 @@ class Likelihood(Protocol):
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
         """What candidates are compared by, (R, n): a prediction of each row's own target."""
 
+    def losses(self, predictions: Array) -> Array:
+        """The loss of each of these predictions, (R, n)."""
+
 
 def softmax_first(logits: Array) -> Array:
     """Softmax over the first axis, in place."""
@@ -53,7 +59,8 @@ def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
     xp = namespace_of(gates)
     if pool == "log":
         return softmax_first(xp.sum(gates[:, None] * member_logits, axis=0))
-    total = xp.zeros_like(member_logits[0])
+    shape = member_logits.shape[1], *gates.shape[1:]
+    total = xp.zeros(shape, dtype=member_logits.dtype, device=device(member_logits))
     for gate, logits in zip(gates, member_logits, strict=True):
         total += gate * softmax_first(xp.asarray(logits, copy=True))
     return total
@@ -78,6 +85,12 @@ class ClassLikelihood:
         """The probability of each row's own class, (R, n)."""
         fused = pooled(logits, gates, pool)
         return true_class(fused, self.blocks, namespace_of(fused).empty_like(fused[0]))
+
+    def losses(self, predictions: Array) -> Array:
+        """Negative logarithms; a probability of 0 counts as the rounding of 1."""
+        xp = namespace_of(predictions)
+        least = xp.asarray(_LEAST, dtype=predictions.dtype, device=device(predictions))
+        return -xp.log(xp.maximum(predictions, least))
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
@@ -148,6 +161,10 @@ class ValueLikelihood:
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
         """The number that the gated members predict of each row, (R, n)."""
         return namespace_of(gates).sum(gates * logits[:, 0], axis=0)
+
+    def losses(self, predictions: Array) -> Array:
+        """See `Likelihood`."""
+        return self.loss.value(self._target_like(predictions) - predictions)
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
