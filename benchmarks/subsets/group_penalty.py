@@ -100,13 +100,14 @@ class Penalized:
 def penalty_path(rows, start, strengths, seconds):
     """Groups for rising penalties, each from where the last one ended, in so many CPU seconds.
 
-    ``strengths`` are shares of the one at which constant members stay constant. The path ends
-    where no member has a feature left.
+    The first group has all features. ``strengths`` are shares of the one at which constant members
+    stay constant. The path ends where no member has a feature left.
     """
     began = time.process_time()
     ends = began + seconds * np.arange(2, len(strengths) + 2) / (len(strengths) + 1)
     greatest = Penalized(rows, constant(rows, start), 1.0).greatest_strength()
     group = refined(rows, start, FIRST)
+    yield group
     for strength, closes in zip(strengths, ends, strict=True):
         problem = Penalized(rows, group, strength * greatest)
         while True:
