@@ -62,6 +62,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), most_fea
         path_iter=max_iter,
         sizes=sizes,
         most_features=most_features,
+        ends_early=False,
         fit_intercept=True,
     )
 

@@ -135,7 +135,7 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     library, total = Library(p, log_losses, w), float(w.sum())
     found = thrifty_weights(
         lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
-        lambda weights: loss_sums(log_losses(weights @ p), w, total),
+        lambda weights: loss_sums(log_losses(weights @ p), w),
         Budget(n_terms, n_members, most_terms, most_members),
         n_errors=0.5,
     )

@@ -56,6 +56,7 @@ def test_held_out_rows_are_predicted_without_them():
         path_iter=20,
         sizes=[5],
         most_features=5,
+        ends_early=False,
         fit_intercept=True,
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))

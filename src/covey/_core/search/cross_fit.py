@@ -24,10 +24,13 @@ from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
+from covey._core.search.selection import mean_and_error
 
 # Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
 # Larger stacks do not fit the cache and are slower for it.
 _STACK_SIZE = 1 << 19
+# A path ends where its loss is so many standard errors above that of its best point.
+_FAR = 6.0
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
 
@@ -116,8 +119,9 @@ class CrossFit:
     The rows are split into ``n_parts`` folds, their bases, with ``columns`` by name, standardized.
     A candidate is fitted ``n_restarts`` times on all rows, each time from a start of its own;
     ``trainer(basis)`` gives what grows members for runs on the folds, and then on all rows. A
-    member has at most ``most_features``. With ``single``, folds are fitted in single precision
-    where the data allows it.
+    member has at most ``most_features``. With ``ends_early``, a path ends where fewer features
+    have become hopeless. With ``single``, folds are fitted in single precision where the data
+    allows it.
     """
 
     def __init__(
@@ -132,6 +136,7 @@ class CrossFit:
         path_iter: int,
         sizes: Sequence[int],
         most_features: int,
+        ends_early: bool,
         fit_intercept: bool,
         journal: Journal | None = None,
         single: bool = True,
@@ -157,13 +162,15 @@ class CrossFit:
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
         self._needs_double: dict[str, bool] = {}
         self._with_totals: set[tuple[bool, bool]] = set()
+        self._ends_early = ends_early
+        self._n_numbers = 0
         self.candidates: list[Candidate] = []
 
-    def points(self, family: Family) -> list[Candidate]:
-        """The candidates of a family: every penalty, and every size that is allowed."""
+    def points(self, family: Family, sizes: Sequence[int] | None = None) -> list[Candidate]:
+        """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
         found = []
         for alpha in family.alphas:
-            for size in self._allowed:
+            for size in self._allowed if sizes is None else sizes:
                 n_terms = self._columns[family.basis].most_columns(family.n_members, size)
                 if family.n_members > 1:
                     n_terms += self._columns[family.gate].most_columns(1, size)
@@ -180,16 +187,23 @@ class CrossFit:
         runs = np.tile(np.arange(n_parts), len(family.alphas))
         alpha = np.repeat(np.array(family.alphas), n_parts)
         single = self._single and not self._is_precise(family.basis)
-        for fit in self._fits(family, runs, alpha, allowed, folds=True, single=single):
-            path = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
+        path = [size for size in self._sizes if size >= allowed[-1]]
+        losses: dict[int, tuple[float, float]] = {}
+        for fit in self._fits(family, runs, alpha, allowed, path, folds=True, single=single):
+            numbers = self._n_numbers + fit.chunk // n_parts * len(allowed)
+            numbers += allowed.index(fit.size)
+            of_runs = runs[fit.chunk]
             self._rows.broadcast(
-                SearchBlock.predict_held_out,
-                fit.kind,
-                len(self.candidates) + path,
-                runs[fit.chunk],
-                fit.parts,
+                SearchBlock.predict_held_out, fit.kind, numbers, of_runs, fit.parts
             )
-        self.candidates += self.points(family)
+            if self._ends_early and fit.chunk[0] == 0:
+                (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, of_runs)
+                losses[fit.size] = mean_and_error(sums)
+                if _is_hopeless(losses):
+                    # Still fewer features are not better. The other runs end there, too.
+                    del path[path.index(fit.size) + 1 :]
+        self._n_numbers += len(family.alphas) * len(allowed)
+        self.candidates += self.points(family, [size for size in allowed if size in path])
 
     def _is_precise(self, basis: str) -> bool:
         """Whether any block needs double precision to compare candidates on a basis."""
@@ -201,8 +215,9 @@ class CrossFit:
         """Points of one path on all rows, by their size; a group for each restart."""
         alphas = np.full(self._n_restarts, float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
+        path = [size for size in self._sizes if size >= min(sizes)]
         for fit in self._fits(
-            family, np.arange(self._n_restarts), alphas, sizes, folds=False, single=False
+            family, np.arange(self._n_restarts), alphas, sizes, path, folds=False, single=False
         ):
             theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
             for position, run in enumerate(self._n_parts + fit.chunk):
@@ -230,13 +245,14 @@ class CrossFit:
         runs: IntArray,
         alpha: FloatArray,
         sizes: Sequence[int],
+        path: Sequence[int],
         *,
         folds: bool,
         single: bool,
     ) -> Iterator[_Fit]:
         """The family's optimum for each run and penalty, a part of the stack at a time.
 
-        Paths go down to the least of the sizes; only the points of these sizes are given.
+        Of the points of a path, which may become shorter on the way, those of ``sizes`` are given.
         """
         n_classes, n_columns = self._rows.n_classes, self._columns[family.basis].n_columns
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
@@ -244,7 +260,6 @@ class CrossFit:
         dtype = xp.float32 if single else xp.float64
         self._set_totals(folds, single)
         at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
-        path = [size for size in self._sizes if size >= min(sizes)]
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk = runs[chunk]
@@ -329,6 +344,12 @@ class CrossFit:
             self._starts[family.basis] = _Starts(self._trainer(family.basis))
         theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
         return (theta, intercept, gate, gate[..., 0]), support
+
+
+def _is_hopeless(losses: dict[int, tuple[float, float]]) -> bool:
+    """Whether the last point of a path, of (loss, its error), is far worse than the best one."""
+    best, error = min(losses.values())
+    return list(losses.values())[-1][0] > best + _FAR * error
 
 
 def _on_host(parts: Parts) -> HostParts:

@@ -13,6 +13,8 @@ EFFORTS: tuple[str, ...] = get_args(Effort)
 
 # Penalties are for up to so many rows. Where there are more, each coefficient is better known.
 _FEW_ROWS = 500
+# Beyond so many, candidates that could learn more are worth their time.
+_MANY_ROWS = 1_000
 # Larger groups, of "best", have so many times the members.
 _TIMES = 3
 
@@ -62,6 +64,7 @@ class Task:
     gated: tuple[float, ...]  # penalties of gated ones
     fast: Gated
     balanced: tuple[Gated, ...]
+    many_rows: tuple[Gated, ...]  # besides those of "balanced", where there are many rows
     best: tuple[Gated, ...]  # besides those of "balanced"
 
 
@@ -77,6 +80,7 @@ CLASSIFICATION = Task(
         Gated("ramps", "features", (0,)),
         Gated("ramps", "ramps", (2,)),
     ),
+    many_rows=(Gated("products", "features", (1,)), Gated("ramps", "ramps", (1,))),
     best=(
         Gated("products", "features", (1, 2)),
         Gated("ramps", "ramps", (1,)),
@@ -99,6 +103,7 @@ REGRESSION = Task(
         Gated("features", "richest", (1, 3)),
         Gated("ramps", "features", (1, 2)),
     ),
+    many_rows=(Gated("products", "features", (2,)),),
     best=(
         Gated("products", "features", (2, 3)),
         Gated("features", "richest", (1, 2, 3), _TIMES),
@@ -154,5 +159,7 @@ def families(
     ]
     if n_members > 1:
         wanted += [gated(one) for one in task.balanced]
+        if n_rows > _MANY_ROWS and effort == "balanced":
+            wanted += [gated(one) for one in task.many_rows]
         wanted += [gated(one) for one in task.best if effort == "best"]
     return list(dict.fromkeys(family for family in wanted if family.basis in bases))

@@ -340,13 +340,24 @@ class SearchBlock:
             self._library = Library(predictions, row_losses, weight)
         return self._library.pick_losses(picked, allowed, total)
 
-    def selection_losses(self, weights: FloatArray, total: float) -> tuple[FloatArray]:
+    def selection_losses(self, weights: FloatArray) -> tuple[FloatArray]:
         """See `covey._core.search.selection.loss_sums`; of candidates with weights (M,)."""
         predictions, weight = self._held_out_predictions()
         rows = self._rows_held_out()
         used = weights > 0
         losses = self.target.row_losses(rows)(weights[used] @ predictions[used])
-        return (loss_sums(losses + self.target.constants(rows), weight, total),)
+        return (loss_sums(losses + self.target.constants(rows), weight),)
+
+    def held_out_losses(self, candidates: IntArray, runs: IntArray) -> tuple[FloatArray]:
+        """The same of single candidates, each on the rows that one run held out."""
+        ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
+        sums = np.zeros(5)
+        for candidate, run in zip(candidates.tolist(), runs, strict=True):
+            rows = self._parts[run][1]
+            predicted = self._predicted[candidate][ends[run] : ends[run + 1]]
+            losses = self.target.row_losses(rows)(self.target.comparable(predicted))
+            sums += loss_sums(losses + self.target.constants(rows), self.weight[rows])
+        return (sums,)
 
     def importance(
         self,

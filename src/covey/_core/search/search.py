@@ -123,6 +123,8 @@ class Search:
             path_iter=_PATH_ITER,
             sizes=path_sizes(n_units, limits.features, limits.terms),
             most_features=limits.features,
+            # What is limited may have to be worse.
+            ends_early=not np.isfinite(limits.terms),
             fit_intercept=fit_intercept,
             journal=self._journal,
             single=self._single,
@@ -196,7 +198,7 @@ class Search:
             lambda picked, allowed: self._rows.sum(
                 SearchBlock.pick_losses, picked, allowed, total
             )[0],
-            lambda weights: self._rows.sum(SearchBlock.selection_losses, weights, total)[0],
+            lambda weights: self._rows.sum(SearchBlock.selection_losses, weights)[0],
             budget,
             # A row that is held out several times is still one row.
             n_errors=n_errors * np.sqrt(n_repeats),

@@ -60,17 +60,20 @@ class Library:
         return (self._row_losses(mean) @ share,)
 
 
-def loss_sums(losses: FloatArray, weight: FloatArray, total: float) -> FloatArray:
+def loss_sums(losses: FloatArray, weight: FloatArray) -> FloatArray:
     """Sums, to be added up over blocks, of the losses (E,) of rows: see `mean_and_error`."""
-    share = weight / total
-    squared = share * share
-    return np.array([share @ losses, squared @ losses**2, squared @ losses, squared.sum()])
+    squared = weight * weight
+    return np.array(
+        [weight.sum(), weight @ losses, squared @ losses**2, squared @ losses, squared.sum()]
+    )
 
 
 def mean_and_error(sums: FloatArray) -> tuple[float, float]:
     """The weighted mean of losses, and its standard error."""
-    mean, squares, products, weights = sums
-    return float(mean), float(np.sqrt(max(0.0, squares - 2 * mean * products + mean**2 * weights)))
+    total, of_losses, squares, products, weights = sums
+    mean = of_losses / total
+    variance = squares - 2 * mean * products + mean**2 * weights
+    return float(mean), float(np.sqrt(max(0.0, variance)) / total)
 
 
 def greedy_weights(
