@@ -29,10 +29,10 @@ features each member and the gate have, while both are refined by L-BFGS:
 - **group penalty**: sqrt(size) times the length of each block of coefficients, by iterated
   reweighting, of rising strength; then refitted on the blocks that stay.
 
-Tables ({problems}) of at most 500 rows are split up to {n_splits} times (seeds 0 to
-{last_split}), a quarter of the rows for testing. Every way gives groups of falling size; the
-smallest one within half a standard error of the best, on a fifth of the training rows, is chosen,
-and the way is gone again on all of them. **Equal time**: the flips and the group penalty get the
+The tables are {problems}, at most 500 rows of each. Seeds of splits go from 0 to {last_split}; a
+quarter of the rows is for testing. Every way gives groups of falling size; the smallest one
+within half a standard error of the best, on a fifth of the training rows, is chosen, and the way
+is gone again on all of them. **Equal time**: the flips and the group penalty get the
 CPU seconds (`time.process_time`, one thread) that the search's path took on the same rows to make
 its choice, and a little more where one sweep or reweighting for each price takes longer; see the
 last column. Log-loss is of probabilities of at least 1e-6. *Share* is the mean share of features
@@ -90,7 +90,6 @@ def write(source, target):
     names = list(results.problem.unique())
     head = HEAD.format(
         problems=", ".join(names),
-        n_splits=results.split.nunique(),
         last_split=results.split.max(),
     )
     conclusion = ""
