@@ -30,9 +30,10 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     smaller. A member that is left without features is dropped. Every point of every path is
     fitted on the folds of ``cv``, which are drawn twice below 600 rows and three times below 250.
     Greedy selection by the log-loss of the held-out rows gives points their weights. Among
-    selections whose loss is within half a standard error of the best one, that of the fewest
-    terms is taken, and what has a weight is fitted again on all rows. `summary` shows the result
-    on one screen; `explain`, `estimators_` and `cv_results_` tell more.
+    selections whose loss is within one standard error of the best one (that of the difference of
+    the two), that of the fewest terms is taken, and what has a weight is fitted again on all
+    rows. `summary` shows the result on one screen; `explain`, `estimators_` and `cv_results_` tell
+    more.
 
     A *term* is what a person has to read: one column (a feature, a ramp or a product) in one
     member, all classes together, or one column in the gate of one group. Intercepts are not

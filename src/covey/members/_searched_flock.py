@@ -23,7 +23,7 @@ from covey.members._training_rows import TrainingRows
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (600, 250)
 # How many standard errors more loss fewer terms are worth.
-_N_ERRORS = 0.5
+_N_ERRORS = 1.0
 
 
 class SearchedFlock(LinearFlock):

@@ -107,19 +107,15 @@ def literal_thrift(p, w, n_terms, n_members, most_terms, most_members, n_errors)
                 best, kept = losses[picked[-1]], len(picked)
         return np.bincount(picked[:kept], minlength=len(p)) / kept
 
-    def row_losses(weights):
-        return -np.log(weights @ p)
-
-    chosen = greedy(most_terms)
-    losses = row_losses(chosen)
-    mean = share @ losses
-    bound = mean + n_errors * np.sqrt(share**2 @ (losses - mean) ** 2)
+    best = chosen = greedy(most_terms)
     while True:
         most = int(0.8 * sum(n_terms[chosen > 0]))
         if most < min(n_terms):
             return chosen
         smaller = greedy(most)
-        if share @ row_losses(smaller) > bound:
+        difference = np.log(best @ p) - np.log(smaller @ p)
+        mean = share @ difference
+        if mean > n_errors * np.sqrt(share**2 @ (difference - mean) ** 2):
             return chosen
         chosen = smaller
 
@@ -135,7 +131,7 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     library, total = Library(p, log_losses, w), float(w.sum())
     found = thrifty_weights(
         lambda picked, allowed: library.pick_losses(picked, allowed, total)[0],
-        lambda weights: loss_sums(log_losses(weights @ p), w),
+        lambda weights, best: loss_sums(log_losses(weights @ p) - log_losses(best @ p), w),
         Budget(n_terms, n_members, most_terms, most_members),
         n_errors=0.5,
     )

@@ -340,16 +340,16 @@ class SearchBlock:
             self._library = Library(predictions, row_losses, weight)
         return self._library.pick_losses(picked, allowed, total)
 
-    def selection_losses(self, weights: FloatArray) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.loss_sums`; of candidates with weights (M,)."""
+    def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
+        """How much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
         predictions, weight = self._held_out_predictions()
-        rows = self._rows_held_out()
-        used = weights > 0
-        losses = self.target.row_losses(rows)(weights[used] @ predictions[used])
-        return (loss_sums(losses + self.target.constants(rows), weight),)
+        used = (weights > 0) | (best > 0)
+        one, other = np.stack([weights, best])[:, used] @ predictions[used]
+        row_losses = self.target.row_losses(self._rows_held_out())
+        return (loss_sums(row_losses(one) - row_losses(other), weight),)
 
     def held_out_losses(self, candidates: IntArray, runs: IntArray) -> tuple[FloatArray]:
-        """The same of single candidates, each on the rows that one run held out."""
+        """The losses of candidates, each on the rows that one run held out; see `loss_sums`."""
         ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
         sums = np.zeros(5)
         for candidate, run in zip(candidates.tolist(), runs, strict=True):

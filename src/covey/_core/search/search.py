@@ -186,8 +186,6 @@ class Search:
         """The weight of each candidate and its mean held-out loss, (M,)."""
         losses, weight = self._rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
-        (all_rows,) = self._rows.sum(SearchBlock.weight_sum)
-        n_repeats = max(1.0, total / float(all_rows[0]))
         budget = Budget(
             n_restarts * np.array([one.n_terms for one in fits.candidates]),
             n_restarts * np.array([one.family.n_members for one in fits.candidates]),
@@ -198,10 +196,9 @@ class Search:
             lambda picked, allowed: self._rows.sum(
                 SearchBlock.pick_losses, picked, allowed, total
             )[0],
-            lambda weights: self._rows.sum(SearchBlock.selection_losses, weights)[0],
+            lambda weights, best: self._rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
-            # A row that is held out several times is still one row.
-            n_errors=n_errors * np.sqrt(n_repeats),
+            n_errors,
         )
         return shares, losses / total
 

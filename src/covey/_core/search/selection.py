@@ -131,23 +131,23 @@ class Budget:
 
 def thrifty_weights(
     pick_losses: Callable[[Sequence[int], BoolArray], FloatArray],
-    selection_losses: Callable[[FloatArray], FloatArray],
+    compare: Callable[[FloatArray, FloatArray], FloatArray],
     budget: Budget,
     n_errors: float,
 ) -> FloatArray:
     """The weights (M,) of few terms whose loss is hardly more than that of the best ones.
 
     Selections are made within smaller and smaller budgets of terms. Of those whose loss is at
-    most ``n_errors`` standard errors of the best selection's above its loss, the one of fewest
-    terms is taken. ``selection_losses(weights)`` are the sums of `loss_sums`.
+    most ``n_errors`` standard errors above that of the best selection, the one of fewest terms is
+    taken. The error is that of the difference of the two, which predict the same rows:
+    ``compare(weights, best)`` are the sums of `loss_sums` over these differences.
     """
     n_candidates = len(budget.n_terms)
 
     def selection(allowed: Budget) -> FloatArray:
         return greedy_weights(pick_losses, n_candidates, affordable=allowed.affordable)
 
-    chosen = selection(budget)
-    mean, error = mean_and_error(selection_losses(chosen))
+    best = chosen = selection(budget)
     fewest = int(budget.n_terms.min())
     while True:
         n_terms = int(budget.n_terms[chosen > 0].sum())
@@ -155,7 +155,8 @@ def thrifty_weights(
         if allowed < fewest:
             return chosen
         smaller = selection(changed(budget, most_terms=allowed))
-        if mean_and_error(selection_losses(smaller))[0] > mean + n_errors * error:
+        more, error = mean_and_error(compare(smaller, best))
+        if more > n_errors * error:
             return chosen
         chosen = smaller
 
