@@ -28,7 +28,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     products, the gate drops its own weakest features, and all is fitted again from there, until
     2 % of the features are left. So members have subsets of their own, some larger, some
     smaller. A member that is left without features is dropped. Every point of every path is
-    fitted on the folds of ``cv``, which are drawn twice below 600 rows and three times below 250.
+    fitted on the folds of ``cv``, which are drawn twice below 350 rows and three times below 200.
     Greedy selection by the log-loss of the held-out rows gives points their weights. Among
     selections whose loss is within one standard error of the best one (that of the difference of
     the two), that of the fewest terms is taken, and what has a weight is fitted again on all

@@ -21,7 +21,7 @@ from covey.members._linear_flock import LinearFlock
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
-_FEW_ROWS = (600, 250)
+_FEW_ROWS = (350, 200)
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
 
