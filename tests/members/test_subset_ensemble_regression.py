@@ -320,7 +320,16 @@ def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
     assert_array_equal(searched.feature_names_in_, X.columns)
     results = searched.cv_results_
     assert_allclose(results["weight"].sum(), 1)
-    assert {"basis", "n_members", "gate", "alpha", "mean_loss", "weight"} == set(results)
+    assert {
+        "basis",
+        "n_members",
+        "gate",
+        "alpha",
+        "n_features",
+        "n_terms",
+        "mean_loss",
+        "weight",
+    } == set(results)
     # Less than the loss of a constant, half the variance.
     assert results["mean_loss"][results["weight"] > 0].max() < 0.5
 

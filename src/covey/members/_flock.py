@@ -42,8 +42,9 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
-        How much to search. "fast": one gated group, no search. "best": more and larger
-        candidates, folds drawn at least twice, every selected candidate trained twice.
+        How much to search. "fast": one gated group on all features that the limits allow, no
+        search. "best": more and larger candidates, folds drawn at least twice, every selected
+        candidate trained twice, and terms are not counted.
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped. ``max_members`` bounds
         the members of all groups together.
@@ -149,11 +150,11 @@ class FlockClassifier(SearchedFlock, ClassFlock):
 
     >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockClassifier: 2 members in 1 group, 77 terms, 9 of 13 features
+    FlockClassifier: 2 members in 1 group, 84 terms, 9 of 13 features
     member, weight, features (which class gains with more of each), where it is asked:
-    1   66 %  4 features: proline, alcohol and malic_acid for 0, ...;
+    1   65 %  4 features: proline, alcohol and malic_acid for 0, ...;
               asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
-    2   34 %  4 features: color_intensity for 2, flavanoids and hue for 1, ...;
+    2   35 %  4 features: color_intensity for 2, hue and flavanoids for 1, ...;
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
@@ -279,10 +280,10 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     True
     >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=12, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
+    FlockRegressor: 2 members in 1 group, 12 terms, 7 of 10 features
     member, weight, features (what y does with more of each), where it is asked:
-    1   43 %  1 feature: falls with sex; asked slightly more where s5 and bmi are low
-    2   57 %  3 features: rises with bp, falls with s3, rises with bmi;
+    1   47 %  5 features: falls with sex, s1 and s6, ...; asked slightly more where s5 and bmi are low
+    2   53 %  3 features: falls with s3, rises with bmi and bp;
               asked slightly more where s5 and bmi are high
     """
 

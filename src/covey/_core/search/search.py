@@ -34,8 +34,6 @@ from covey._core.search.selection import Budget, thrifty_weights
 _MAX_ITER = 50
 # Iterations at each later point of a path, which starts from the point before it.
 _PATH_ITER = 12
-# The share of features where nothing is compared.
-_FAST_SHARE = 0.2
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
 
@@ -169,15 +167,12 @@ class Search:
     def _first_point(
         self, fits: CrossFit, families: Sequence[Family], limits: Limits
     ) -> Candidate:
-        """The point near a fixed share of features, or the largest one within the limits."""
-        wanted = max(1, int(np.ceil(_FAST_SHARE * self._columns["features"].n_units)))
-        points = [point for family in families for point in fits.points(family)]
+        """The largest point within the limits: without folds nothing is known of smaller ones."""
         return next(
             point
-            for point in points
-            if (point.size <= wanted or point.size == points[-1].size)
-            and point.n_terms <= limits.terms
-            and point.family.n_members <= limits.members
+            for family in families
+            for point in fits.points(family)
+            if point.n_terms <= limits.terms and point.family.n_members <= limits.members
         )
 
     def _selected(
