@@ -278,13 +278,12 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     True
     >>> flock.explain_fusion(X).shape == (442, flock.n_estimators_)
     True
-    >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=12, random_state=0)
+    >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=8, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockRegressor: 2 members in 1 group, 12 terms, 7 of 10 features
+    FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
     member, weight, features (what y does with more of each), where it is asked:
-    1   47 %  5 features: falls with sex, s1 and s6, ...; asked slightly more where s5 and bmi are low
-    2   53 %  3 features: falls with s3, rises with bmi and bp;
-              asked slightly more where s5 and bmi are high
+    1   49 %  1 feature: falls with sex; asked slightly more where s5 and bmi are low
+    2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high
     """
 
     _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}
