@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.preprocessing import StandardScaler
 
+import covey._core.search.search as search
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey._folds import make_folds
 
@@ -512,6 +513,31 @@ def test_a_limit_of_terms_is_kept_on_a_wide_table():
     assert model.n_terms_ <= 4
     assert model.support_[0, 7]
     assert flock(effort="fast", max_terms=4).fit(X, (X[:, 7] > 0).astype(int)).n_terms_ <= 4
+
+
+def test_groups_that_do_not_fit_leave_what_is_always_kept(noisy):
+    X, y = noisy[0][:, :5], noisy[1]
+    limits = {"feature_groups": [[0, 1, 2]], "always_keep": [3, 4], "max_features": 3}
+    for effort in ("fast", "balanced"):
+        model = flock(effort=effort, n_estimators=2, cv=KFold(2), **limits).fit(X, y)
+        assert_array_equal(
+            model.support_, [[False, False, False, True, True]] * len(model.support_)
+        )
+
+
+def test_terms_count_for_nothing_where_only_the_loss_does(noisy, monkeypatch):
+    """The best effort takes the selection of the least loss, the default a smaller one."""
+    worth = []
+    thrifty = search.thrifty_weights
+
+    def recorded(pick_losses, compare, budget, n_errors):
+        worth.append(n_errors)
+        return thrifty(pick_losses, compare, budget, n_errors)
+
+    monkeypatch.setattr(search, "thrifty_weights", recorded)
+    for effort in ("balanced", "best"):
+        flock(effort=effort, n_estimators=1, alpha=0.1, cv=KFold(2)).fit(*noisy)
+    assert worth == [1.0, 0.0]
 
 
 def test_terms_are_columns_of_members_and_of_gates(noisy):

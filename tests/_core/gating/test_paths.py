@@ -114,11 +114,18 @@ def test_no_members_have_more_columns_than_is_said(name, always):
                 assert max(counts) == most
 
 
+def test_units_within_a_limit_are_the_smallest_ones():
+    unit = np.array([0, 0, 0, 1, 1, -1, 2])
+    columns = FeatureColumns(Basis.plain(7), unit, np.ones(7, dtype=bool))
+    assert [columns.units_within(most) for most in range(1, 9)] == [0, 1, 1, 2, 2, 2, 3, 3]
+
+
 def test_paths_fall_to_one_unit_and_pass_the_limit():
     assert path_sizes(30, 30) == [30, 18, 11, 6, 3, 2, 1]
     assert path_sizes(30, 4) == [30, 18, 11, 6, 4, 3, 2, 1]
     assert path_sizes(1, 1) == [1]
     assert path_sizes(0, 3) == [0]
+    assert path_sizes(2, 0) == [2, 1, 0]
     assert len(path_sizes(5_000, 5_000)) == 7
     assert path_sizes(5_000, 5_000, 10)[6:] == [100, 10, 5, 2, 1]
 

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 
-import covey._core.search.cross_fit as search
+import covey._core.gating.gate as gate
+import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
@@ -29,7 +30,7 @@ def table():
     return columns, codes, weight, parts
 
 
-def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), most_features=4):
+def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
@@ -61,8 +62,8 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), most_fea
         max_iter=max_iter,
         path_iter=max_iter,
         sizes=sizes,
-        most_features=most_features,
-        ends_early=False,
+        most_features=4,
+        ends_early=ends_early,
         fit_intercept=True,
     )
 
@@ -94,7 +95,7 @@ def test_a_candidate_is_the_same_alone_and_in_a_stack(table, pool, monkeypatch):
     both = held_out(cross_fit(table), Family("features", 3, (1e-3, 1e-1), pool))
     alone = held_out(cross_fit(table), Family("features", 3, (1e-1,), pool))
     assert_allclose(both[1], alone[0], atol=1e-4)
-    monkeypatch.setattr(search, "_STACK_SIZE", 1)
+    monkeypatch.setattr(gate, "_STACK_SIZE", 1)
     one_by_one = held_out(cross_fit(table), Family("features", 3, (1e-3, 1e-1), pool))
     assert_allclose(both, one_by_one, atol=1e-4)
 
@@ -123,3 +124,38 @@ def test_restarts_differ_and_keep_their_subsets(table):
         assert len(group.grown) == 3
     again = cross_fit(table, n_restarts=2).fitted(Family("features", 3, (1e-2,)), 1e-2, [4])[4][1]
     assert np.array_equal(again.theta, second.theta)
+
+
+def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
+    family = Family("features", 3, (1e-3, 1e-1))
+    whole = cross_fit(table, sizes=(4, 2, 1))
+    every = held_out(whole, family)
+    assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
+    # Now every point that is worse than the first one is hopeless.
+    monkeypatch.setattr(cross_fit_module, "_FAR", -1e9)
+    short = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
+    first = held_out(short, family)
+    assert [one.size for one in short.candidates] == [4, 4]
+    assert_allclose(first, every[[0, 3]], atol=1e-6)
+    # And here none is.
+    monkeypatch.setattr(cross_fit_module, "_FAR", 1e9)
+    long = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
+    assert_allclose(held_out(long, family), every, atol=1e-6)
+
+
+def test_a_member_that_loses_all_features_is_dropped(table):
+    fits = cross_fit(table, sizes=(4, 1))
+    (group,) = fits.fitted(Family("features", 3, (1e-1,)), 1e-1, [1])[1]
+    # One feature a member on average: a member has two, and then another has none.
+    assert group.support.sum() <= 3
+    empty = ~group.support.any(axis=1)
+    importance = np.exp(group.gate_intercept - group.gate_intercept.max())
+    assert (importance[empty] == 0).all()
+    assert (group.gate[empty] == 0).all()
+    assert (importance[~empty] > 0).all()
+    parts = fits._start(Family("features", 3, (1e-1,)), np.array([0]))[0]
+    theta = np.zeros_like(parts[0])
+    theta[0, 0, 0, :2], theta[0, 1, 0, 0], theta[0, 2, 0, 3] = 9.0, 5.0, 1.0
+    pruned, support, _ = fits._pruned(Family("features", 3, (1e-1,)), (theta, *parts[1:]), size=1)
+    assert support[0].sum(axis=1).tolist() == [2, 1, 0]
+    assert (pruned[3][0] < -100).tolist() == [False, False, True]

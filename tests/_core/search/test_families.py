@@ -23,6 +23,13 @@ def test_efforts_compare_one_then_more_candidates(task, n_members):
 
 
 @TASKS
+def test_where_rows_are_many_candidates_that_could_learn_more_are_compared(task):
+    few, many = (families(task, "balanced", 6, 0.01, BASES, n_rows) for n_rows in (1_000, 1_001))
+    assert many[: len(few)] == few
+    assert len(many) > len(few)
+
+
+@TASKS
 def test_members_and_gates_see_bases_that_the_data_has(task):
     for bases in (("features",), ("features", "ramps"), ("features", "products")):
         for effort in EFFORTS:

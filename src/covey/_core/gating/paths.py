@@ -17,8 +17,6 @@ from covey._core.basis import Basis
 
 # The shares of features along a path.
 SHARES = (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)
-
-
 # A member has at most so many times the units that members have on average.
 _TIMES = 2
 
@@ -84,6 +82,11 @@ class FeatureColumns:
             widest = np.sort(self._widths)[::-1][:units].sum()
             n_columns += self._n_always + int(widest) + features * (features - 1) // 2
         return n_columns
+
+    def units_within(self, most_features: int) -> int:
+        """How many units a member can have that has at most so many features; the smallest."""
+        ends = np.cumsum(np.sort(self._sizes))
+        return int(np.sum(ends <= most_features - self._always))
 
     def strongest(self, strength: FloatArray, n_units: int, most_features: int) -> BoolArray:
         """The units (R, K, U) that the members of each run keep, by their strengths (R, K, U).

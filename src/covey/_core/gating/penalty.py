@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from covey._core.arrays import Array, FloatArray, IntArray
-from covey._core.gating.gate import GatedObjective, Parts
+from covey._core.gating.gate import GatedObjective, Parts, runs_at_once
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 
 # Penalties are for up to so many rows. Where there are more, each coefficient is better known.
 _FEW_ROWS = 500
-# Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
-_STACK_SIZE = 1 << 19
 
 N_FOLDS = 3
+
+
+def shrinkage(n_rows: float) -> float:
+    """What a penalty is multiplied with, for so many rows or such a sum of their weights."""
+    return float(min(1.0, (_FEW_ROWS / n_rows) ** 0.8))
 
 
 def penalties(n_rows: float, *, numbers: bool) -> FloatArray:
@@ -26,7 +29,7 @@ def penalties(n_rows: float, *, numbers: bool) -> FloatArray:
     They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
     """
     highest = 0.3 if numbers else 0.03
-    shrunk = highest * min(1.0, (_FEW_ROWS / n_rows) ** 0.8)
+    shrunk = highest * shrinkage(n_rows)
     return np.array([shrunk, shrunk / 10, shrunk / 100, shrunk / 1000])
 
 
@@ -52,7 +55,7 @@ def best_penalty(
     """
     folds = np.tile(np.arange(n_folds), len(alphas))
     of_run = np.repeat(alphas, n_folds)
-    at_once = max(1, _STACK_SIZE // (shape[0] * shape[1] * max(n_rows, 1)))
+    at_once = runs_at_once(shape[0], shape[1], n_rows)
     losses = np.empty(len(folds))
     for first in range(0, len(folds), at_once):
         chunk = slice(first, min(first + at_once, len(folds)))

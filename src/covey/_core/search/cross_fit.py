@@ -1,10 +1,10 @@
 """Families of gated candidates, fitted as stacks of runs: on folds, and on all rows.
 
 A candidate is a group of members on one basis with a gate over them. Candidates that differ in
-their penalty only are a family; its penalties and folds are the runs of one stack, since they
-share every matrix. What a candidate predicts of the rows that it was not fitted on gives it, by
-`greedy_weights`, its weight; those with a weight above zero are fitted again on all rows. Of the
-rows only sums are needed (`covey._core.search.rows`).
+their penalty, or in how many features members keep, are a family; its penalties and folds are the
+runs of one stack, since they share every matrix. What a candidate predicts of the rows that it was
+not fitted on gives it, by `thrifty_weights`, its weight; those with a weight above zero are fitted
+again on all rows. Of the rows only sums are needed (`covey._core.search.rows`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
-from covey._core.gating.gate import GatedObjective, Parts
+from covey._core.gating.gate import GatedObjective, Parts, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
@@ -26,9 +26,6 @@ from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
 from covey._core.search.selection import mean_and_error
 
-# Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
-# Larger stacks do not fit the cache and are slower for it.
-_STACK_SIZE = 1 << 19
 # A path ends where its loss is so many standard errors above that of its best point.
 _FAR = 6.0
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
@@ -152,9 +149,8 @@ class CrossFit:
         self._path_iter = path_iter
         self._sizes = list(sizes)
         # Members lose features gradually, but not all points on the way are within the limit.
-        self._allowed = list(sizes)
-        if columns["features"].n_features > most_features:
-            self._allowed = [size for size in sizes[1:] if size <= most_features]
+        most_units = columns["features"].units_within(most_features)
+        self._allowed = [size for size in sizes if size <= most_units]
         self._most_features = most_features
         self._fit_intercept = fit_intercept
         self._journal = journal
@@ -180,8 +176,8 @@ class CrossFit:
     def hold_out(self, family: Family) -> None:
         """Fit each candidate of a family to every fold.
 
-        What they predict of the rows that they were not fitted on stays in the blocks, for
-        ``selected``.
+        What they predict of the rows that they were not fitted on stays in the blocks, where
+        they are compared.
         """
         n_parts, allowed = self._n_parts, self._allowed
         runs = np.tile(np.arange(n_parts), len(family.alphas))
@@ -259,7 +255,7 @@ class CrossFit:
         xp = namespace_of(self._rows.like)
         dtype = xp.float32 if single else xp.float64
         self._set_totals(folds, single)
-        at_once = max(1, _STACK_SIZE // (family.n_members * n_classes * self._n_rows))
+        at_once = runs_at_once(family.n_members, n_classes, self._n_rows)
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk = runs[chunk]

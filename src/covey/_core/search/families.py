@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from covey._core.gating.likelihoods import Pool
+from covey._core.gating.penalty import shrinkage
 
 Effort = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[str, ...] = get_args(Effort)
 
-# Penalties are for up to so many rows. Where there are more, each coefficient is better known.
-_FEW_ROWS = 500
 # Beyond so many, candidates that could learn more are worth their time.
 _MANY_ROWS = 1_000
 # Larger groups, of "best", have so many times the members.
@@ -130,7 +129,7 @@ def families(
     of a constant's loss that a linear model leaves: the best penalty of numbers is proportional
     to it, which folds find out, but "fast" has none.
     """
-    shrunk = min(1.0, (_FEW_ROWS / n_rows) ** 0.8)
+    shrunk = shrinkage(n_rows)
 
     def penalties(of_task: tuple[float, ...], factor: float = 1.0) -> tuple[float, ...]:
         found = [alpha if alpha is not None else shrunk * one * factor for one in of_task]

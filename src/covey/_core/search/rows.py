@@ -334,19 +334,19 @@ class SearchBlock:
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
         """See `covey._core.search.selection.Library`."""
+        return self._candidates().pick_losses(picked, allowed, total)
+
+    def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.Library`."""
+        return self._candidates().compare(weights, best)
+
+    def _candidates(self) -> Library:
+        """What candidates predict of held-out rows; made once, when all have predicted."""
         if self._library is None:
             predictions, weight = self._held_out_predictions()
             row_losses = self.target.row_losses(self._rows_held_out())
             self._library = Library(predictions, row_losses, weight)
-        return self._library.pick_losses(picked, allowed, total)
-
-    def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """How much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
-        predictions, weight = self._held_out_predictions()
-        used = (weights > 0) | (best > 0)
-        one, other = np.stack([weights, best])[:, used] @ predictions[used]
-        row_losses = self.target.row_losses(self._rows_held_out())
-        return (loss_sums(row_losses(one) - row_losses(other), weight),)
+        return self._library
 
     def held_out_losses(self, candidates: IntArray, runs: IntArray) -> tuple[FloatArray]:
         """The losses of candidates, each on the rows that one run held out; see `loss_sums`."""

@@ -106,11 +106,12 @@ class Search:
 
         Folds are assigned, or pairs of row numbers in the order of the table. Without any folds,
         the first family within the limits is taken. ``n_errors`` is how many standard errors more
-        loss fewer terms are worth.
-        ``on_family`` gives the context in which a family is cross-fitted.
+        loss fewer terms are worth; ``on_family`` gives the context in which a family is
+        cross-fitted.
         """
         n_parts = self._split(folds, n_restarts)
-        n_units = self._columns["features"].n_units
+        features = self._columns["features"]
+        most_units = features.units_within(limits.features)
         fits = CrossFit(
             self._rows,
             self._columns,
@@ -119,7 +120,7 @@ class Search:
             trainer=lambda name: self._trainer(name, n_parts + n_restarts),
             max_iter=_MAX_ITER,
             path_iter=_PATH_ITER,
-            sizes=path_sizes(n_units, limits.features, limits.terms),
+            sizes=path_sizes(features.n_units, most_units, limits.terms),
             most_features=limits.features,
             # What is limited may have to be worse.
             ends_early=not np.isfinite(limits.terms),

@@ -59,6 +59,12 @@ class Library:
         mean = (self._sum + self._predictions[allowed]) / (len(picked) + 1)
         return (self._row_losses(mean) @ share,)
 
+    def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
+        """How much the losses of two selections (M,) differ, as sums: see `loss_sums`."""
+        used = (weights > 0) | (best > 0)
+        one, other = np.stack([weights, best])[:, used] @ self._predictions[used]
+        return (loss_sums(self._row_losses(one) - self._row_losses(other), self._weight),)
+
 
 def loss_sums(losses: FloatArray, weight: FloatArray) -> FloatArray:
     """Sums, to be added up over blocks, of the losses (E,) of rows: see `mean_and_error`."""
