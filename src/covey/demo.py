@@ -30,8 +30,10 @@ Accuracy on held-out rows, mean ± half of its 95 % interval over {N_REPEATS} se
 '+ subsets' lets each choose its own features too: SubsetEnsembleClassifier.paper(), fused by the
 product of probabilities. FlockClassifier, what to take, searches for groups of members on subsets
 of their own and, for each group, a gate that weights its members for each sample. The oracle
-picks a member that is right wherever there is one, but none that predicts the same for all rows:
-a bound, not a method. 'gain' is the relative improvement over the one classifier.
+picks a member that is right wherever there is one, but none that predicts the same for all rows.
+It bounds what picking one of the others can reach, and not what a gate can, which mixes members or
+decides by itself between constant ones: then 'fused' may be above 'oracle'. 'gain' is the
+relative improvement over the one classifier.
 """
 
 Rows = tuple[Any, np.ndarray]

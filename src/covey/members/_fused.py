@@ -240,10 +240,12 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
     def oracle_score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of rows on which at least one member is right; it takes what ``score`` takes.
 
-        No fusion that picks a member can do better (the paper's g_orc); by Theorem 1 no
+        No fusion that picks a member can do better (the paper's g_orc), but one that mixes
+        members, as a gate does, can be right where none of them is; by Theorem 1 no
         member is more accurate. Members that are constant over these rows
         (`covey.Predictions.constant_members`) are left out: of one for each class some member
-        would be right on every row, though none of them knows anything. If a constant member is
+        would be right on every row, though none of them knows anything. (A gate between such
+        members decides by itself, and can then be above this score.) If a constant member is
         right more often than all others together, its accuracy is the score.
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
