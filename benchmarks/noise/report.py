@@ -9,6 +9,7 @@ import pandas as pd
 
 from benchmarks.intervals import mean_with_interval
 from benchmarks.noise import rivals, tables
+from benchmarks.unfinished import failures, not_run
 
 HERE = Path(__file__).parent
 COLOURS = {
@@ -105,13 +106,17 @@ def draw(lines, path):
     plt.close(figure)
 
 
+def described(line):
+    """Which fit a line of the results is of."""
+    return f"{line['rival']} on {line['problem']}, {line['times']} times, split {line['split']}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
     arguments = parser.parse_args()
     results = pd.read_csv(arguments.results)
     failed = results[results["error"].notna()]
-    missing = sorted(set(tables.NAMES) - set(complete(results)["problem"]))
     results = complete(results)
     lines = losses(results)
     text = [
@@ -131,11 +136,7 @@ def main():
         "stated there (no pairs above 100 columns); the strength of L1 logistic regression is the "
         "best of six by three folds. Times are seconds on one core of a busy machine.",
     ]
-    absent = [name for name in rivals.RIVALS if name not in set(results["rival"])]
-    if absent:
-        text += ["", f"Rivals that were not run yet: {', '.join(absent)}."]
-    if missing:
-        text += ["", f"Not yet run by every rival, and left out: {', '.join(missing)}."]
+    text += not_run("rival", rivals.RIVALS, tables.NAMES, results)
     for times in sorted(results["times"].unique()):
         title = f"{times} times as many columns of noise" if times else "Without noise"
         text += ["", f"## {title}", "", *section(lines, times)]
@@ -146,13 +147,7 @@ def main():
     text += ["| table | " + " | ".join(names) + " |", "|" + " --- |" * (len(names) + 1)]
     for name, row in table.iterrows():
         text.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row) + " |")
-    if len(failed):
-        text += ["", "## Failures", ""]
-        for _, line in failed.iterrows():
-            text.append(
-                f"- {line['rival']} on {line['problem']}, {line['times']} times, split "
-                f"{line['split']}: {line['error']}"
-            )
+    text += failures(failed, described)
     arguments.results.with_name("report.md").write_text("\n".join(text) + "\n")
 
 

@@ -12,6 +12,7 @@ from benchmarks.intervals import mean_with_interval
 from benchmarks.noise import tables
 from benchmarks.readable.front import BUDGETS, CONSTANT, at_budgets, complete, pareto
 from benchmarks.readable.methods import METHODS
+from benchmarks.unfinished import failures, not_run
 
 HERE = Path(__file__).parent
 COLOURS = {
@@ -158,6 +159,11 @@ def tables_of(chosen, whole):
     return text + on_the_front(chosen)
 
 
+def described(line):
+    """Which fit a line of the results is of."""
+    return f"{line['method']} ({line['setting']}) on {line['problem']}, split {line['split']}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=HERE / "results.csv")
@@ -165,7 +171,6 @@ def main():
     results = pd.read_csv(arguments.results)
     failed = results[results["error"].notna()]
     results = complete(results[results["error"].isna()])
-    missing = sorted(set(tables.NAMES) - set(results["problem"]))
     constant = results.loc[results["method"] == CONSTANT, ["accuracy", "log_loss"]].mean()
     chosen, whole = at_budgets(results), unlimited(results)
     draw(chosen, whole, arguments.results.with_name("front.png"))
@@ -184,19 +189,9 @@ def main():
         f"The class frequencies alone: log-loss {constant['log_loss']:.4f}, accuracy "
         f"{constant['accuracy']:.4f}.",
     ]
-    absent = [name for name in METHODS if name not in set(results["method"])]
-    if absent:
-        text += ["", f"Methods that were not run yet: {', '.join(absent)}."]
-    if missing:
-        text += ["", f"Not yet run by every method, and left out: {', '.join(missing)}."]
+    text += not_run("method", METHODS, tables.NAMES, results)
     text += tables_of(chosen, whole)
-    if len(failed):
-        text += ["", "## Failures", ""]
-        for _, line in failed.iterrows():
-            text.append(
-                f"- {line['method']} ({line['setting']}) on {line['problem']}, split "
-                f"{line['split']}: {line['error']}"
-            )
+    text += failures(failed, described)
     arguments.results.with_name("report.md").write_text("\n".join(text) + "\n")
 
 
