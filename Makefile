@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
-	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-selection bench-speed bench-subsets bench-dask clean
+	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -105,6 +105,13 @@ bench-dask: $(VENV)/.test
 # Ways to choose the subsets of one gated group, in equal time; goes on where it was interrupted.
 bench-subsets: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.subsets.run
+
+# Tables of 10^3 to 10^6 rows, 10 to 10^4 columns and 2 to 50 classes; goes on where it was interrupted.
+# Needs quiet cores; every method uses all of them. QUICK=1: 1,000 and 10,000 rows.
+SCALE := benchmarks/scale/$(if $(QUICK),quick/)results.csv
+bench-scale: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.scale.run $(QUICKLY) --out $(SCALE)
+	$(BIN)/python -m benchmarks.scale.report --results $(SCALE) --command "make bench-scale$(if $(QUICK), QUICK=1)"
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo
