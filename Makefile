@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-busy bench-fusion bench-gap \
 	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -112,6 +112,12 @@ SCALE := benchmarks/scale/$(if $(QUICK),quick/)results.csv
 bench-scale: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.scale.run $(QUICKLY) --out $(SCALE)
 	$(BIN)/python -m benchmarks.scale.report --results $(SCALE) --command "make bench-scale$(if $(QUICK), QUICK=1)"
+
+# Fits beside busy processes, on one core of several, and under a quota. Nothing else may run meanwhile.
+BUSY := benchmarks/busy/$(if $(QUICK),quick/)results.csv
+bench-busy: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.busy.run $(QUICKLY) --out $(BUSY)
+	$(BIN)/python -m benchmarks.busy.report --results $(BUSY) --command "make bench-busy$(if $(QUICK), QUICK=1)"
 
 # Feature selectors on data with known answers.
 bench-selection: $(VENV)/.demo
