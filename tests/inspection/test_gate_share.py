@@ -192,6 +192,63 @@ def test_a_gate_over_given_models_is_measured_too():
     assert measured.loss == pytest.approx(log_loss(names, fused.predict_proba(X)))
 
 
+@pytest.mark.parametrize("pool", ["linear", "log", "groups"])
+def test_the_share_of_a_row_is_that_of_its_divergences(circle, flocks, pool):
+    X, _ = circle
+    flock = flocks[pool]
+    values, importance = flock.member_probabilities(X), flock.explain_fusion(X)
+    same_values = np.tile(values.mean(axis=0), (len(X), 1, 1))
+    same_importance = np.tile(importance.mean(axis=0), (len(X), 1))
+    own = flock.predict_proba(X)
+    gate, members = (
+        np.sum(own * np.log(own / literal_fusion(*replaced, pool)), axis=1)
+        for replaced in ((values, same_importance), (same_values, importance))
+    )
+    explained = [record["gate_share"] for record in flock.explain(X)]
+    assert explained == pytest.approx(gate / (gate + members), abs=1e-9)
+    # All rows together have the share that gate_share measures.
+    assert gate.mean() / (gate + members).mean() == pytest.approx(gate_share(flock, X).share)
+    # What a row is explained with does not matter.
+    assert flock.explain(X[7:8])[0]["gate_share"] == pytest.approx(explained[7])
+
+
+def test_the_share_of_a_row_of_numbers_is_that_of_squares(numbers):
+    X, y = numbers
+    weight = np.arange(len(y)) % 3 + 1.0
+    flock = SubsetEnsembleRegressor(3, fuser="gate", random_state=0)
+    flock.fit(X, y, sample_weight=weight)
+    values, importance = flock.member_predictions(X), flock.explain_fusion(X)
+    own = flock.predict(X)
+    gate = (own - values @ np.average(importance, axis=0, weights=weight)) ** 2
+    members = (own - importance @ np.average(values, axis=0, weights=weight)) ** 2
+    explained = [record["gate_share"] for record in flock.explain(X)]
+    assert explained == pytest.approx(gate / (gate + members))
+
+
+@pytest.mark.parametrize("name", GATED)
+@pytest.mark.parametrize("constant", ["members", "gate"])
+def test_a_row_is_all_the_gates_or_none_of_it_where_one_is_constant(
+    circle, numbers, name, constant
+):
+    X, y = numbers if "numbers" in name else circle
+    flock = GATED[name]().fit(X, y)
+    if constant == "members":
+        set_constant_members(flock)
+        flock._member_means = flock._predictions(X[:1]).values[0]
+    else:
+        for part in gate_of(flock):
+            part[:] = 0.0
+        flock._member_shares = flock.explain_fusion(X).mean(axis=0)
+    expected = 1.0 if constant == "members" else 0.0
+    shares = [record["gate_share"] for record in flock.explain(X)]
+    assert shares == pytest.approx(np.full(len(X), expected), abs=1e-9)
+
+
+def test_only_a_gate_has_a_share_of_a_row(circle):
+    (record,) = SubsetEnsembleClassifier(2, random_state=0).fit(*circle).explain(circle[0][:1])
+    assert "gate_share" not in record
+
+
 def test_flocks_without_a_gate_are_refused():
     X, y = load_diabetes(return_X_y=True)
     flock = SubsetEnsembleRegressor(2, random_state=0).fit(X, y)

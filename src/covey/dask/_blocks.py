@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.basis import Basis
 from covey._core.fusion.constancy import decision_counts
 from covey._core.gating.gate import GatedRows, Parts
 from covey._core.gating.likelihoods import softmax_first
@@ -199,6 +200,14 @@ class TableBlock(SearchBlock):
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
         gates = softmax_first(gate._sees.logits(self._X, gate.coef_, gate.intercept_))
         return gates @ self.weight, np.array([self.weight.sum()])
+
+    def prediction_sums(
+        self, basis: Basis, coef: np.ndarray, intercept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted sum of what members (C, K, P) predict, (K, C), and of the weights, (1,)."""
+        outputs = linear_logits(basis.rows(self._X), coef, intercept)
+        values = outputs if len(coef) == 1 else softmax_first(outputs)
+        return (values @ self.weight).T, np.array([self.weight.sum()])
 
     def held_out_loss(self, kind: Kind, runs: np.ndarray, parts: Parts) -> tuple[np.ndarray]:
         """The sum of the losses of the rows that the fold of each run holds out, (R,)."""

@@ -315,6 +315,13 @@ class DaskRows:
         importance, weight = self._blocks.sum(TableBlock.gate_importance, flock.fuser_)
         return importance / weight
 
+    def mean_predictions(self, flock: Any) -> np.ndarray:
+        """What each member predicts on weighted average, (K, C)."""
+        members = flock.member_coef_.transpose(1, 0, 2), flock.member_intercept_.T
+        method = TableBlock.prediction_sums
+        total, weight = self._blocks.sum(method, flock.basis_, *members)
+        return total / weight
+
     def _square_moments(self, sees: GateFeatures) -> tuple[np.ndarray, np.ndarray]:
         """Mean and deviation of the squares of sparse features."""
         rows = self._blocks

@@ -81,7 +81,8 @@ def gate_share(
     weights, and what members predict. Each is replaced by its mean over the rows while the other
     stays, and the loss rises by what it was worth. Where members are constant the gate is the
     whole model, and where the gate is constant it is none of it; a flock whose members decide and
-    whose gate chooses among them loses by both.
+    whose gate chooses among them loses by both. (``explain`` of a flock has the share of each row,
+    by means over the training rows.)
 
     Parameters
     ----------

@@ -216,6 +216,7 @@ class Algorithm1Flock(LinearFlock):
         self._keep_first(len(self._grown))
         self.fuser_ = fuser
         self._member_shares = rows.mean_importance(self)
+        self._member_means = rows.mean_predictions(self)
         self._warn_of_constant_members(rows.constant_members(self))
 
     def _warn_of_constant_members(self, constant: np.ndarray) -> None:

@@ -144,7 +144,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     >>> flock.score(X, y)
     1.0
     >>> sorted(flock.explain(X.iloc[:1])[0])
-    ['members', 'prediction', 'probability']
+    ['gate_share', 'members', 'prediction', 'probability']
 
     A flock that is read at a glance:
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from covey._core.basis import Basis
+from covey._core.inspection.gate_share import divergences, gate_shares
+from covey.fusers import Predictions
 
 # A member with less weight than this is left out of an explanation.
 _LEAST_WEIGHT = 0.01
@@ -48,6 +50,10 @@ def decisions(
     records = [
         {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
     ]
+    if hasattr(flock, "_member_means"):
+        found = flock._by_blocks(lambda rows: _gate_shares(flock, rows), X)
+        for record, share in zip(records, found.tolist(), strict=True):
+            record["gate_share"] = share
     # For all rows at once: the most important member of each, then the second, and so on.
     order = np.argsort(-importance, axis=1, kind="stable")[:, :max_members]
     for rank, member in enumerate(order.T):
@@ -69,6 +75,29 @@ def decisions(
                 }
             )
     return records
+
+
+def _gate_shares(flock: Any, X: Any) -> np.ndarray:
+    """How much of each row's prediction is the gate's, (n,); see `covey.gate_share`.
+
+    What it replaces by means are those of the training rows, so that a row is explained alike
+    whichever rows are explained with it.
+    """
+    P, importance = flock._predictions(X), flock._importance(X)
+    usual = np.broadcast_to(flock._member_shares, importance.shape)
+    unvaried = Predictions(
+        np.broadcast_to(flock._member_means, P.values.shape),
+        None if P.kind == "value" else P.classes,
+        kind=P.kind,
+    )
+    fused, without_gate, without_members = (
+        flock.fuser_.fuse_by(predictions, counted)
+        for predictions, counted in ((P, importance), (P, usual), (unvaried, importance))
+    )
+    if P.kind == "value":
+        unit = float(flock.y_scale_) ** 2
+        return gate_shares((fused - without_gate) ** 2, (fused - without_members) ** 2, unit)
+    return gate_shares(divergences(fused, without_gate), divergences(fused, without_members))
 
 
 def _because(

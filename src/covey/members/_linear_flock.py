@@ -384,8 +384,9 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         Returns
         -------
         records : list of dict
-            One for each row: ``prediction``, its ``probability`` (of a classifier), and
-            ``members``, those with a weight above 0.01, the most important first. Each of these
+            One for each row: ``prediction``, its ``probability`` (of a classifier),
+            ``gate_share`` (where a gate fuses), and ``members``, those with a weight above 0.01,
+            the most important first. Each of these
             has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
             ``probability``), and ``because``: the features that moved its log-odds towards its
             prediction the most, or its number up or down, each as (name, push), compared with an
@@ -394,6 +395,14 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             against it is named, with a negative push. A push of zero: the row is an average one
             for that member, or the name is "(constant)", for the member predicts the same for
             every row.
+
+            ``gate_share`` is how much of the prediction is the gate's, from 0 to 1, as
+            `covey.gate_share` has it for many rows. Replace the members' weights by their means
+            over the training rows, and the prediction moves by what the gate knows of this row;
+            replace what each member predicts by its mean, and it moves by what the members know.
+            (Probabilities move by the Kullback-Leibler divergence from those predicted, numbers
+            by the squared difference.) The share is the first move over the sum of both: 0 where
+            the gate gives every row the same weights, 1 where members are constant.
         """
         return self._explain(X, top)
 

@@ -116,6 +116,7 @@ class SearchedFlock(LinearFlock):
         )
         for name, value in found.items():
             setattr(self, name, value)
+        self._member_means = rows.mean_predictions(self)
         self.group_of_ = np.repeat(np.arange(len(flock.sizes)), flock.sizes)
         self.group_weights_ = flock.weights
         self.gate_support_ = flock.gate_support

@@ -131,6 +131,9 @@ class TrainingRows(Protocol):
     def mean_importance(self, flock: Any) -> np.ndarray:
         """The weighted mean importance of each member, (K,)."""
 
+    def mean_predictions(self, flock: Any) -> np.ndarray:
+        """What each member predicts on weighted average, (K, C)."""
+
     def constant_members(self, flock: Any) -> np.ndarray:
         """Which members are constant over these rows, (K,): see `Predictions`."""
 
@@ -377,6 +380,11 @@ class InMemoryRows:
     def mean_importance(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""
         return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
+
+    def mean_predictions(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        values = flock._by_blocks(lambda rows: flock._predictions(rows).values, self.X)
+        return np.tensordot(self.weight / self.weight.sum(), values, axes=1)
 
     def constant_members(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""

@@ -132,7 +132,8 @@ class _TableModel(BaseEstimator):
         -------
         records : list of dict
             As those of the flock's own ``explain``. One for each row: ``prediction``, for
-            classes its ``probability``, and ``members``, the most important first. Each of these
+            classes its ``probability``, where a gate fuses its ``gate_share`` (from 0 to 1), and
+            ``members``, the most important first. Each of these
             has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
             ``probability``), and ``because``: (column, push) of the columns that moved it most,
             compared with an average row: towards its prediction for classes, up or down for

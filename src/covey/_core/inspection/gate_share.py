@@ -17,13 +17,37 @@ def cross_entropy(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> f
 
     Where ``truth`` are ones and zeros this is the log-loss.
     """
-    each = -np.sum(truth * np.log(np.maximum(fused, _LEAST)), axis=1)
-    return float(np.average(each, weights=weight))
+    return float(np.average(_cross_entropies(truth, fused), weights=weight))
+
+
+def _cross_entropies(truth: FloatArray, fused: FloatArray) -> FloatArray:
+    each: FloatArray = -np.sum(truth * np.log(np.maximum(fused, _LEAST)), axis=1)
+    return each
 
 
 def squared_error(truth: FloatArray, fused: FloatArray, weight: FloatArray) -> float:
     """The weighted mean of squared errors, of numbers (n,)."""
     return float(np.average((truth - fused) ** 2, weights=weight))
+
+
+def divergences(fused: FloatArray, other: FloatArray) -> FloatArray:
+    """The Kullback-Leibler divergence of each row of ``other`` from ``fused``, both (n, C)."""
+    return _cross_entropies(fused, other) - _cross_entropies(fused, fused)
+
+
+def gate_shares(
+    without_gate: FloatArray, without_members: FloatArray, unit: float = 1.0
+) -> FloatArray:
+    """How much of each prediction is the gate's, (n,), from 0 to 1.
+
+    The arguments (n,) say how far a prediction moves without what the gate, or the members, know
+    of the row; ``unit`` is what counts as far. 0 where the gate moves nothing.
+    """
+    # What rounding can move is nothing.
+    gate = np.where(without_gate > 1e-12 * unit, without_gate, 0.0)
+    both = gate + np.maximum(without_members, 0.0)
+    share: FloatArray = np.divide(gate, both, out=np.zeros_like(gate), where=gate > 0)
+    return share
 
 
 def share_lost(loss: float, without: float, without_all: float) -> float:
