@@ -60,6 +60,8 @@ def test_predictions_are_those_of_the_model_in_order_and_explained(folder, run):
         answers[["probability_ill", "probability_well"]], model.predict_proba(table), atol=1e-12
     )
     assert answers["decided_by"].str.match(r"member \d+$").all()
+    shares = [record["gate_share"] for record in model.explain(table)]
+    np.testing.assert_allclose(answers["gate_share"], shares, atol=5e-5)
     assert answers["because"].str.contains("age = |town = |Größe = |clinic = ").all()
     # In the user's words: the value that the row has, not the name of a one-hot column.
     assert not answers["because"].str.contains("town = Rome").where(table["town"] == "Köln").any()

@@ -41,7 +41,9 @@ def predict(
     """Predict every row of a table, in order, however long the table is.
 
     The table needs the columns that the model was fitted on, in any order; others are ignored.
-    A value that is missing, or was never seen, is no reason to stop.
+    A value that is missing, or was never seen, is no reason to stop. --explain names the member
+    that decided most; gate_share is how much of the prediction is due to the weights that members
+    have on the row, from 0 (all rows have the same weights) to 1 (members are constant).
     """
     from covey._kinds import not_numbers
     from covey.cli._models import check_needed, load_model, number_columns
@@ -170,6 +172,8 @@ def predictions(
         made["decided_by"] = [f"member {member['member']}" for member in first]
         made["weight"] = [round(member["weight"], 4) for member in first]
         made["member_predicts"] = [member["prediction"] for member in first]
+        if "gate_share" in records[0]:
+            made["gate_share"] = [round(record["gate_share"], 4) for record in records]
         made["because"] = [
             "; ".join(
                 f"{name} = {_shown(values[name][row])} ({push:+.2g})"

@@ -104,6 +104,7 @@ def _card(facts: Facts, row: int, why: str, record: dict, left: float) -> dict:
         "prediction": facts.show_prediction(record["prediction"]),
         "probability": record.get("probability"),
         "truth": facts.show_truth(row),
+        "gate": record.get("gate_share"),
         "members": members,
         "n_left": len(record["members"]) - _MOST_MEMBERS,
     }
