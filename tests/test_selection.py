@@ -54,10 +54,10 @@ def test_scikit_learn_check_passes(estimator, check):
 # -- what it finds ---------------------------------------------------------------------------
 
 
-def test_the_papers_extended_set_in_100_seeds():
+def test_the_papers_extended_set_in_24_of_25_seeds():
     """Features 1 and 2 first on the diagonal, (1, 2) the first pair; a tie is a miss."""
     found = 0
-    for seed in range(100):
+    for seed in range(25):
         X, y = make_quarter_circle(250, n_dummy_features=6, random_state=seed)
         model = SubsetSelector(random_state=seed).fit(X, y)
         diagonal = np.diag(model.co_selection_)
@@ -65,13 +65,13 @@ def test_the_papers_extended_set_in_100_seeds():
         found += bool(
             diagonal[:2].min() > diagonal[2:].max() and model.co_selection_[0, 1] > pairs[-2]
         )
-    assert found >= 95
+    assert found >= 24
 
 
 def test_linear_effects_among_two_hundred():
-    """Median of 20 seeds: 9 of the 10 first are true; its own choice has 9 true, 2 false."""
+    """Median of 6 seeds: 9 of the 10 first are true; its own choice has 9 true, 2 false."""
     first, true_ones, false_ones = [], [], []
-    for seed in range(20):
+    for seed in range(6):
         X, y, true = linear_effects(seed)
         model = SubsetSelector(random_state=seed).fit(X, y)
         first.append(np.isin(np.argsort(model.ranking_)[:10], true).sum())
@@ -94,10 +94,10 @@ def test_nothing_stands_out_of_noise():
 
 
 def test_effects_on_numbers_among_two_hundred():
-    """Over 10 seeds: the 10 true ones are the 10 first, and its own choice adds one at most."""
+    """Over 5 seeds: the 10 true ones are the 10 first, and its own choice adds one at most."""
     for share, least in ((0.5, 9.5), (0.2, 7.5)):
         first, true_ones, false_ones = [], [], []
-        for seed in range(10):
+        for seed in range(5):
             X, y, true = numeric_effects(seed, share=share)
             model = SubsetSelector(random_state=seed).fit(X, y)
             first.append(np.isin(np.argsort(model.ranking_)[:10], true).sum())

