@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from covey._core.arrays import Array, namespace_of
+from covey._core.threads import in_order
 
 Block = TypeVar("Block")
 P = ParamSpec("P")
@@ -81,13 +82,16 @@ def call(
 
 
 class BlocksInMemory(Rows[Block]):
-    """Blocks of rows that are called one after another."""
+    """Blocks of rows that are called one after another, or side by side if nothing is shared."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[Block], *, side_by_side: bool = False) -> None:
         self._blocks = blocks
+        self._side_by_side = side_by_side and len(blocks) > 1
 
     def _each(
         self, method: Callable[Concatenate[Block, P], Result], *args: P.args, **kwargs: P.kwargs
     ) -> Iterator[Result]:
-        for block in self._blocks:
-            yield call(block, method, *args, **kwargs)
+        def called(block: Block) -> Result:
+            return call(block, method, *args, **kwargs)
+
+        return in_order(called, self._blocks) if self._side_by_side else map(called, self._blocks)

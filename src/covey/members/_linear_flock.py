@@ -21,6 +21,7 @@ from covey._columns import flip_units
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
+from covey._core.threads import own_threads
 from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Fuser, Predictions
 from covey.members._flock_summary import flock_summary
@@ -156,7 +157,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def _not_diverged(self, function: Callable[..., Any], *args: Any) -> Any:
         """What the function returns, or one sentence if training leaves the finite numbers."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with own_threads(), np.errstate(over="ignore", invalid="ignore"):
                 return function(*args)
         except DivergedError as error:
             if isinstance(self._setting("learning_rate"), str):

@@ -1,0 +1,83 @@
+"""How many cores a fit works on, and by whom: one BLAS thread a product, blocks of rows beside.
+
+A fit is thousands of small products. Where a library of linear algebra splits each of them among
+its threads, every product waits for the slowest, and on a busy machine one of them has no core to
+run on: a fit then takes twenty times as long. So products have one thread each, and long tables
+are worked on in blocks of rows, by as many threads of our own as there are cores.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import cache
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class _Shared:
+    """What all fits of a process share: BLAS has one number of threads for all of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_users = 0
+        self.limiter: Any = None
+        self.pool: ThreadPoolExecutor | None = None
+
+
+_shared = _Shared()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    # NumPy and SciPy have loaded their libraries of linear algebra by now; to look for them
+    # takes milliseconds.
+    return ThreadpoolController().select(user_api="blas")
+
+
+def n_cores() -> int:
+    """The cores that this process may use: a quota counts, and so does a limit on BLAS."""
+    found = [library["num_threads"] for library in _libraries().info()]
+    return int(max(1, min([joblib.cpu_count(), *found])))
+
+
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Let products have one thread each, and `in_order` the cores, while a fit runs.
+
+    What was set before comes back when the last of the fits that run at once has ended.
+    """
+    with _shared.lock:
+        if not _shared.n_users:
+            cores = n_cores()
+            _shared.limiter = _libraries().limit(limits=1)
+            _shared.pool = ThreadPoolExecutor(cores) if cores > 1 else None
+        _shared.n_users += 1
+    try:
+        yield
+    finally:
+        with _shared.lock:
+            _shared.n_users -= 1
+            if not _shared.n_users:
+                _shared.limiter.restore_original_limits()
+                if _shared.pool is not None:
+                    _shared.pool.shutdown(wait=False)
+                _shared.limiter = _shared.pool = None
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """What the function returns of each item, in their order; by several threads in a fit."""
+    pool = _shared.pool
+    if pool is None:
+        return map(function, items)
+    # A thread has a context of its own, which says what NumPy does about overflows.
+    waiting = [pool.submit(copy_context().run, function, item) for item in items]
+    return (one.result() for one in waiting)
