@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 
@@ -117,21 +118,24 @@ class Basis:
         """Whether the columns are the features themselves."""
         return self.n_columns == self.n_features
 
-    def expand(self, columns: FloatArray) -> FloatArray:
-        """The columns (n_columns, n) of features (D, n)."""
+    def expand(self, columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The columns (n_columns, n) of features (D, n), in single precision if these are."""
         if self.is_plain:
             return columns
-        columns = np.asarray(columns, dtype=np.float64)
+        columns = np.asarray(columns, dtype=np.result_type(columns, np.float32))
         expanded = np.take(columns, self.feature, axis=0)
         # Ramps, and products, lie next to each other: slices are changed in place.
         for ramps in _runs(~np.isnan(self.low)):
             of_ramps = expanded[ramps]
-            of_ramps -= self.low[ramps, None]
-            of_ramps *= 1.0 / (self.high[ramps] - self.low[ramps])[:, None]
+            of_ramps -= self.low[ramps, None].astype(expanded.dtype)
+            slope = 1.0 / (self.high[ramps] - self.low[ramps])
+            of_ramps *= slope[:, None].astype(expanded.dtype)
             np.clip(of_ramps, 0.0, 1.0, out=of_ramps)
         for pairs in _runs(self.partner >= 0):
-            inside = columns if self.seen is None else np.clip(columns, *self.seen[:, :, None])
-            centered = inside - self.center[:, None]
+            inside = columns
+            if self.seen is not None:
+                inside = np.clip(columns, *self.seen[:, :, None].astype(expanded.dtype))
+            centered = inside - self.center[:, None].astype(expanded.dtype)
             of_pairs = np.take(centered, self.feature[pairs], axis=0, out=expanded[pairs])
             with np.errstate(over="ignore"):
                 of_pairs *= np.take(centered, self.partner[pairs], axis=0)
@@ -145,6 +149,27 @@ class Basis:
         if self.is_plain:
             return X
         return self.expand((X.toarray() if hasattr(X, "toarray") else X).T).T
+
+    def of_standardized(self, mean: FloatArray, scale: FloatArray) -> tuple[Basis, FloatArray]:
+        """The basis for features (x - mean) / scale, and what its columns (P,) are divided by.
+
+        A product of two is divided by the scale of both, a ramp by 1, a feature by its scale; a
+        feature is shifted, too.
+        """
+        both = mean[self.feature], scale[self.feature]
+        basis = Basis(
+            self.n_features,
+            self.feature,
+            self.partner,
+            (self.low - both[0]) / both[1],
+            (self.high - both[0]) / both[1],
+            (self.center - mean) / scale,
+            None if self.seen is None else (self.seen - mean) / scale,
+        )
+        divided = np.where(np.isnan(self.low), both[1], 1.0)
+        paired = self.partner >= 0
+        divided[paired] *= scale[self.partner[paired]]
+        return basis, divided
 
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
         """Some of the columns, and their positions; the features themselves all stay."""

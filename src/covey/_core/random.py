@@ -27,6 +27,7 @@ class Purpose(IntEnum):
     HOLD_OUT = 3
     POWER_ITERATION = 4
     FOLD = 5
+    SAMPLE = 6
 
 
 def _key(seed: int, purpose: Purpose, run: int, member: int) -> Any:

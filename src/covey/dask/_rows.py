@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
+from scipy.sparse import vstack
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -20,6 +21,8 @@ from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.bases import basis_moments
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import GrowingRows, Kind, SearchBlock, folds_of_rows
+from covey._core.search.rungs import Rung, sampled_rung
+from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
 from covey.dask._backends import current_backend
@@ -163,6 +166,32 @@ class DaskRows:
         """Stratified folds by the rows' own draws."""
         n_folds = 5 if cv is None else int(cv)
         return folds_of_rows(self._blocks, n_folds, self._labels, seed=seed, n_repeats=n_repeats)
+
+    def draws_folds(self, cv: Any) -> bool:
+        """Always."""
+        return True
+
+    def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
+        """Some of the rows, in this process."""
+        parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
+        # Those to fit on of all blocks, then those held out.
+        sides = [(part, slice(0, part.n_fitted)) for part in parts]
+        sides += [(part, slice(part.n_fitted, None)) for part in parts]
+        stack = vstack if self._table.is_sparse else np.concatenate
+        X = stack([part.X[rows] for part, rows in sides])
+        target, weight = (
+            np.concatenate([getattr(part, name)[rows] for part, rows in sides])
+            for name in ("target", "weight")
+        )
+        n_classes = len(self._labels)
+
+        def target_of(rows: slice) -> ClassTarget | ValueTarget:
+            if self.classes is None:
+                return ValueTarget(target[rows], self._loss)
+            return ClassTarget(target[rows], n_classes)
+
+        n_fitted = sum(part.n_fitted for part in parts)
+        return sampled_rung(X, target_of, weight, n_fitted, factor)
 
     # -- training --------------------------------------------------------------------------
 
@@ -382,6 +411,7 @@ class DaskRows:
 
     def set_loss(self, loss: ValueLoss) -> None:
         """The loss by which members are fitted to the standardized y."""
+        self._loss = loss
         self._blocks.broadcast(TableBlock.set_loss, loss)
 
     def target_loss(self, loss: ValueLoss) -> float:

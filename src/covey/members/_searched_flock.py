@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from covey._core.gating.penalty import shrinkage
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, families
+from covey._core.search.rungs import rung_sizes
 from covey._core.search.search import Limits, Search
 from covey._folds import check_cv_parameter
 from covey._validation import check_choice, check_number
@@ -75,6 +77,18 @@ class SearchedFlock(LinearFlock):
     ) -> Fuser:
         if not self._numeric:
             self._set_scale(*rows.moments())
+        # Weights of classes have a unit, the row; those of values need not have one.
+        n_rows = rows.n_weighted()
+        unit = 1.0 if self._numeric else rows.total_weight() / n_rows
+        sizes = rung_sizes(n_rows)
+        n_first = unit * (sizes[0] if sizes else n_rows)
+        folds: Any = []
+        if self.effort != "fast" and not (sizes and rows.draws_folds(self.cv)):
+            folds = self._folds(rows, 1 if sizes else self._n_repeats(rows))
+        rungs = [
+            rows.rung(size, self._seed, self._factor(n_first, unit * size), folds or None)
+            for size in sizes
+        ]
         search = Search(
             rows.search_rows(int(self.n_estimators)),
             self._task,
@@ -92,14 +106,17 @@ class SearchedFlock(LinearFlock):
             seed=self._seed,
             journal=self._journal,
             single=rows.single,
+            rungs=rungs,
+            n_rows=n_rows,
+            factor=self._factor(n_first, unit * n_rows),
         )
         flock = search.run(
-            self._families(rows, search.bases),
-            [] if self.effort == "fast" else self._folds(rows, self._n_repeats(rows)),
+            self._families(rows, search.bases, n_first),
+            folds,
             limits=self._limits(search),
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
-            n_restarts=2 if self.effort == "best" and not self._is_limited() else 1,
+            n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
             fit_intercept=bool(self._setting("fit_intercept")),
             on_family=self._progress(rows, context, given),
         )
@@ -167,12 +184,14 @@ class SearchedFlock(LinearFlock):
         members = np.inf if self.max_members is None else int(self.max_members)
         return Limits(features, terms, members)
 
-    def _families(self, rows: TrainingRows, bases: tuple[str, ...]) -> list[Family]:
+    def _factor(self, few: float, more: float) -> float:
+        """What penalties for a few rows are multiplied with, for more of them."""
+        return 1.0 if self.alpha is not None else shrinkage(more) / shrinkage(few)
+
+    def _families(self, rows: TrainingRows, bases: tuple[str, ...], size: float) -> list[Family]:
         left = 1.0
         if self._numeric and self.effort == "fast" and self.alpha is None:
             left = self._share_left(rows)
-        # Weights of classes have a unit, the row; those of values need not have one.
-        size = rows.n_weighted() if self._numeric else rows.total_weight()
         n_members = int(self.n_estimators)
         if self.max_members is not None:
             n_members = min(n_members, int(self.max_members))

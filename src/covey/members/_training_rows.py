@@ -22,7 +22,9 @@ from covey._core.gating.gate import GatedLikelihood
 from covey._core.gating.likelihoods import ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.search.rows import SearchBlock, SearchInMemory, SearchRows
+from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
+from covey._core.search.rungs import Rung, sampled_rung
+from covey._core.search.sampling import sampled_rows
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
@@ -141,6 +143,12 @@ class TrainingRows(Protocol):
 
     def search_rows(self, n_members: int) -> SearchRows:
         """The rows as a search reduces them."""
+
+    def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
+        """Some of the rows, about so many of them to fit on; without folds, as many held out."""
+
+    def draws_folds(self, cv: Any) -> bool:
+        """Whether folds are drawn: then a rung needs none of its own."""
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> Any:
         """The folds by which candidates are compared."""
@@ -400,16 +408,42 @@ class InMemoryRows:
     def search_rows(self, n_members: int) -> SearchRows:
         """See `TrainingRows`."""
         check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
-        beside = None
-        if not isinstance(self._device, HostDevice):
-            beside = self._device.send(np.zeros(0))
-        block = SearchBlock(self.X, self._search_target(), self.weight, beside=beside)
-        return SearchInMemory(block)
+        everyone = slice(0, len(self.y))
+        return SearchInMemory(
+            in_blocks(self.X, self._search_target, self.weight, everyone, self._beside())
+        )
 
-    def _search_target(self) -> ClassTarget | ValueTarget:
+    def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
+        """See `TrainingRows`."""
+        counts, used = self.class_counts, self.weight > 0
+        sample = sampled_rows(n_rows, counts, seed, 0, self._codes, used)
+        rows, of_sample = sample.rows, sample.factor
+        if folds is not None:
+            # Rows that a fold holds out are among those that another one fits on.
+            rows, of_sample = rows[: sample.n_fitted], of_sample[: sample.n_fitted]
+            folds = _folds_within(folds, rows, len(self.y))
+        return sampled_rung(
+            self.X[rows],
+            lambda which: self._search_target(rows[which]),
+            self.weight[rows] * of_sample,
+            sample.n_fitted,
+            factor,
+            folds=folds,
+            beside=self._beside(),
+        )
+
+    def _beside(self) -> Any:
+        """An array where a search computes; None: NumPy's."""
+        return None if isinstance(self._device, HostDevice) else self._device.send(np.zeros(0))
+
+    def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
         if self.classes is None:
-            return ValueTarget(self.target, self._loss)
-        return ClassTarget(self._codes, len(self.classes))
+            return ValueTarget(self.target[rows], self._loss)
+        return ClassTarget(self._codes[rows], len(self.classes))
+
+    def draws_folds(self, cv: Any) -> bool:
+        """See `TrainingRows`."""
+        return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
 
     def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """See `TrainingRows`."""
@@ -424,6 +458,20 @@ class InMemoryRows:
             n_repeats=n_repeats,
             y=self.y,
         )
+
+
+def _folds_within(
+    folds: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, n_rows: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds of a table as positions among some of its rows, without those that lose a side."""
+    position = np.full(n_rows, -1)
+    position[rows] = np.arange(len(rows))
+    found = []
+    for fold in folds:
+        train, test = (at[at >= 0] for at in (position[part] for part in fold))
+        if len(train) and len(test):
+            found.append((train, test))
+    return found
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:

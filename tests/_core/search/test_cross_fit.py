@@ -37,7 +37,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
     nothing = np.zeros(4), np.ones(4), np.ones(4, dtype=bool)
     block.standardize("features", Basis.plain(4), *nothing)
     block.set_folds(parts, n_restarts)
-    rows = SearchInMemory(block)
+    rows = SearchInMemory([block])
     n_runs = len(parts) + n_restarts
 
     def trainer(name):
@@ -71,7 +71,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
-    return fits._rows.block._held_out_predictions()[0]
+    return fits._rows._blocks[0]._held_out_predictions()[0]
 
 
 def test_one_member_is_regularised_softmax_regression(table):
@@ -153,7 +153,7 @@ def test_a_member_that_loses_all_features_is_dropped(table):
     assert (importance[empty] == 0).all()
     assert (group.gate[empty] == 0).all()
     assert (importance[~empty] > 0).all()
-    parts = fits._start(Family("features", 3, (1e-1,)), np.array([0]))[0]
+    parts = fits._start(Family("features", 3, (1e-1,)), np.array([0]), np.array([1e-1]), 4)[0]
     theta = np.zeros_like(parts[0])
     theta[0, 0, 0, :2], theta[0, 1, 0, 0], theta[0, 2, 0, 3] = 9.0, 5.0, 1.0
     pruned, support, _ = fits._pruned(Family("features", 3, (1e-1,)), (theta, *parts[1:]), size=1)

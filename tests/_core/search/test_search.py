@@ -37,7 +37,7 @@ def table():
 
 def in_memory(table, beside=None):
     X, y, weight = table
-    return SearchInMemory(SearchBlock(X, ClassTarget(y, 3), weight, beside=beside))
+    return SearchInMemory([SearchBlock(X, ClassTarget(y, 3), weight, beside=beside)])
 
 
 def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
@@ -153,7 +153,7 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
         return Several(X, y, weight, sizes, 1, lost, lambda part, _: ValueTarget(part, loss))
 
     for rows in (
-        SearchInMemory(SearchBlock(X, ValueTarget(y, loss), weight)),
+        SearchInMemory([SearchBlock(X, ValueTarget(y, loss), weight)]),
         in_blocks(),
         in_blocks(lambda method, number: draws.random() < 0.01),
     ):

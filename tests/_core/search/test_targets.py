@@ -47,7 +47,7 @@ def test_held_out_rows_are_predicted_without_them():
     block.standardize("features", Basis.plain(5), *nothing)
     block.set_folds(parts, 1)
     fits = CrossFit(
-        SearchInMemory(block),
+        SearchInMemory([block]),
         {"features": FeatureColumns(Basis.plain(5), np.arange(5), np.ones(5, dtype=bool))},
         n_parts=3,
         n_restarts=1,

@@ -53,6 +53,11 @@ class ScaledBasis:
         coef = theta * self.usable / self.scale
         return coef, intercept - coef @ self.mean
 
+    def only(self, columns: BoolArray) -> tuple[ScaledBasis, IntArray]:
+        """Some of the columns, and their positions; the features themselves all stay."""
+        basis, kept = self.basis.only(columns)
+        return ScaledBasis(basis, self.mean[kept], self.scale[kept], self.usable[kept]), kept
+
     def units(self, unit_of_feature: IntArray) -> IntArray:
         """Which columns flip together: ramps with their feature, a product alone; -1: never."""
         units = unit_of_feature[self.basis.feature]
@@ -76,23 +81,28 @@ def basis_moments(
 
 
 def standardized_bases(
-    rows: SearchRows, features: Features, *, bounds_products: bool
+    rows: SearchRows, features: Features, *, bounds_products: bool, sampled: bool = False
 ) -> dict[str, ScaledBasis]:
-    """Make the bases that the table allows, and let the rows standardize their columns."""
+    """Make the bases that the table allows, and let the rows standardize their columns.
+
+    With ``sampled``, the rows are some of a table; its features are known from all of them.
+    """
     n_features = rows.n_features
     plain = Basis.plain(n_features)
     bases: dict[str, ScaledBasis] = {}
 
     def add(name: str, basis: Basis) -> None:
         bases[name] = _scaled(rows, name, basis, features)
-        _standardize(rows, name, bases[name])
+        standardize(rows, name, bases[name])
 
+    if rows.is_sparse or sampled:
+        bases["features"] = ScaledBasis(plain, features.mean, features.scale, features.usable)
+        standardize(rows, "features", bases["features"])
+    else:
+        add("features", plain)
     if rows.is_sparse:
         # Neither ramps nor products of centered features are sparse.
-        bases["features"] = ScaledBasis(plain, features.mean, features.scale, features.usable)
-        _standardize(rows, "features", bases["features"])
         return bases
-    add("features", plain)
     ramps = Basis.ramps(knots_by_sums(rows, n_features, _N_RAMPS))
     if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
         add("ramps", ramps)
@@ -112,9 +122,23 @@ def _products(rows: SearchRows, mean: FloatArray, bounded: bool) -> Basis:
     return Basis.products(two_valued, mean, np.stack([-lowest, highest]))
 
 
-def _standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:
+def standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:
+    """Let the rows lay out the columns of a basis."""
     rows.broadcast(
         SearchBlock.standardize, name, scaled.basis, scaled.mean, scaled.scale, scaled.usable
+    )
+
+
+def standardize_single(
+    rows: SearchRows, name: str, scaled: ScaledBasis, features: Features, *, keep: bool
+) -> None:
+    """The same in single precision only; without ``keep``, made anew whenever it is needed."""
+    basis, divided = scaled.basis.of_standardized(features.mean, features.scale)
+    plain = np.arange(basis.n_columns) < basis.n_features
+    mean = np.where(plain, scaled.mean - features.mean[basis.feature], scaled.mean) / divided
+    rows.broadcast(SearchBlock.keep_features, features.mean, features.scale)
+    rows.broadcast(
+        SearchBlock.lay_out, name, basis, mean, scaled.scale / divided, scaled.usable, keep
     )
 
 

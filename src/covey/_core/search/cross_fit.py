@@ -9,8 +9,8 @@ again on all rows. Of the rows only sums are needed (`covey._core.search.rows`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -47,7 +47,12 @@ class Group:
     gate: FloatArray  # (K, G), coefficients of what the gate sees
     gate_intercept: FloatArray  # (K,)
     n_iter: int  # of the optimizer
-    grown: list[tuple[int, Any]]  # steps and history of each member; empty for a member alone
+    #: Steps and history of each member; empty for a member alone.
+    grown: list[tuple[int, Any]] = field(default_factory=list)
+
+
+#: The kind of a family, a penalty, and how many units of features each member keeps.
+Point = tuple[Family, float, int]
 
 
 class _Starts:
@@ -109,6 +114,16 @@ class _Fit:
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
 
+    def group(self, family: Family, alpha: float, position: int) -> Group:
+        """One of the runs."""
+        theta, intercept, gate, gate_intercept = (
+            np.asarray(to_host(part), dtype=np.float64)[position] for part in self.parts
+        )
+        n_iter = int(self.n_iter[position])
+        return Group(
+            family, alpha, theta, intercept, self.support[position], gate, gate_intercept, n_iter
+        )
+
 
 class CrossFit:
     """Fits families of candidates, on folds and on all rows, along paths of subsets.
@@ -119,6 +134,9 @@ class CrossFit:
     member has at most ``most_features``. With ``ends_early``, a path ends where fewer features
     have become hopeless. With ``single``, folds are fitted in single precision where the data
     allows it.
+
+    Where candidates were fitted on fewer rows before, ``starts`` are the groups that these ended
+    with; ``penalty_factor`` is what penalties are multiplied with, since there are more rows now.
     """
 
     def __init__(
@@ -137,8 +155,12 @@ class CrossFit:
         fit_intercept: bool,
         journal: Journal | None = None,
         single: bool = True,
+        starts: Mapping[Point, Group] | None = None,
+        penalty_factor: float = 1.0,
     ) -> None:
         self._rows = rows
+        self._ended_before = {} if starts is None else starts
+        self._penalty_factor = penalty_factor
         self._single = single
         self._columns = columns
         self._n_parts = n_parts
@@ -161,6 +183,8 @@ class CrossFit:
         self._ends_early = ends_early
         self._n_numbers = 0
         self.candidates: list[Candidate] = []
+        #: Where candidates ended on the first fold.
+        self.ended: dict[Point, Group] = {}
 
     def points(self, family: Family, sizes: Sequence[int] | None = None) -> list[Candidate]:
         """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
@@ -192,6 +216,11 @@ class CrossFit:
             self._rows.broadcast(
                 SearchBlock.predict_held_out, fit.kind, numbers, of_runs, fit.parts
             )
+            for position in np.flatnonzero(of_runs == 0):
+                one = float(alpha[fit.chunk[position]])
+                group = fit.group(family, one, int(position))
+                group.grown = self._history(family, one, 0)
+                self.ended[family.kind, one, fit.size] = group
             if self._ends_early and fit.chunk[0] == 0:
                 (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, of_runs)
                 losses[fit.size] = mean_and_error(sums)
@@ -215,24 +244,60 @@ class CrossFit:
         for fit in self._fits(
             family, np.arange(self._n_restarts), alphas, sizes, path, folds=False, single=False
         ):
-            theta, intercept, gate, gate_intercept = (to_host(part) for part in fit.parts)
             for position, run in enumerate(self._n_parts + fit.chunk):
-                grown = []
-                if family.n_members > 1:
-                    grown = self._starts[family.basis].history(family.n_members, int(run))
-                groups[fit.size].append(
-                    Group(
-                        family,
-                        alpha,
-                        theta[position],
-                        intercept[position],
-                        fit.support[position],
-                        gate[position],
-                        gate_intercept[position],
-                        int(fit.n_iter[position]),
-                        grown,
-                    )
-                )
+                group = fit.group(family, alpha, position)
+                group.grown = self._history(family, alpha, int(run))
+                groups[fit.size].append(group)
+                self.ended[family.kind, alpha, fit.size] = group
+        return groups
+
+    def _history(self, family: Family, alpha: float, run: int) -> list[tuple[int, Any]]:
+        """How the members of a run were grown, on these rows or on fewer."""
+        before = self._ended_before.get((family.kind, alpha, self._sizes[0]))
+        if before is not None:
+            return before.grown
+        if family.n_members == 1:
+            return []
+        return self._starts[family.basis].history(family.n_members, run)
+
+    def continued(
+        self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
+    ) -> list[Group]:
+        """Candidates of one kind on all rows, from where they ended, on the same features.
+
+        The rows have laid out those columns of members and gate that are named.
+        """
+        family = points[0][0]
+        before = [self._ended_before[point] for point in points]
+        start: HostParts = (
+            np.stack([one.theta[:, :, columns] for one in before]),
+            np.stack([one.intercept for one in before]),
+            np.stack([one.gate[:, gate_columns] for one in before]),
+            np.stack([one.gate_intercept for one in before]),
+        )
+        support = np.stack([one.support[:, columns] for one in before])
+        kind = Kind(family.basis, family.gate, family.pool, folds=False, single=single)
+        self._set_totals(False, single)
+        alpha = np.array([alpha for _, alpha, _ in points])
+        runs = np.zeros(len(points), dtype=np.int64)
+        gate_support = (start[2] != 0).any(axis=1)
+        parts, n_iter = self._minimum(
+            family, kind, runs, alpha, start, support, gate_support, self._max_iter
+        )
+        theta, intercept, gate, gate_intercept = _on_host(parts)
+        groups = []
+        for number, one in enumerate(before):
+            group = replace(
+                one,
+                theta=np.zeros_like(one.theta),
+                intercept=intercept[number],
+                gate=np.zeros_like(one.gate),
+                gate_intercept=gate_intercept[number],
+                n_iter=one.n_iter + int(n_iter[number]),
+            )
+            group.theta[:, :, columns] = theta[number]
+            group.gate[:, gate_columns] = gate[number]
+            groups.append(group)
         return groups
 
     def _fits(
@@ -250,47 +315,66 @@ class CrossFit:
 
         Of the points of a path, which may become shorter on the way, those of ``sizes`` are given.
         """
-        n_classes, n_columns = self._rows.n_classes, self._columns[family.basis].n_columns
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        xp = namespace_of(self._rows.like)
-        dtype = xp.float32 if single else xp.float64
         self._set_totals(folds, single)
-        at_once = runs_at_once(family.n_members, n_classes, self._n_rows)
+        at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows)
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
-            of_chunk = runs[chunk]
-            every = np.arange(len(chunk))
-            start, support = self._start(family, of_chunk + (0 if folds else self._n_parts))
+            of_chunk, alphas = runs[chunk], alpha[chunk]
+            start, support = self._start(
+                family, of_chunk + (0 if folds else self._n_parts), alphas, path[0]
+            )
             gate_support = None
             n_iter = np.zeros(len(chunk), dtype=np.int64)
             for size in path:
+                max_iter = self._max_iter
                 if size < path[0]:
                     start, support, gate_support = self._pruned(family, start, size)
-                objective = GatedObjective(
-                    partial(_reduced, self._rows, kind, of_chunk),
-                    like(self._rows.like, alpha[chunk], dtype),
-                    family.n_members,
-                    n_classes,
-                    n_columns,
-                    self._columns[family.gate].n_columns,
-                    support=_masked(self._rows.like, support, dtype),
-                    gate_support=_masked(self._rows.like, gate_support, dtype),
-                    fit_intercept=self._fit_intercept,
+                    max_iter = self._path_iter
+                parts, more = self._minimum(
+                    family, kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
-                packed = np.concatenate([part.reshape(len(chunk), -1) for part in start], axis=1)
-                found = minimise(
-                    objective,
-                    like(self._rows.like, packed, dtype),
-                    max_iter=self._max_iter if size == path[0] else self._path_iter,
-                    tol=1e-4,
-                    memory=6,
-                    journal=self._journal,
-                )
-                n_iter += found.n_iter
-                parts = objective.within(found.x, every)
+                n_iter += more
                 if size in sizes:
                     yield _Fit(kind, chunk, size, parts, support, n_iter.copy())
                 start = _on_host(parts)
+
+    def _minimum(
+        self,
+        family: Family,
+        kind: Kind,
+        runs: IntArray,
+        alpha: FloatArray,
+        start: HostParts,
+        support: BoolArray,
+        gate_support: BoolArray | None,
+        max_iter: int,
+    ) -> tuple[Parts, IntArray]:
+        """Where runs (r,) of a family end, and after how many iterations."""
+        beside = self._rows.like
+        xp = namespace_of(beside)
+        dtype = xp.float32 if kind.single else xp.float64
+        objective = GatedObjective(
+            partial(_reduced, self._rows, kind, runs),
+            like(beside, alpha * self._penalty_factor, dtype),
+            family.n_members,
+            self._rows.n_classes,
+            start[0].shape[3],
+            start[2].shape[2],
+            support=_masked(beside, support, dtype),
+            gate_support=_masked(beside, gate_support, dtype),
+            fit_intercept=self._fit_intercept,
+        )
+        packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
+        found = minimise(
+            objective,
+            like(beside, packed, dtype),
+            max_iter=max_iter,
+            tol=1e-4,
+            memory=6,
+            journal=self._journal,
+        )
+        return objective.within(found.x, np.arange(len(runs))), found.n_iter
 
     def _pruned(
         self, family: Family, parts: HostParts, size: int
@@ -328,8 +412,18 @@ class CrossFit:
             self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
             self._with_totals.add((folds, single))
 
-    def _start(self, family: Family, runs: IntArray) -> tuple[HostParts, BoolArray]:
+    def _start(
+        self, family: Family, runs: IntArray, alpha: FloatArray, size: int
+    ) -> tuple[HostParts, BoolArray]:
         """Where the runs start, and the columns that their members may use."""
+        before = [self._ended_before.get((family.kind, float(one), size)) for one in alpha]
+        known = [one for one in before if one is not None]
+        if known:
+            theta, intercept, gate, gate_intercept, support = (
+                np.stack([np.asarray(getattr(one, name)) for one in known])
+                for name in ("theta", "intercept", "gate", "gate_intercept", "support")
+            )
+            return (theta, intercept, gate, gate_intercept), support
         n_columns = self._columns[family.basis].n_columns
         gate = np.zeros((len(runs), family.n_members, self._columns[family.gate].n_columns))
         if family.n_members == 1:

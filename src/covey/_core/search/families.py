@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from covey._core.gating.likelihoods import Pool
@@ -20,9 +20,9 @@ _TIMES = 3
 
 @dataclass(frozen=True)
 class Family:
-    """Candidates that differ in their penalty only.
+    """Candidates that differ in their penalty, and in how many features members keep.
 
-    One member has no gate and no subset: it is a regularized linear model.
+    One member has no gate: it is a regularized linear model.
     """
 
     basis: str  # what the members see
@@ -30,6 +30,11 @@ class Family:
     alphas: tuple[float, ...]
     pool: Pool = "linear"
     gate: str = "features"  # what the gate sees, also a basis
+
+    @property
+    def kind(self) -> Family:
+        """The family without its penalties."""
+        return replace(self, alphas=())
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,9 @@ class ReplayLog:
                 return
             over = _GROWN_CHANGES[inner]
             self._drop(lambda called, of: called is method and of[0] == name and of[1] in over)
+        elif method is SearchBlock.drop_layouts:
+            self._drop(lambda called, of: called is SearchBlock.standardize)
+            return
         elif method in _CHANGES:
             n_identifying = _CHANGES[method]
             if n_identifying is not None:

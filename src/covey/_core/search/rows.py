@@ -37,11 +37,16 @@ from covey._core.search.folds import (
     possible_folds,
     ranked_classes,
 )
+from covey._core.search.sampling import sampled_rows
 from covey._core.search.selection import Library, loss_sums
-from covey._core.search.targets import Target
+from covey._core.search.targets import ClassTarget, Target
 from covey._core.softmax_linear import linear_logits
 
 Folds = Sequence[tuple[IntArray, IntArray]]
+
+# A longer table is searched in blocks of so many rows: what is made of them stays in the cache,
+# and cores work side by side.
+_MOST_IN_A_BLOCK, _ROWS_OF_A_BLOCK = 10_000, 4_096
 
 # Maxima over a block's rows: an empty block has none.
 _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
@@ -51,6 +56,16 @@ class SearchRows(Rows["SearchBlock"]):
     """The rows of a table that is searched; ``n_classes`` is 1 for numbers."""
 
     is_sparse: bool
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Some rows of a block, with their codes or values; those to fit on come first."""
+
+    X: Any
+    target: npt.NDArray[Any]
+    weight: FloatArray
+    n_fitted: int
 
 
 @dataclass(frozen=True)
@@ -87,11 +102,14 @@ class SearchBlock:
         self.beside = beside
         self.designs: dict[str, Design] = {}
         self._single_designs: dict[str, Design] = {}
+        self._unkept: dict[str, Callable[[], Design]] = {}
+        self._features: npt.NDArray[np.float32] | None = None
         self._expanded: tuple[str, FloatArray] | None = None
         self._sorted: tuple[slice, WeightedRows] | None = None
         self._parts: Folds = []
         self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
         self._share: dict[tuple[bool, bool], Array] = {}
+        self._is_fitted_on = False  # whether any fold is fitted on these rows
         self._growing: dict[str, RowBlock] = {}
         self._predicted: dict[int, FloatArray] = {}
         self._library: Library | None = None
@@ -107,6 +125,15 @@ class SearchBlock:
         return self.target.likelihood.n_outputs
 
     # -- the table -------------------------------------------------------------------------
+
+    def sampled(self, n_fitted: int, counts: IntArray, seed: int) -> SampledRows:
+        """The rows of a rung that lie in this block."""
+        codes, used = self._as_given()
+        sample = sampled_rows(n_fitted, counts, seed, self._start, codes, used)
+        at = self._position()[sample.rows]
+        target = self.target.codes if isinstance(self.target, ClassTarget) else self.target.values
+        weight = self._raw_weight[at] * sample.factor
+        return SampledRows(self._X[at], target[at], weight, sample.n_fitted)
 
     def class_counts(self) -> tuple[IntArray, FloatArray]:
         """How many rows of each class have a weight, (C,), and the sum of all weights, (1,)."""
@@ -193,12 +220,59 @@ class SearchBlock:
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
-        expanded = self._columns(name, basis)
+        self.designs[name] = Design(
+            self._on_device(self._standardized(name, basis, mean, scale, usable))
+        )
+
+    def keep_features(self, mean: FloatArray, scale: FloatArray) -> None:
+        """Standardize the features in single precision, for ``lay_out``."""
+        if self._features is None:
+            columns = np.empty((self.n_features, len(self.weight)), dtype=np.float32)
+            columns[:] = ((self._X - mean) / scale).T
+            self._features = columns
+
+    def lay_out(
+        self,
+        name: str,
+        basis: Basis,
+        mean: FloatArray,
+        scale: FloatArray,
+        usable: BoolArray,
+        keep: bool,
+    ) -> None:
+        """What members see on a basis of standardized features, in single precision only.
+
+        Without ``keep`` it is made anew for every use: there is no memory for all of it.
+        """
+        moments = mean.astype(np.float32)[None], scale.astype(np.float32)[None]
+
+        def made() -> Design:
+            assert self._features is not None
+            columns = basis.expand(self._features)
+            if not usable.all():
+                columns = np.where(usable[:, None], columns, np.float32(0.0))
+            columns, *of_runs = (self._on_device(array) for array in (columns, *moments))
+            return Design(columns, *of_runs)
+
+        self._unkept.pop(name, None)
+        if keep:
+            self._single_designs[name] = made()
+        else:
+            self._unkept[name] = made
+
+    def drop_layouts(self) -> None:
+        """Forget all that members see."""
+        self.designs, self._single_designs, self._unkept = {}, {}, {}
+
+    def _standardized(
+        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
+    ) -> FloatArray:
+        expanded: FloatArray = self._columns(name, basis)
         self._expanded = None
         expanded -= mean[:, None]
         expanded /= scale[:, None]
         expanded[~usable] = 0.0
-        self.designs[name] = Design(self._on_device(expanded))
+        return expanded
 
     def _on_device(self, array: npt.NDArray[Any]) -> Array:
         """An array where likelihoods are computed, of the same precision."""
@@ -236,13 +310,19 @@ class SearchBlock:
         ]
         self._set_parts([(train, test) for train, test in parts], n_restarts)
 
-    def _set_parts(self, parts: Folds, n_restarts: int) -> None:
+    def _position(self) -> IntArray:
+        """Where each row lies, in the order in which they came."""
         position = np.empty(len(self._order), dtype=np.int64)
         position[self._order] = np.arange(len(self._order))
+        return position
+
+    def _set_parts(self, parts: Folds, n_restarts: int) -> None:
+        position = self._position()
         self._parts = [(position[train], position[test]) for train, test in parts]
         self.run_weight = np.zeros((len(parts) + n_restarts, len(self.weight)))
         for run, (rows, _) in enumerate(self._parts):
             self.run_weight[run, rows] = self.weight[rows]
+        self._is_fitted_on = bool(self.run_weight.any())
         self.run_weight[len(parts) :] = self.weight
         self._predicted, self._library = {}, None
 
@@ -297,17 +377,25 @@ class SearchBlock:
 
     def needs_double(self, name: str) -> IntArray:
         """1 if comparing candidates on a basis takes double precision, else 0; (1,)."""
-        same = self._single_design(name) is self.designs[name]
+        same = self._single_design(name) is self.designs.get(name)
         return np.array([int(same or self.target.needs_double)])
+
+    def has_outliers(self) -> IntArray:
+        """1 if the target takes double precision, else 0; (1,)."""
+        return np.array([int(self.target.needs_double)])
 
     def _single_design(self, name: str) -> Design:
         # Folds are for comparing candidates; single precision is enough, and twice as fast.
+        if name in self._unkept:
+            return self._unkept[name]()
         if name not in self._single_designs:
             self._single_designs[name] = self.designs[name].in_single_precision()
         return self._single_designs[name]
 
     def value_and_gradient(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
         """See `covey._core.gating.gate.GatedRows.value_and_gradient`."""
+        if kind.folds and not self._is_fitted_on:
+            return _nothing(parts)
         return self._gated_rows(kind).value_and_gradient(parts, runs)
 
     def predict_held_out(
@@ -315,6 +403,10 @@ class SearchBlock:
     ) -> None:
         """Keep what candidates, each fitted on a fold, predict of the rows that it held out."""
         ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
+        if not ends[-1]:
+            for candidate in candidates.tolist():
+                self._predicted[candidate] = np.zeros(0)
+            return
         predicted = self._gated_rows(kind).predictions(parts, runs)
         for candidate, run, of_run in zip(candidates.tolist(), runs, predicted, strict=True):
             if candidate not in self._predicted:
@@ -373,12 +465,14 @@ class SearchBlock:
         return self.weight @ importance.T, np.array([self.weight.sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
-        members, gate = (
-            self._single_design(name) if kind.single else self.designs[name]
-            for name in (kind.basis, kind.gate)
-        )
+        members = gate = self._design(kind.basis, kind.single)
+        if kind.gate != kind.basis:
+            gate = self._design(kind.gate, kind.single)
         share = self._share[kind.folds, kind.single]
         return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
+
+    def _design(self, name: str, single: bool) -> Design:
+        return self._single_design(name) if single else self.designs[name]
 
     def _held_out_predictions(self) -> tuple[FloatArray, FloatArray]:
         """What candidates predict of held-out rows, (M, E), and the weights of these rows."""
@@ -391,16 +485,43 @@ class SearchBlock:
         return np.concatenate([rows for _, rows in self._parts])
 
 
-class SearchInMemory(BlocksInMemory[SearchBlock], SearchRows):
-    """A table that is searched, all of its rows in memory: one block."""
+def _nothing(parts: Parts) -> tuple[Array, ...]:
+    """The value and gradient of no rows: see `GatedRows.value_and_gradient`."""
+    theta, intercept, gate, gate_intercept = parts
+    zeros = namespace_of(gate).zeros_like
+    return zeros(gate_intercept[:, 0]), *(
+        zeros(part) for part in (gate, gate_intercept, theta, intercept)
+    )
 
-    def __init__(self, block: SearchBlock) -> None:
-        super().__init__([block])
-        self.block = block
+
+class SearchInMemory(BlocksInMemory[SearchBlock], SearchRows):
+    """A table that is searched, all of its rows in memory, in one block or several."""
+
+    def __init__(self, blocks: Sequence[SearchBlock]) -> None:
+        super().__init__(blocks, side_by_side=True)
+        block = blocks[0]
         self.n_features = block.n_features
         self.n_classes = block.n_classes
         self.is_sparse = block.is_sparse
         self.like = np.zeros(0) if block.beside is None else block.beside
+
+
+def in_blocks(
+    X: Any,
+    target_of: Callable[[slice], Target],
+    weight: FloatArray,
+    rows: slice,
+    beside: Array | None = None,
+) -> list[SearchBlock]:
+    """Some rows of a table in memory as blocks; ``target_of`` gives the target of some rows."""
+    at_once = rows.stop - rows.start
+    if beside is None and at_once > _MOST_IN_A_BLOCK:
+        at_once = _ROWS_OF_A_BLOCK
+    blocks = []
+    for start in range(rows.start, rows.stop, max(1, at_once)):
+        which = slice(start, min(start + at_once, rows.stop))
+        blocks.append(SearchBlock(X[which], target_of(which), weight[which], start, beside))
+    return blocks
 
 
 class GrowingRows(Rows[RowBlock]):

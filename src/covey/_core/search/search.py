@@ -10,30 +10,43 @@ assembly    the groups as one flock on one basis                `assembly`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.arrays import FloatArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
 from covey._core.search.assembly import Flock, assembled
-from covey._core.search.bases import Features, standardized_bases
-from covey._core.search.cross_fit import Candidate, CrossFit, Group
+from covey._core.search.bases import (
+    Features,
+    standardize,
+    standardize_single,
+    standardized_bases,
+)
+from covey._core.search.cross_fit import Candidate, CrossFit, Group, Point
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
+from covey._core.search.rungs import Rung
 from covey._core.search.selection import Budget, thrifty_weights
 
 # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
 _MAX_ITER = 50
 # Iterations at each later point of a path, which starts from the point before it.
 _PATH_ITER = 12
+# The same on rungs: what wins there is fitted again, on more rows.
+_RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
+# Candidates, with all points of their path, that go on to the next rung.
+_MOST_PATHS = 5
+# Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
+_MOST_NUMBERS = 1 << 25
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
 
@@ -50,6 +63,42 @@ class Limits:
     members: float = np.inf
 
 
+@dataclass(frozen=True)
+class _How:
+    """What a search is told about its fits and its selection."""
+
+    limits: Limits
+    n_errors: float
+    n_restarts: int
+    fit_intercept: bool
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """Candidates, the weight of each in a selection, and its mean held-out loss, (M,)."""
+
+    candidates: list[Candidate]
+    shares: FloatArray
+    losses: FloatArray
+
+    def surviving(self, families: Sequence[Family]) -> list[Family]:
+        """The families, with the penalties whose path may win on more rows.
+
+        Those that are selected come first, then those of the least loss.
+        """
+        paths: dict[tuple[Family, float], tuple[bool, float]] = {}
+        for one, share, loss in zip(self.candidates, self.shares, self.losses, strict=True):
+            path = one.family.kind, one.alpha
+            selected, least = paths.get(path, (False, np.inf))
+            paths[path] = selected or share > 0, min(least, loss)
+        kept = sorted(paths, key=lambda path: (not paths[path][0], paths[path][1]))[:_MOST_PATHS]
+        found = [
+            replace(one, alphas=tuple(alpha for alpha in one.alphas if (one.kind, alpha) in kept))
+            for one in families
+        ]
+        return [one for one in found if one.alphas]
+
+
 class Search:
     """One search, over one table, whose rows are in memory or in blocks.
 
@@ -57,6 +106,9 @@ class Search:
     to continue from after an interruption. With ``single``, folds are fitted in single precision.
     That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
     decide between candidates that are nearly equal.
+
+    A long table is searched on ``rungs``: candidates are compared on some of its rows, what can
+    still win on more of them, and only what is selected is fitted on all.
     """
 
     def __init__(
@@ -70,8 +122,14 @@ class Search:
         seed: int,
         journal: Journal | None = None,
         single: bool = True,
+        rungs: Sequence[Rung] = (),
+        n_rows: int = 0,
+        factor: float = 1.0,
     ) -> None:
         self._rows = rows
+        self._rungs = rungs
+        self._n_rows = n_rows
+        self._last_factor = factor
         self._task = task
         self._features = features
         self._growth = replace(growth, max_iter=min(growth.max_iter, _MAX_STEPS))
@@ -79,8 +137,18 @@ class Search:
         self._seed = seed
         self._journal = journal
         self._single = single
-        rows.broadcast(SearchBlock.set_weight_unit, rows.max(SearchBlock.largest_weight))
-        self._bases = standardized_bases(rows, features, bounds_products=task.numbers)
+        for table in (rows, *(rung.rows for rung in rungs)):
+            table.broadcast(SearchBlock.set_weight_unit, table.max(SearchBlock.largest_weight))
+        # The last rung has rows enough to know where ramps begin and end.
+        self._bases = standardized_bases(
+            rungs[-1].rows if rungs else rows,
+            features,
+            bounds_products=task.numbers,
+            sampled=bool(rungs),
+        )
+        for rung in rungs[:-1]:
+            for name, scaled in self._bases.items():
+                standardize(rung.rows, name, scaled)
         self._columns = {
             name: FeatureColumns(scaled.basis, features.unit, scaled.usable)
             for name, scaled in self._bases.items()
@@ -104,58 +172,130 @@ class Search:
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
-        Folds are assigned, or pairs of row numbers in the order of the table. Without any folds,
-        the first family within the limits is taken. ``n_errors`` is how many standard errors more
-        loss fewer terms are worth; ``on_family`` gives the context in which a family is
-        cross-fitted.
+        Folds are assigned, or pairs of row numbers in the order of the table; rungs have their
+        own. Without any folds, the first family within the limits is taken. ``n_errors`` is how
+        many standard errors more loss fewer terms are worth; ``on_family`` gives the context in
+        which a family is cross-fitted.
         """
-        n_parts = self._split(folds, n_restarts)
+        how = _How(limits, n_errors, n_restarts, fit_intercept)
+        found: list[_Compared] = []
+        starts: dict[Point, Group] = {}
+        rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
+        for rung in rungs:
+            n_parts = _split(rung.rows, rung.folds, n_restarts)
+            fits = self._cross_fit(rung, n_parts, how, starts)
+            if n_parts:
+                for family in families:
+                    with on_family(family):
+                        fits.hold_out(family)
+                found.append(self._compared(rung.rows, fits, how))
+                families = found[-1].surviving(families)
+            else:
+                found = [self._only(fits, families, limits)]
+            starts = fits.ended
+        groups = (
+            self._continued(starts, found[-1], how)
+            if self._rungs
+            else self._refitted(fits, found[-1], n_restarts)
+        )
+        return assembled(groups, self._bases, self._importance, self._results(found, rungs))
+
+    def _cross_fit(
+        self, rung: Rung, n_parts: int, how: _How, starts: Mapping[Point, Group]
+    ) -> CrossFit:
         features = self._columns["features"]
-        most_units = features.units_within(limits.features)
-        fits = CrossFit(
-            self._rows,
+        most_units = features.units_within(how.limits.features)
+        return CrossFit(
+            rung.rows,
             self._columns,
             n_parts=n_parts,
-            n_restarts=n_restarts,
-            trainer=lambda name: self._trainer(name, n_parts + n_restarts),
-            max_iter=_MAX_ITER,
-            path_iter=_PATH_ITER,
-            sizes=path_sizes(features.n_units, most_units, limits.terms),
-            most_features=limits.features,
+            n_restarts=how.n_restarts,
+            trainer=lambda name: self._trainer(rung.growing, name, n_parts + how.n_restarts),
+            max_iter=_RUNG_MAX_ITER if self._rungs and n_parts else _MAX_ITER,
+            path_iter=_RUNG_PATH_ITER if self._rungs else _PATH_ITER,
+            sizes=path_sizes(features.n_units, most_units, how.limits.terms),
+            most_features=how.limits.features,
             # What is limited may have to be worse.
-            ends_early=not np.isfinite(limits.terms),
-            fit_intercept=fit_intercept,
+            ends_early=not np.isfinite(how.limits.terms),
+            fit_intercept=how.fit_intercept,
             journal=self._journal,
             single=self._single,
+            starts=starts,
+            penalty_factor=rung.factor,
         )
-        if n_parts:
-            for family in families:
-                with on_family(family):
-                    fits.hold_out(family)
-            shares, losses = self._selected(fits, limits, n_restarts, n_errors)
-        else:
-            fits.candidates = [self._first_point(fits, families, limits)]
-            shares, losses = np.ones(1), np.full(1, np.nan)
-        known = fits.candidates
+
+    def _results(self, found: Sequence[_Compared], rungs: Sequence[Rung]) -> dict[str, Any]:
+        """What was compared, on which rows, and what came of it."""
+        known = [one for compared in found for one in compared.candidates]
+        per_rung = [len(compared.candidates) for compared in found]
+        n_rows = np.repeat([rung.n_rows for rung in rungs[-len(found) :]], per_rung)
+        factor = np.repeat([rung.factor for rung in rungs[-len(found) :]], per_rung)
+        shares = [np.zeros_like(compared.shares) for compared in found]
+        shares[-1] = found[-1].shares
         results = {
             "basis": [one.family.basis for one in known],
             "n_members": [one.family.n_members for one in known],
             "pool": [one.family.pool for one in known],
             "gate": [one.family.gate for one in known],
-            "alpha": [one.alpha for one in known],
+            "alpha": factor * [one.alpha for one in known],
             "n_features": [one.size for one in known],
             "n_terms": [one.n_terms for one in known],
-            self._task.loss_name: losses,
-            "weight": shares,
+            "n_rows": n_rows,
+            self._task.loss_name: np.concatenate([compared.losses for compared in found]),
+            "weight": np.concatenate(shares),
         }
         if self._task.numbers:
             del results["pool"]
-        return assembled(
-            self._refitted(fits, shares, n_restarts),
-            self._bases,
-            self._importance,
-            {name: np.array(values) for name, values in results.items()},
+        return {name: np.array(values) for name, values in results.items()}
+
+    def _continued(
+        self, starts: Mapping[Point, Group], compared: _Compared, how: _How
+    ) -> list[tuple[float, Group]]:
+        """What has a weight, on all rows, from where it ended on some of them."""
+        points: dict[Family, list[tuple[float, Point]]] = {}
+        for one, share in zip(compared.candidates, compared.shares, strict=True):
+            if share > 0:
+                kind = one.family.kind
+                points.setdefault(kind, []).append((share, (kind, one.alpha, one.size)))
+        # Numbers far out need double precision, and so do columns of sparse tables.
+        single = self._single and not (
+            self._rows.is_sparse or self._rows.max(SearchBlock.has_outliers)[0]
         )
+        _split(self._rows, [], 1)
+        whole = Rung.whole(self._rows, [], self._n_rows, self._last_factor)
+        fits = self._cross_fit(whole, 0, how, starts)
+        groups = []
+        for of_kind in points.values():
+            shares, wanted = zip(*of_kind, strict=True)
+            columns = self._lay_out([starts[point] for point in wanted], single)
+            groups += list(
+                zip(shares, fits.continued(wanted, *columns, single=single), strict=True)
+            )
+        groups.sort(key=lambda pair: -pair[0])
+        return groups
+
+    def _lay_out(self, groups: Sequence[Group], single: bool) -> tuple[IntArray, IntArray]:
+        """Let all rows lay out the columns that groups of one kind use: of members, of gates."""
+        family = groups[0].family
+        used: dict[str, BoolArray] = {}
+        for group in groups:
+            for name, columns in (
+                (family.basis, group.support.any(axis=0)),
+                (family.gate, (group.gate != 0).any(axis=0)),
+            ):
+                used[name] = used.get(name, np.zeros_like(columns)) | columns
+        self._rows.broadcast(SearchBlock.drop_layouts)
+        positions = {}
+        for name, columns in used.items():
+            scaled, positions[name] = self._bases[name].only(columns)
+            if single:
+                # A device has memory enough, and to send them takes time.
+                keep = self._n_rows * len(positions[name]) <= _MOST_NUMBERS
+                keep |= not is_on_host(self._rows.like)
+                standardize_single(self._rows, name, scaled, self._features, keep=keep)
+            else:
+                standardize(self._rows, name, scaled)
+        return positions[family.basis], positions[family.gate]
 
     def fewest_terms(self) -> int:
         """How many terms the smallest candidate can have: one member on one unit of features."""
@@ -165,45 +305,42 @@ class Search:
         """How many features a member has at least."""
         return self._columns["features"].fewest_features
 
-    def _first_point(
-        self, fits: CrossFit, families: Sequence[Family], limits: Limits
-    ) -> Candidate:
+    def _only(self, fits: CrossFit, families: Sequence[Family], limits: Limits) -> _Compared:
         """The largest point within the limits: without folds nothing is known of smaller ones."""
-        return next(
+        only = next(
             point
             for family in families
             for point in fits.points(family)
             if point.n_terms <= limits.terms and point.family.n_members <= limits.members
         )
+        if self._rungs:
+            fits.fitted(only.family, only.alpha, [only.size])
+        return _Compared([only], np.ones(1), np.full(1, np.nan))
 
-    def _selected(
-        self, fits: CrossFit, limits: Limits, n_restarts: int, n_errors: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """The weight of each candidate and its mean held-out loss, (M,)."""
-        losses, weight = self._rows.sum(SearchBlock.candidate_losses)
+    def _compared(self, rows: SearchRows, fits: CrossFit, how: _How) -> _Compared:
+        """The candidates, the weight of each, and its mean held-out loss, (M,)."""
+        losses, weight = rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         budget = Budget(
-            n_restarts * np.array([one.n_terms for one in fits.candidates]),
-            n_restarts * np.array([one.family.n_members for one in fits.candidates]),
-            limits.terms,
-            limits.members,
+            how.n_restarts * np.array([one.n_terms for one in fits.candidates]),
+            how.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
+            how.limits.terms,
+            how.limits.members,
         )
         shares = thrifty_weights(
-            lambda picked, allowed: self._rows.sum(
-                SearchBlock.pick_losses, picked, allowed, total
-            )[0],
-            lambda weights, best: self._rows.sum(SearchBlock.compare, weights, best)[0],
+            lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
+            lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
-            n_errors,
+            how.n_errors,
         )
-        return shares, losses / total
+        return _Compared(fits.candidates, shares, losses / total)
 
     def _refitted(
-        self, fits: CrossFit, shares: FloatArray, n_restarts: int
+        self, fits: CrossFit, compared: _Compared, n_restarts: int
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows; the heaviest first, for a reader may stop early."""
         paths: dict[tuple[Family, float], dict[int, float]] = {}
-        for one, share in zip(fits.candidates, shares, strict=True):
+        for one, share in zip(compared.candidates, compared.shares, strict=True):
             if share > 0:
                 paths.setdefault((one.family, one.alpha), {})[one.size] = share
         groups = []
@@ -213,20 +350,12 @@ class Search:
         groups.sort(key=lambda pair: -pair[0])
         return groups
 
-    def _split(self, folds: FoldAssignment | Folds, n_restarts: int) -> int:
-        """Let the rows know their folds; how many there are."""
-        if isinstance(folds, FoldAssignment):
-            self._rows.broadcast(SearchBlock.assign_folds, folds, n_restarts)
-            return folds.n_parts
-        self._rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
-        return len(folds)
-
-    def _trainer(self, name: str, n_runs: int) -> StackTrainer:
+    def _trainer(self, rows: SearchRows, name: str, n_runs: int) -> StackTrainer:
         """What grows members on a basis, for runs on the folds and then on all rows."""
         scaled = self._bases[name]
-        self._rows.broadcast(SearchBlock.begin_growing, name, self._growth)
+        rows.broadcast(SearchBlock.begin_growing, name, self._growth)
         return StackTrainer(
-            GrowingRows(self._rows, name, scaled.basis.n_columns, n_runs),
+            GrowingRows(rows, name, scaled.basis.n_columns, n_runs),
             self._growth,
             seed=self._seed,
             runs=list(range(n_runs)),
@@ -249,3 +378,12 @@ class Search:
             SearchBlock.importance, basis, coef, intercept, sizes, weights
         )
         return importance / weight
+
+
+def _split(rows: SearchRows, folds: FoldAssignment | Folds, n_restarts: int) -> int:
+    """Let rows know their folds; how many there are."""
+    if isinstance(folds, FoldAssignment):
+        rows.broadcast(SearchBlock.assign_folds, folds, n_restarts)
+        return folds.n_parts
+    rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
+    return len(folds)
