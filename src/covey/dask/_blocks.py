@@ -42,10 +42,13 @@ class TableBlock(SearchBlock):
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
 
-    def begin_growing(self, name: str, settings: TrainingSettings) -> None:
+    def begin_growing(
+        self, name: str, settings: TrainingSettings, columns: np.ndarray | None = None
+    ) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
+        design = self.designs[name] if columns is None else self.designs[name].only(columns)
         self._growing[name] = RowBlock(
-            self.designs[name], self.target.truth, self.run_weight, settings, SCRATCH
+            design, self.target.truth, self.run_weight, settings, SCRATCH
         )
 
     @property

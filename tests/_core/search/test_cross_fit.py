@@ -40,17 +40,18 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
     rows = SearchInMemory([block])
     n_runs = len(parts) + n_restarts
 
-    def trainer(name):
+    def trainer(name, columns):
         settings = TrainingSettings("auto", 0.0, 10, 20, 0.1, "greedy", 0.01, True)
-        block.begin_growing(name, settings)
+        block.begin_growing(name, settings, columns)
+        n_columns = 4 if columns is None else len(columns)
         return StackTrainer(
-            GrowingRows(rows, name, 4, n_runs),
+            GrowingRows(rows, name, n_columns, n_runs),
             settings,
             seed=1,
             runs=range(n_runs),
             flip_probability=np.full(n_runs, 0.1),
-            unit_of_feature=np.arange(4),
-            usable=np.ones(4, dtype=bool),
+            unit_of_feature=np.arange(n_columns),
+            usable=np.ones(n_columns, dtype=bool),
         )
 
     return CrossFit(

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
@@ -28,6 +29,11 @@ from covey._core.search.selection import mean_and_error
 
 # A path ends where its loss is so many standard errors above that of its best point.
 _FAR = 6.0
+# Of more than twice so many units, groups see the strongest ones of a member alone.
+_SCREENED = 128
+# Products with a copy of the columns in use are worth it where at least so many numbers, rows
+# times columns, are left out.
+_LEFT_OUT = 1 << 17
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
 
@@ -62,8 +68,9 @@ class _Starts:
     members of a smaller one and some more, so that each member is grown once.
     """
 
-    def __init__(self, trainer: StackTrainer) -> None:
+    def __init__(self, trainer: StackTrainer, columns: IntArray | None, n_columns: int) -> None:
         self._trainer = trainer
+        self._columns, self._n_columns = columns, n_columns
         self._theta: list[FloatArray] = []
         self._intercept: list[FloatArray] = []
         self._support: list[BoolArray] = []
@@ -73,9 +80,9 @@ class _Starts:
         """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
         while len(self._theta) < n_members:
             grown = self._trainer.grow()
-            self._theta.append(to_host(grown.theta))
+            self._theta.append(self._among_all(to_host(grown.theta)))
             self._intercept.append(to_host(grown.intercept))
-            self._support.append(grown.support)
+            self._support.append(self._among_all(grown.support))
             self._grown.append(
                 [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
             )
@@ -87,6 +94,13 @@ class _Starts:
             intercept.transpose(2, 0, 1),
             support,
         )
+
+    def _among_all(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values (..., p) of the columns that members were grown on, among all columns."""
+        if self._columns is None:
+            return values
+        wide: npt.NDArray[Any] = _widened(values, self._columns, self._n_columns)
+        return wide
 
     def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
         """How the members of one run were grown."""
@@ -130,10 +144,10 @@ class CrossFit:
 
     The rows are split into ``n_parts`` folds, their bases, with ``columns`` by name, standardized.
     A candidate is fitted ``n_restarts`` times on all rows, each time from a start of its own;
-    ``trainer(basis)`` gives what grows members for runs on the folds, and then on all rows. A
-    member has at most ``most_features``. With ``ends_early``, a path ends where fewer features
-    have become hopeless. With ``single``, folds are fitted in single precision where the data
-    allows it.
+    ``trainer(basis, columns)`` gives what grows members on some columns (None: all) for runs on
+    the folds, and then on all rows. A member has at most ``most_features``. With ``ends_early``,
+    a path ends where fewer features have become hopeless. With ``single``, folds are fitted in
+    single precision where the data allows it.
 
     Where candidates were fitted on fewer rows before, ``starts`` are the groups that these ended
     with; ``penalty_factor`` is what penalties are multiplied with, since there are more rows now.
@@ -146,7 +160,7 @@ class CrossFit:
         *,
         n_parts: int,
         n_restarts: int,
-        trainer: Callable[[str], StackTrainer],
+        trainer: Callable[[str, IntArray | None], StackTrainer],
         max_iter: int,
         path_iter: int,
         sizes: Sequence[int],
@@ -167,6 +181,7 @@ class CrossFit:
         self._n_restarts = n_restarts
         self._trainer = trainer
         self._starts: dict[str, _Starts] = {}
+        self._screens: dict[str, BoolArray] = {}
         self._max_iter = max_iter
         self._path_iter = path_iter
         self._sizes = list(sizes)
@@ -190,7 +205,7 @@ class CrossFit:
         """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
         found = []
         for alpha in family.alphas:
-            for size in self._allowed if sizes is None else sizes:
+            for size in self._sizes_of(family) if sizes is None else sizes:
                 n_terms = self._columns[family.basis].most_columns(family.n_members, size)
                 if family.n_members > 1:
                     n_terms += self._columns[family.gate].most_columns(1, size)
@@ -203,11 +218,11 @@ class CrossFit:
         What they predict of the rows that they were not fitted on stays in the blocks, where
         they are compared.
         """
-        n_parts, allowed = self._n_parts, self._allowed
+        n_parts, allowed = self._n_parts, self._sizes_of(family)
         runs = np.tile(np.arange(n_parts), len(family.alphas))
         alpha = np.repeat(np.array(family.alphas), n_parts)
         single = self._single and not self._is_precise(family.basis)
-        path = [size for size in self._sizes if size >= allowed[-1]]
+        path = [size for size in self._path_of(family) if size >= allowed[-1]]
         losses: dict[int, tuple[float, float]] = {}
         for fit in self._fits(family, runs, alpha, allowed, path, folds=True, single=single):
             numbers = self._n_numbers + fit.chunk // n_parts * len(allowed)
@@ -230,6 +245,16 @@ class CrossFit:
         self._n_numbers += len(family.alphas) * len(allowed)
         self.candidates += self.points(family, [size for size in allowed if size in path])
 
+    def _path_of(self, family: Family) -> list[int]:
+        """The sizes that the members of a family pass; groups of a wide table begin later."""
+        if family.n_members == 1 or self._sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
+            return self._sizes
+        return [size for size in self._sizes if size <= _SCREENED] or self._sizes[-1:]
+
+    def _sizes_of(self, family: Family) -> list[int]:
+        """Those within the limits."""
+        return [size for size in self._path_of(family) if size in self._allowed]
+
     def _is_precise(self, basis: str) -> bool:
         """Whether any block needs double precision to compare candidates on a basis."""
         if basis not in self._needs_double:
@@ -240,7 +265,7 @@ class CrossFit:
         """Points of one path on all rows, by their size; a group for each restart."""
         alphas = np.full(self._n_restarts, float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
-        path = [size for size in self._sizes if size >= min(sizes)]
+        path = [size for size in self._path_of(family) if size >= min(sizes)]
         for fit in self._fits(
             family, np.arange(self._n_restarts), alphas, sizes, path, folds=False, single=False
         ):
@@ -253,7 +278,7 @@ class CrossFit:
 
     def _history(self, family: Family, alpha: float, run: int) -> list[tuple[int, Any]]:
         """How the members of a run were grown, on these rows or on fewer."""
-        before = self._ended_before.get((family.kind, alpha, self._sizes[0]))
+        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
         if before is not None:
             return before.grown
         if family.n_members == 1:
@@ -351,6 +376,16 @@ class CrossFit:
         max_iter: int,
     ) -> tuple[Parts, IntArray]:
         """Where runs (r,) of a family end, and after how many iterations."""
+        shape = start[0].shape[3], start[2].shape[2]
+        used = self._used(family, shape, support, gate_support)
+        if used is not None:
+            columns, gate_columns = used
+            kind = replace(kind, restricted=True)
+            self._rows.broadcast(SearchBlock.restrict, kind, *used)
+            theta, intercept, gate, gate_intercept = start
+            start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
+            support = support[..., columns]
+            gate_support = None if gate_support is None else gate_support[..., gate_columns]
         beside = self._rows.like
         xp = namespace_of(beside)
         dtype = xp.float32 if kind.single else xp.float64
@@ -374,7 +409,36 @@ class CrossFit:
             memory=6,
             journal=self._journal,
         )
-        return objective.within(found.x, np.arange(len(runs))), found.n_iter
+        parts = objective.within(found.x, np.arange(len(runs)))
+        if used is not None:
+            of_members, of_gate = (
+                _widened(part, columns, n_columns)
+                for part, columns, n_columns in zip(parts[::2], used, shape, strict=True)
+            )
+            parts = of_members, parts[1], of_gate, parts[3]
+        return parts, found.n_iter
+
+    def _used(
+        self,
+        family: Family,
+        shape: tuple[int, int],
+        support: BoolArray,
+        gate_support: BoolArray | None,
+    ) -> tuple[IntArray, IntArray] | None:
+        """The columns of members and gate that any run uses, if it is worth to copy them."""
+        if not self._rows.restricts:
+            return None
+        columns = np.flatnonzero(support.any(axis=(0, 1)))
+        gate_columns = np.arange(shape[1])
+        if family.n_members == 1:
+            # One member is always asked.
+            gate_columns = gate_columns[:0]
+        elif gate_support is not None:
+            gate_columns = np.flatnonzero(gate_support.any(axis=0))
+        left_out = shape[0] - len(columns) + shape[1] - len(gate_columns)
+        if left_out * self._n_rows < _LEFT_OUT:
+            return None
+        return columns, gate_columns
 
     def _pruned(
         self, family: Family, parts: HostParts, size: int
@@ -430,10 +494,41 @@ class CrossFit:
             theta = np.zeros((len(runs), 1, self._rows.n_classes, n_columns))
             support = np.ones((len(runs), 1, n_columns), dtype=bool)
             return (theta, theta[..., 0], gate, gate[..., 0]), support
+        screened = None
+        if size < self._sizes[0]:
+            screened = self._screened(family, size)
         if family.basis not in self._starts:
-            self._starts[family.basis] = _Starts(self._trainer(family.basis))
+            some = None if screened is None else np.flatnonzero(screened.any(axis=0))
+            trainer = self._trainer(family.basis, some)
+            self._starts[family.basis] = _Starts(trainer, some, n_columns)
         theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
+        if screened is not None:
+            support = support & screened[runs][:, None]
+            theta = theta * support[:, :, None]
         return (theta, intercept, gate, gate[..., 0]), support
+
+    def _screened(self, family: Family, size: int) -> BoolArray:
+        """The columns (R, P) of the strongest units of a member alone, in every run.
+
+        Runs are the folds, each of which knows its own rows only, and then the restarts.
+        """
+        if family.basis not in self._screens:
+            alone = Family(family.basis, 1, (max(family.alphas),), family.pool)
+            columns = self._columns[family.basis]
+            found = []
+            for folds, n_runs in ((True, self._n_parts), (False, self._n_restarts)):
+                single = self._single and not self._is_precise(family.basis)
+                runs = np.arange(n_runs)
+                alphas = np.full(n_runs, alone.alphas[0])
+                whole = [self._sizes[0]]
+                for fit in self._fits(
+                    alone, runs, alphas, whole, whole, folds=folds, single=single
+                ):
+                    strength = columns.strength(member_squares(_on_host(fit.parts)[0]))
+                    kept = columns.strongest(strength, size, columns.n_features)
+                    found.append(columns.columns(kept)[:, 0])
+            self._screens[family.basis] = np.concatenate(found)
+        return self._screens[family.basis]
 
 
 def _is_hopeless(losses: dict[int, tuple[float, float]]) -> bool:
@@ -447,6 +542,13 @@ def _on_host(parts: Parts) -> HostParts:
         np.asarray(to_host(part), dtype=np.float64) for part in parts
     )
     return theta, intercept, gate, gate_intercept
+
+
+def _widened(values: Array, columns: IntArray, n_columns: int) -> Array:
+    """Values (..., p) of some columns, among all of them; zero elsewhere."""
+    wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
+    wide[..., columns] = values
+    return wide
 
 
 def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:

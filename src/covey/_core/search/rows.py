@@ -53,9 +53,13 @@ _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
 
 class SearchRows(Rows["SearchBlock"]):
-    """The rows of a table that is searched; ``n_classes`` is 1 for numbers."""
+    """The rows of a table that is searched; ``n_classes`` is 1 for numbers.
+
+    ``restricts`` is whether it is worth the time to copy the columns that are in use.
+    """
 
     is_sparse: bool
+    restricts = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Kind:
     pool: Pool
     folds: bool  # whether runs are the folds, or the restarts on all rows
     single: bool  # whether single precision is enough
+    restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
 
 
 class SearchBlock:
@@ -103,6 +108,7 @@ class SearchBlock:
         self.designs: dict[str, Design] = {}
         self._single_designs: dict[str, Design] = {}
         self._unkept: dict[str, Callable[[], Design]] = {}
+        self._restricted: tuple[Design, Design]
         self._features: npt.NDArray[np.float32] | None = None
         self._expanded: tuple[str, FloatArray] | None = None
         self._sorted: tuple[slice, WeightedRows] | None = None
@@ -351,14 +357,17 @@ class SearchBlock:
 
     # -- members ---------------------------------------------------------------------------
 
-    def begin_growing(self, name: str, settings: TrainingSettings) -> None:
-        """Prepare to grow members on a basis, on every fold and on all rows."""
+    def begin_growing(
+        self, name: str, settings: TrainingSettings, columns: IntArray | None = None
+    ) -> None:
+        """Prepare to grow members on columns of a basis, on every fold and on all rows."""
+        design = self.designs[name]
+        if columns is not None:
+            design = design.only(columns)
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)
-        self._growing[name] = row_block(
-            self.designs[name], truth, self._on_device(self.run_weight), settings
-        )
+        self._growing[name] = row_block(design, truth, self._on_device(self.run_weight), settings)
 
     def grown(
         self,
@@ -391,6 +400,14 @@ class SearchBlock:
         if name not in self._single_designs:
             self._single_designs[name] = self.designs[name].in_single_precision()
         return self._single_designs[name]
+
+    def restrict(self, kind: Kind, columns: IntArray, gate_columns: IntArray) -> None:
+        """Lay out some columns of members and gate; the last ones are kept."""
+        if kind.folds and not self._is_fitted_on:
+            return
+        members = self._design(kind.basis, kind.single).only(columns)
+        gate = self._design(kind.gate, kind.single).only(gate_columns)
+        self._restricted = members, gate
 
     def value_and_gradient(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
         """See `covey._core.gating.gate.GatedRows.value_and_gradient`."""
@@ -465,9 +482,12 @@ class SearchBlock:
         return self.weight @ importance.T, np.array([self.weight.sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
-        members = gate = self._design(kind.basis, kind.single)
-        if kind.gate != kind.basis:
-            gate = self._design(kind.gate, kind.single)
+        if kind.restricted:
+            members, gate = self._restricted
+        else:
+            members = gate = self._design(kind.basis, kind.single)
+            if kind.gate != kind.basis:
+                gate = self._design(kind.gate, kind.single)
         share = self._share[kind.folds, kind.single]
         return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
 
@@ -500,6 +520,7 @@ class SearchInMemory(BlocksInMemory[SearchBlock], SearchRows):
     def __init__(self, blocks: Sequence[SearchBlock]) -> None:
         super().__init__(blocks, side_by_side=True)
         block = blocks[0]
+        self.restricts = block.beside is None
         self.n_features = block.n_features
         self.n_classes = block.n_classes
         self.is_sparse = block.is_sparse

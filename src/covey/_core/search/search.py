@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,7 @@ class Search:
             self._columns,
             n_parts=n_parts,
             n_restarts=how.n_restarts,
-            trainer=lambda name: self._trainer(rung.growing, name, n_parts + how.n_restarts),
+            trainer=partial(self._trainer, rung.growing, n_parts + how.n_restarts),
             max_iter=_RUNG_MAX_ITER if self._rungs and n_parts else _MAX_ITER,
             path_iter=_RUNG_PATH_ITER if self._rungs else _PATH_ITER,
             sizes=path_sizes(features.n_units, most_units, how.limits.terms),
@@ -350,18 +351,22 @@ class Search:
         groups.sort(key=lambda pair: -pair[0])
         return groups
 
-    def _trainer(self, rows: SearchRows, name: str, n_runs: int) -> StackTrainer:
-        """What grows members on a basis, for runs on the folds and then on all rows."""
+    def _trainer(
+        self, rows: SearchRows, n_runs: int, name: str, columns: IntArray | None
+    ) -> StackTrainer:
+        """What grows members on columns of a basis, for runs on the folds and on all rows."""
         scaled = self._bases[name]
-        rows.broadcast(SearchBlock.begin_growing, name, self._growth)
+        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns)
+        if columns is None:
+            columns = np.arange(scaled.basis.n_columns)
         return StackTrainer(
-            GrowingRows(rows, name, scaled.basis.n_columns, n_runs),
+            GrowingRows(rows, name, len(columns), n_runs),
             self._growth,
             seed=self._seed,
             runs=list(range(n_runs)),
             flip_probability=np.full(n_runs, self._flip_probability),
-            unit_of_feature=scaled.units(self._features.unit),
-            usable=scaled.usable,
+            unit_of_feature=scaled.units(self._features.unit)[columns],
+            usable=scaled.usable[columns],
             journal=self._journal,
         )
 
