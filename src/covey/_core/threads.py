@@ -8,6 +8,7 @@ are worked on in blocks of rows, by as many threads of our own as there are core
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -58,7 +59,7 @@ def own_threads() -> Iterator[None]:
     with _shared.lock:
         if not _shared.n_users:
             cores = n_cores()
-            _shared.limiter = _libraries().limit(limits=1)
+            _shared.limiter = _limited()
             _shared.pool = ThreadPoolExecutor(cores) if cores > 1 else None
         _shared.n_users += 1
     try:
@@ -67,10 +68,52 @@ def own_threads() -> Iterator[None]:
         with _shared.lock:
             _shared.n_users -= 1
             if not _shared.n_users:
-                _shared.limiter.restore_original_limits()
+                _restore(_shared.limiter)
                 if _shared.pool is not None:
-                    _shared.pool.shutdown(wait=False)
+                    # A fit that was interrupted has left calls that nobody waits for.
+                    _shared.pool.shutdown(wait=False, cancel_futures=True)
                 _shared.limiter = _shared.pool = None
+
+
+def _limited() -> Any:
+    """What restores the threads of products, which have one each from now on.
+
+    None where there is nothing to restore: they had one each, or another thread of this process
+    limits them, whose limit threadpoolctl keeps.
+    """
+    before = _libraries().info()
+    if all(library["num_threads"] == 1 for library in before):
+        return None
+    limiter = _libraries().limit(limits=1)
+    return limiter if _libraries().info() != before else None
+
+
+def _restore(limiter: Any) -> None:
+    """Let products have the threads that they had, whichever thread has limited them."""
+    if limiter is None:
+        return
+    _release()
+    limiter.restore_original_limits()
+    _release()
+
+
+def _release() -> None:
+    """Let any thread change the number of threads, where only the one that did so last may."""
+    for library in _libraries().lib_controllers:
+        release = getattr(library, "clear_controlling_thread", None)
+        if release is not None:
+            release(force=True)
+
+
+def _begin_anew() -> None:
+    """Forget the fits of the parent in a forked process: none of their threads exists here."""
+    global _shared
+    limiter, _shared = _shared.limiter, _Shared()
+    _restore(limiter)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

@@ -3,7 +3,7 @@
 What a row is for is decided by its own draw, whichever block it lies in: in each class the lowest
 draws are fitted on, the highest held out. So a sample is a part of a larger one, and no row that
 is fitted on is ever held out. Of a small class more rows are taken than its share, and each counts
-for less.
+for less. The only row of a class is fitted on.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ def sampled_rows(
     """
     share = n_fitted / counts.sum()
     taken = np.minimum(0.5, np.maximum(share, _LEAST_OF_CLASS / np.maximum(counts, 1)))
+    taken[counts == 1] = 1.0
     draws = UniformRows(seed, Purpose.SAMPLE, 0, 0, 1).read(start, len(codes))[:, 0]
     of_class = taken[codes]
     fitted = np.flatnonzero(used & (draws < of_class))
-    held_out = np.flatnonzero(used & (draws >= 1.0 - of_class))
+    held_out = np.flatnonzero(used & (draws >= 1.0 - of_class) & (counts[codes] > 1))
     rows = np.concatenate([fitted, held_out])
     return RowSample(rows, len(fitted), share / of_class[rows])
