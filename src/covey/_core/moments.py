@@ -16,10 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import FloatArray, IntArray
+from covey._core.threads import in_order
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 17
 _COLUMNS_AT_ONCE = 64
+_ROWS_AT_ONCE = 1 << 13
 
 
 def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -30,6 +32,8 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     if hasattr(columns, "tocsc"):
         return _of_one_block(columns, weight)
+    if len(weight) > 2 * _ROWS_AT_ONCE:
+        return _of_many_rows(columns, weight)
     at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(weight)))
     starts = range(0, len(columns), at_once)
     parts = [_of_one_block(columns[start : start + at_once], weight) for start in starts]
@@ -43,6 +47,26 @@ def _of_one_block(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatAr
         extent(columns, weight),
         lambda size: scaled_means(columns, weight, size, total),
         lambda size, center: scaled_squares(columns, weight, size, center, total),
+    )
+    return mean, deviation
+
+
+def _of_many_rows(columns: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same of a long table, whose rows lie next to each other: some of them at a time."""
+    starts = range(0, len(weight), _ROWS_AT_ONCE)
+    blocks = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
+    total = np.array([weight.sum()])
+
+    def sums(of_block: Callable[..., FloatArray], *args: FloatArray) -> FloatArray:
+        found = in_order(lambda rows: of_block(columns[:, rows], weight[rows], *args), blocks)
+        total_of_blocks: FloatArray = np.sum(list(found), axis=0)
+        return total_of_blocks
+
+    extents = in_order(lambda rows: extent(columns[:, rows], weight[rows]), blocks)
+    mean, deviation, _ = reduced_moments(
+        np.max(list(extents), axis=0),
+        lambda size: sums(scaled_means, size, total),
+        lambda size, center: sums(scaled_squares, size, center, total),
     )
     return mean, deviation
 

@@ -51,6 +51,10 @@ class TableBlock(SearchBlock):
             design, self.target.truth, self.run_weight, settings, SCRATCH
         )
 
+    def own_rows(self) -> None:
+        """Keep the rows in their order, and no longer as they were loaded."""
+        self._given = self._X[:0]
+
     @property
     def n_bytes(self) -> int:
         """How large it may become, as far as it has got."""
@@ -272,6 +276,7 @@ def table_block(
         int(starts[number]),
     )
     block._values = rows.values
+    block.own_rows()
     return block
 
 

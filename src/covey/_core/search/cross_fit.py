@@ -307,7 +307,15 @@ class CrossFit:
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
         parts, n_iter = self._minimum(
-            family, kind, runs, alpha, start, support, gate_support, self._max_iter
+            family,
+            kind,
+            runs,
+            alpha,
+            start,
+            support,
+            gate_support,
+            self._max_iter,
+            restricts=False,
         )
         theta, intercept, gate, gate_intercept = _on_host(parts)
         groups = []
@@ -374,10 +382,14 @@ class CrossFit:
         support: BoolArray,
         gate_support: BoolArray | None,
         max_iter: int,
+        restricts: bool = True,
     ) -> tuple[Parts, IntArray]:
-        """Where runs (r,) of a family end, and after how many iterations."""
+        """Where runs (r,) of a family end, and after how many iterations.
+
+        With ``restricts``, the columns in use may be copied for products that take less time.
+        """
         shape = start[0].shape[3], start[2].shape[2]
-        used = self._used(family, shape, support, gate_support)
+        used = self._used(family, shape, support, gate_support) if restricts else None
         if used is not None:
             columns, gate_columns = used
             kind = replace(kind, restricted=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Concatenate, cast
 
 import numpy as np
@@ -101,7 +102,9 @@ class SearchBlock:
         self.target = target
         self._order = target.order
         self._start = start
-        self._X = X[self._order]
+        # Rows as they came, which are not copied where no more is needed of them.
+        self._given = X
+        self.n_features = int(X.shape[1])
         self._raw_weight = self.weight = weight[self._order]
         self.is_sparse = hasattr(X, "tocsr")
         self.beside = beside
@@ -120,10 +123,14 @@ class SearchBlock:
         self._predicted: dict[int, FloatArray] = {}
         self._library: Library | None = None
 
-    @property
-    def n_features(self) -> int:
-        """How many columns X has."""
-        return int(self._X.shape[1])
+    @cached_property
+    def _X(self) -> Any:
+        """The rows in the order in which the block keeps them."""
+        return self._given[self._order]
+
+    def _rows_in_order(self) -> Any:
+        """The same, not kept unless they are already."""
+        return self._X if "_X" in self.__dict__ else self._given[self._order]
 
     @property
     def n_classes(self) -> int:
@@ -139,7 +146,8 @@ class SearchBlock:
         at = self._position()[sample.rows]
         target = self.target.codes if isinstance(self.target, ClassTarget) else self.target.values
         weight = self._raw_weight[at] * sample.factor
-        return SampledRows(self._X[at], target[at], weight, sample.n_fitted)
+        X = self._rows_in_order()[at]
+        return SampledRows(X, target[at], weight, sample.n_fitted)
 
     def class_counts(self) -> tuple[IntArray, FloatArray]:
         """How many rows of each class have a weight, (C,), and the sum of all weights, (1,)."""
@@ -234,7 +242,7 @@ class SearchBlock:
         """Standardize the features in single precision, for ``lay_out``."""
         if self._features is None:
             columns = np.empty((self.n_features, len(self.weight)), dtype=np.float32)
-            columns[:] = ((self._X - mean) / scale).T
+            columns[:] = ((self._rows_in_order() - mean) / scale).T
             self._features = columns
 
     def lay_out(
@@ -267,8 +275,9 @@ class SearchBlock:
             self._unkept[name] = made
 
     def drop_layouts(self) -> None:
-        """Forget all that members see."""
-        self.designs, self._single_designs, self._unkept = {}, {}, {}
+        """Forget all that members see, and those that were grown on it."""
+        self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
+        self.__dict__.pop("_restricted", None)
 
     def _standardized(
         self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
@@ -477,7 +486,7 @@ class SearchBlock:
         weights: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """The sum of each member's importance, (K,), and of all weights, (1,); see `Groups`."""
-        logits = linear_logits(basis.rows(self._X), coef, intercept)
+        logits = linear_logits(basis.rows(self._rows_in_order()), coef, intercept)
         importance = group_importance(logits, sizes, weights)
         return self.weight @ importance.T, np.array([self.weight.sum()])
 

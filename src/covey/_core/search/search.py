@@ -47,7 +47,7 @@ _RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
 # Candidates, with all points of their path, that go on to the next rung.
 _MOST_PATHS = 5
 # Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
-_MOST_NUMBERS = 1 << 25
+_MOST_NUMBERS = 1 << 24
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
 
@@ -262,6 +262,8 @@ class Search:
         single = self._single and not (
             self._rows.is_sparse or self._rows.max(SearchBlock.has_outliers)[0]
         )
+        for rung in self._rungs:
+            rung.rows.broadcast(SearchBlock.drop_layouts)
         _split(self._rows, [], 1)
         whole = Rung.whole(self._rows, [], self._n_rows, self._last_factor)
         fits = self._cross_fit(whole, 0, how, starts)
