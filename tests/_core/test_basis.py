@@ -102,3 +102,21 @@ def test_values_on_features_are_shared_between_partners():
     columns = np.array([[0.0, 1, 2, 3], [5.0, 5, 6, 8]])
     basis = products_of(columns, np.zeros(2))
     assert_array_equal(basis.on_features(np.array([1.0, 2.0, 4.0, 8.0, 16.0])), [9.0, 22.0])
+
+
+@pytest.mark.parametrize("bounded", [False, True])
+def test_a_basis_of_standardized_features_gives_the_same_columns(columns, bounded):
+    columns = columns * [[1.0], [1.0], [1e3], [1e-3]] + [[0.0], [0.0], [1e6], [0.0]]
+    mean, scale = columns.mean(axis=1), columns.std(axis=1)
+    inner = columns[:, 10:]
+    seen = np.stack([inner.min(axis=1), inner.max(axis=1)]) if bounded else None
+    basis = ramps_of(columns, np.ones(90), 3).union(products_of(columns, mean * 0.9, seen))
+    expected = basis.expand(columns)
+    standardized, divided = basis.of_standardized(mean, scale)
+    shifted = (np.arange(basis.n_columns) < 4) * mean[basis.feature]
+    Z = (columns - mean[:, None]) / scale[:, None]
+    found = standardized.expand(Z)
+    assert_allclose(found, (expected - shifted[:, None]) / divided[:, None], atol=1e-9)
+    single = standardized.expand(Z.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_allclose(single, found, rtol=1e-4, atol=1e-5)

@@ -38,3 +38,27 @@ def test_implicit_scaling_equals_scaled_columns_for_each_run(table):
             np.testing.assert_allclose(
                 moved, expected + theta[:, run, which] @ Z[:, which].T, atol=1e-12
             )
+
+
+def test_some_columns_give_the_products_of_these(table):
+    X, _ = table
+    rng = np.random.default_rng(1)
+    center, scale = rng.standard_normal((2, 6)), rng.uniform(1, 2, (2, 6))
+    theta, which = rng.standard_normal((3, 2, 6)), np.array([4, 1, 5])
+    residual, none = rng.standard_normal((3, 2, len(X))), np.zeros((3, 2))
+    left_out = np.delete(np.arange(6), which)
+    theta[:, :, left_out] = 0.0
+    runs, out = np.array([1, 0]), np.empty((3, 2, len(X)))
+    for columns in (np.ascontiguousarray(X.T), sparse.csc_array(X)):
+        for of_runs in ((center, scale), (center[:1], scale[:1]), (None, None)):
+            design = Design(columns, *of_runs)
+            few = design.only(which)
+            assert few.n_features == 3
+            expected = design.logits(theta, none, runs, out.copy())
+            found = few.logits(theta[:, :, which], none, runs, out.copy())
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+            np.testing.assert_allclose(
+                few.gradient(residual, runs)[0],
+                design.gradient(residual, runs)[0][:, :, which],
+                atol=1e-12,
+            )

@@ -176,7 +176,8 @@ class DaskRows:
         parts = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
         # Those to fit on of all blocks, then those held out.
         sides = [(part, slice(0, part.n_fitted)) for part in parts]
-        sides += [(part, slice(part.n_fitted, None)) for part in parts]
+        if folds is None:
+            sides += [(part, slice(part.n_fitted, None)) for part in parts]
         stack = vstack if self._table.is_sparse else np.concatenate
         X = stack([part.X[rows] for part, rows in sides])
         target, weight = (
@@ -191,7 +192,7 @@ class DaskRows:
             return ClassTarget(target[rows], n_classes)
 
         n_fitted = sum(part.n_fitted for part in parts)
-        return sampled_rung(X, target_of, weight, n_fitted, factor)
+        return sampled_rung(X, target_of, weight, n_fitted, factor, folds=folds)
 
     # -- training --------------------------------------------------------------------------
 

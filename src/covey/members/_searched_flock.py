@@ -14,6 +14,7 @@ import numpy as np
 from covey._core.gating.penalty import shrinkage
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, families
+from covey._core.search.folds import possible_folds
 from covey._core.search.rungs import rung_sizes
 from covey._core.search.search import Limits, Search
 from covey._folds import check_cv_parameter
@@ -83,10 +84,10 @@ class SearchedFlock(LinearFlock):
         sizes = rung_sizes(n_rows)
         n_first = unit * (sizes[0] if sizes else n_rows)
         folds: Any = []
-        if self.effort != "fast" and not (sizes and rows.draws_folds(self.cv)):
-            folds = self._folds(rows, 1 if sizes else self._n_repeats(rows))
+        if self.effort != "fast":
+            folds = self._rung_folds(rows) if sizes else self._folds(rows, self._n_repeats(rows))
         rungs = [
-            rows.rung(size, self._seed, self._factor(n_first, unit * size), folds or None)
+            rows.rung(size, self._seed, self._factor(n_first, unit * size), folds)
             for size in sizes
         ]
         search = Search(
@@ -112,7 +113,7 @@ class SearchedFlock(LinearFlock):
         )
         flock = search.run(
             self._families(rows, search.bases, n_first),
-            folds,
+            [] if rungs else folds,
             limits=self._limits(search),
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
@@ -209,6 +210,14 @@ class SearchedFlock(LinearFlock):
             return folds
         parts = [task.result[f"{number}"] for number in range(len(task.result))]
         return list(zip(parts[::2], parts[1::2], strict=True))
+
+    def _rung_folds(self, rows: TrainingRows) -> Any:
+        """The folds of a long table; None where some rows are held out once."""
+        if not rows.draws_folds(self.cv):
+            return self._folds(rows, 1)
+        classes = np.zeros(1) if rows.classes is None else rows.classes
+        possible_folds(2, rows.class_counts, classes)
+        return None
 
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
         """The context in which a family of candidates is cross-fitted."""

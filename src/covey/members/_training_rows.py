@@ -24,7 +24,7 @@ from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
 from covey._core.search.rungs import Rung, sampled_rung
-from covey._core.search.sampling import sampled_rows
+from covey._core.search.sampling import RowSample, sampled_rows
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
@@ -145,7 +145,11 @@ class TrainingRows(Protocol):
         """The rows as a search reduces them."""
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
-        """Some of the rows, about so many of them to fit on; without folds, as many held out."""
+        """Some of the rows, about so many of them to fit on.
+
+        Folds that are given hold out theirs; with None as many rows are held out, and with an
+        empty list none.
+        """
 
     def draws_folds(self, cv: Any) -> bool:
         """Whether folds are drawn: then a rung needs none of its own."""
@@ -415,22 +419,62 @@ class InMemoryRows:
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
         """See `TrainingRows`."""
-        counts, used = self.class_counts, self.weight > 0
-        sample = sampled_rows(n_rows, counts, seed, 0, self._codes, used)
-        rows, of_sample = sample.rows, sample.factor
-        if folds is not None:
-            # Rows that a fold holds out are among those that another one fits on.
-            rows, of_sample = rows[: sample.n_fitted], of_sample[: sample.n_fitted]
-            folds = _folds_within(folds, rows, len(self.y))
+        if folds:
+            sample, folds = self._sampled_folds(folds, n_rows, seed)
+        else:
+            used = self.weight > 0
+            sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
+            if folds is not None:
+                sample = sample.fitted
+        rows = sample.rows
         return sampled_rung(
             self.X[rows],
             lambda which: self._search_target(rows[which]),
-            self.weight[rows] * of_sample,
+            self.weight[rows] * sample.factor,
             sample.n_fitted,
             factor,
             folds=folds,
             beside=self._beside(),
         )
+
+    def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
+        """Some rows that folds fit on, rows that they hold out, and the folds of these.
+
+        Rows that one fold holds out and another one fits on are sampled once; if there are few
+        to hold out, all of them are.
+        """
+        to_fit, to_hold_out = (self._named(side) for side in zip(*folds, strict=True))
+        fitted = self._some(to_fit, n_rows, seed)
+        if np.count_nonzero(to_hold_out) >= 2 * n_rows:
+            to_hold_out &= ~to_fit
+        to_hold_out[fitted.rows] = False
+        held_out = self._some(to_hold_out, n_rows, seed)
+        position = np.full(len(self.y), -1)
+        rows = np.concatenate([fitted.rows, held_out.rows])
+        position[rows] = np.arange(len(rows))
+        found = []
+        for train, test in folds:
+            train, test = position[train], position[test]
+            train, test = train[(train >= 0) & (train < fitted.n_fitted)], test[test >= 0]
+            # Those that the sample leaves nothing of a side say nothing.
+            if len(train) and len(test):
+                found.append((train, test))
+        weights = np.concatenate([fitted.factor, held_out.factor])
+        return RowSample(rows, fitted.n_fitted, weights), found
+
+    def _named(self, parts: Any) -> np.ndarray:
+        """Whether rows that have a weight are in any of these parts."""
+        named = np.zeros(len(self.y), dtype=bool)
+        named[np.concatenate(parts)] = True
+        return named & (self.weight > 0)
+
+    def _some(self, among: np.ndarray, n_rows: int, seed: int) -> RowSample:
+        """About so many of the rows; all, where they are fewer than twice as many."""
+        rows = np.flatnonzero(among)
+        if len(rows) < 2 * n_rows:
+            return RowSample(rows, len(rows), np.ones(len(rows)))
+        counts = np.bincount(self._codes[rows], minlength=len(self.class_counts))
+        return sampled_rows(n_rows, counts, seed, 0, self._codes, among).fitted
 
     def _beside(self) -> Any:
         """An array where a search computes; None: NumPy's."""
@@ -458,20 +502,6 @@ class InMemoryRows:
             n_repeats=n_repeats,
             y=self.y,
         )
-
-
-def _folds_within(
-    folds: list[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, n_rows: int
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Folds of a table as positions among some of its rows, without those that lose a side."""
-    position = np.full(n_rows, -1)
-    position[rows] = np.arange(len(rows))
-    found = []
-    for fold in folds:
-        train, test = (at[at >= 0] for at in (position[part] for part in fold))
-        if len(train) and len(test):
-            found.append((train, test))
-    return found
 
 
 def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:

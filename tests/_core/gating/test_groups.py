@@ -71,3 +71,14 @@ def test_sparse_rows_on_plain_features_predict_as_dense_ones(flock):
     members = coef[:, :, :D], intercept
     dense = plain.predict(X, *members, numbers=False)
     assert_allclose(plain.predict(sparse.csr_array(X), *members, numbers=False), dense)
+
+
+def test_probabilities_are_never_above_one():
+    """Losses of scikit-learn refuse those that are, be it by a rounding error."""
+    weights = np.full(9, 1 / 9)
+    assert np.cumsum(weights)[-1] > 1.0
+    sure = np.zeros((9, 2, 1))
+    sure[:, 0] = 1e3
+    plain = Basis.plain(1)
+    gated = Groups(plain, np.zeros((9, 1)), np.zeros(9), [1] * 9, ["linear"] * 9, weights)
+    assert gated.probabilities(sure, np.zeros((9, 1))).max() == 1.0

@@ -1,8 +1,10 @@
 """Cross-fitted candidates: each the same alone, in a stack, and as scikit-learn would have it."""
 
+from functools import wraps
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
@@ -30,7 +32,7 @@ def table():
     return columns, codes, weight, parts
 
 
-def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False):
+def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False, **how):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
@@ -66,6 +68,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
         most_features=4,
         ends_early=ends_early,
         fit_intercept=True,
+        **how,
     )
 
 
@@ -160,3 +163,104 @@ def test_a_member_that_loses_all_features_is_dropped(table):
     pruned, support, _ = fits._pruned(Family("features", 3, (1e-1,)), (theta, *parts[1:]), size=1)
     assert support[0].sum(axis=1).tolist() == [2, 1, 0]
     assert (pruned[3][0] < -100).tolist() == [False, False, True]
+
+
+# -- rungs and wide tables -------------------------------------------------------------------
+
+
+def test_penalties_are_those_of_the_rows_that_there_are(table):
+    direct = held_out(cross_fit(table), Family("features", 3, (1e-1,)))
+    by_factor = held_out(cross_fit(table, penalty_factor=10.0), Family("features", 3, (1e-2,)))
+    assert_allclose(direct, by_factor, atol=1e-5)
+    assert np.abs(direct - held_out(cross_fit(table), Family("features", 3, (1e-2,)))).max() > 0.01
+
+
+def test_a_candidate_begins_where_it_ended_before(table):
+    family, one = Family("features", 3, (1e-2,)), table[3][:1]
+    before = cross_fit(table, parts=one, sizes=(4, 2))
+    held_out(before, family)
+    assert set(before.ended) == {(family.kind, 1e-2, 4), (family.kind, 1e-2, 2)}
+    again = cross_fit(table, parts=one, max_iter=0, starts=before.ended)
+    kept = held_out(again, family)[0]
+    assert_allclose(kept, held_out(cross_fit(table, parts=one), family)[0], atol=1e-5)
+    # Members are not grown again, but how they were grown is known.
+    assert not again._starts
+    group = again.ended[family.kind, 1e-2, 4]
+    assert len(group.grown) == 3
+    assert_allclose(group.theta, before.ended[family.kind, 1e-2, 4].theta, atol=1e-6)
+
+
+def test_what_is_continued_on_all_rows_is_what_is_fitted_on_all(table):
+    """From where it ended on one fold: a member alone has one optimum."""
+    family = Family("features", 1, (1e-2,))
+    fits = cross_fit(table, max_iter=300, sizes=(4, 2))
+    held_out(fits, family)
+    points = [(family.kind, 1e-2, size) for size in (4, 2)]
+    later = cross_fit(table, max_iter=300, parts=[], starts=fits.ended)
+    every = np.arange(4)
+    whole, pruned = later.continued(points, every, every, single=False)
+    (direct,) = fits.fitted(family, 1e-2, [4])[4]
+    assert_allclose(whole.theta, direct.theta, atol=5e-3)
+    assert not np.allclose(whole.theta, fits.ended[points[0]].theta, atol=2e-2)
+    assert pruned.support.sum() == 2
+    assert_array_equal(pruned.support, fits.ended[points[1]].support)
+    assert (pruned.theta[:, :, ~pruned.support[0]] == 0).all()
+
+
+def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch):
+    family = Family("features", 3, (1e-1,))
+    how = {"sizes": (4, 2, 1), "parts": table[3][:1]}
+    whole = held_out(cross_fit(table, **how), family)
+    copied = []
+    restrict = SearchBlock.restrict
+
+    @wraps(restrict)
+    def noted(self, kind, columns, gate_columns):
+        copied.append((len(columns), len(gate_columns)))
+        restrict(self, kind, columns, gate_columns)
+
+    monkeypatch.setattr(SearchBlock, "restrict", noted)
+    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1)
+    assert_allclose(held_out(cross_fit(table, **how), family), whole, atol=1e-4)
+    assert min(columns for columns, _ in copied) < 4
+    assert min(columns for _, columns in copied) < 4
+    fits = cross_fit(table, **how)
+    few = fits.fitted(family, 1e-1, [2])[2][0]
+    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1 << 40)
+    many = cross_fit(table, **how).fitted(family, 1e-1, [2])[2][0]
+    assert_array_equal(few.support, many.support)
+    for name in ("theta", "intercept", "gate", "gate_intercept"):
+        assert_allclose(getattr(few, name), getattr(many, name), atol=1e-6)
+
+
+def test_groups_of_a_wide_table_see_the_strongest_units_of_a_member_alone(table, monkeypatch):
+    monkeypatch.setattr(cross_fit_module, "_SCREENED", 1)
+    fits = cross_fit(table, sizes=(4, 2, 1))
+    alone, group = Family("features", 1, (1e-2,)), Family("features", 3, (1e-3, 1e-2))
+    assert fits._path_of(alone) == [4, 2, 1]
+    assert fits._path_of(group) == [1]
+    screened = fits._screened(group, 1)
+    assert_array_equal(screened.sum(axis=1), [1] * 5)
+    for run, fold in enumerate([*table[3], (np.arange(120), None)]):
+        rows = fold[0]
+        model = LogisticRegression(C=1 / (1e-2 * table[2][rows].sum()), tol=1e-8)
+        model.fit(table[0].T[rows], table[1][rows], sample_weight=table[2][rows])
+        assert screened[run, np.argmax((model.coef_**2).sum(axis=0))]
+    held_out(fits, group)
+    assert [one.size for one in fits.candidates] == [1, 1]
+    for ended in fits.ended.values():
+        assert not ended.support[:, ~screened[0]].any()
+
+
+def test_what_a_fold_holds_out_does_not_choose_its_columns(table, monkeypatch):
+    monkeypatch.setattr(cross_fit_module, "_SCREENED", 1)
+    family = Family("features", 3, (1e-2,))
+    columns, codes, weight, parts = table
+    before = cross_fit(table, sizes=(4, 2, 1))._screened(family, 1)
+    strongest = int(np.flatnonzero(before[0])[0])
+    spoilt = columns.copy()
+    # In the rows that the first fold holds out, this column says the opposite.
+    spoilt[strongest, parts[0][1]] *= -4.0
+    after = cross_fit((spoilt, codes, weight, parts), sizes=(4, 2, 1))._screened(family, 1)
+    assert_array_equal(after[0], before[0])
+    assert not after[1:, strongest].all()

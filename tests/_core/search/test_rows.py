@@ -15,9 +15,16 @@ from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood, GatedObjective
 from covey._core.gating.likelihoods import ClassLikelihood
 from covey._core.moments import moments
-from covey._core.search.bases import basis_moments
+from covey._core.search import rows as rows_module
+from covey._core.search.bases import (
+    Features,
+    ScaledBasis,
+    basis_moments,
+    standardize,
+    standardize_single,
+)
 from covey._core.search.replay import ReplayLog
-from covey._core.search.rows import GrowingRows, Kind, SearchBlock
+from covey._core.search.rows import GrowingRows, Kind, SearchBlock, SearchInMemory, in_blocks
 from covey._core.search.selection import greedy_selection
 from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
@@ -122,10 +129,11 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
         SearchBlock.standardize, "features", basis, mean, np.where(varies, deviation, 1.0), varies
     )
     found = [block.designs["features"].like for block in rows.blocks]
+    expected = (X - mean) / np.where(varies, deviation, 1.0) * varies
+    # A row without a weight may hold anything.
+    expected[weight == 0] = 0.0
     assert_allclose(
-        np.sort(np.concatenate(found, axis=1), axis=1),
-        np.sort(((X - mean) / np.where(varies, deviation, 1.0) * varies).T, axis=1),
-        rtol=1e-12,
+        np.sort(np.concatenate(found, axis=1), axis=1), np.sort(expected.T, axis=1), rtol=1e-12
     )
 
 
@@ -428,3 +436,116 @@ def test_torch_computes_what_numpy_computes(table):
     for one, other in zip(answers[:5], answers[5:], strict=True):
         for ours, theirs in zip(one, other, strict=True):
             assert_allclose(ours, np.asarray(theirs), rtol=2e-4, atol=1e-5)
+
+
+# -- long tables -----------------------------------------------------------------------------
+
+
+def test_single_precision_lays_out_what_double_precision_does(table):
+    X, codes, weight = table
+    X = X * [1.0, 1e-3, 1e4, 1.0] + [1e12, 0.0, 0.0, -5.0]
+    X = np.where(weight[:, None] > 0, X, 1e300)
+    used = weight > 0
+    mean, deviation = moments(X.T, weight)
+    knots = [np.quantile(column[used], np.linspace(0, 1, 4)) for column in X.T]
+    seen = np.stack([X[used].min(axis=0), X[used].max(axis=0)])
+    two_valued = np.zeros(4, dtype=bool)
+    features = Features(mean, deviation, np.ones(4, dtype=bool), np.arange(4))
+    for basis in (
+        Basis.plain(4),
+        Basis.ramps(knots),
+        Basis.products(two_valued, mean),
+        Basis.products(two_valued, mean, seen),
+    ):
+        with np.errstate(over="ignore"):
+            expanded = basis.expand(np.ascontiguousarray(X.T))
+        of_columns = moments(expanded, weight)
+        usable = np.ones(basis.n_columns, dtype=bool)
+        usable[1] = False
+        scaled = ScaledBasis(basis, *of_columns, usable)
+        rows = SearchInMemory(
+            [
+                SearchBlock(X[:40], ClassTarget(codes[:40], 3), weight[:40]),
+                SearchBlock(X[40:], ClassTarget(codes[40:], 3), weight[40:], 40),
+            ]
+        )
+        for keep in (True, False):
+            standardize_single(rows, "some", scaled, features, keep=keep)
+            found = [block._single_design("some") for block in rows._blocks]
+            standardize(rows, "some", scaled)
+            for block, single in zip(rows._blocks, found, strict=True):
+                double = block.designs["some"]
+                counts = block.weight > 0
+                theta = np.eye(basis.n_columns)[None]
+                none, each = np.zeros((1, basis.n_columns)), np.arange(basis.n_columns)
+                shape = 1, basis.n_columns, double.n_rows
+                one = single.logits(
+                    theta.astype(np.float32),
+                    none.astype(np.float32),
+                    each,
+                    np.empty(shape, np.float32),
+                )
+                other = double.logits(theta, none, each, np.empty(shape))
+                assert one.dtype == np.float32
+                assert np.isfinite(one).all()
+                assert_allclose(one[..., counts], other[..., counts], atol=2e-5)
+            rows.broadcast(SearchBlock.drop_layouts)
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_restricted_products_are_those_of_all_columns_with_masks(table, single):
+    rng = np.random.default_rng(3)
+    rows = ready(table, [40, 50])
+    columns, gate_columns = np.array([0, 3, 9]), np.array([2, 3])
+    kind = Kind("products", "features", "linear", folds=True, single=single)
+    if not single:
+        totals = rows.sum(SearchBlock.run_totals, True, False)
+        rows.broadcast(SearchBlock.set_totals, True, False, *totals)
+    runs, dtype = np.array([2, 0]), np.float32 if single else np.float64
+    theta, gate = np.zeros((2, 3, 3, 14), dtype), np.zeros((2, 3, 4), dtype)
+    theta[..., columns] = rng.normal(size=(2, 3, 3, 3))
+    gate[..., gate_columns] = rng.normal(size=(2, 3, 2))
+    biases = rng.normal(size=(2, 3, 3)).astype(dtype), rng.normal(size=(2, 3)).astype(dtype)
+    whole = rows.sum(
+        SearchBlock.value_and_gradient, kind, runs, (theta, biases[0], gate, biases[1])
+    )
+    rows.broadcast(SearchBlock.restrict, kind, columns, gate_columns)
+    few = theta[..., columns], biases[0], gate[..., gate_columns], biases[1]
+    restricted = replace(kind, restricted=True)
+    found = rows.sum(SearchBlock.value_and_gradient, restricted, runs, few)
+    value, of_gate, of_gate_bias, of_theta, of_bias = whole
+    expected = value, of_gate[..., gate_columns], of_gate_bias, of_theta[..., columns], of_bias
+    for one, other in zip(found, expected, strict=True):
+        assert_allclose(one, other, rtol=1e-4, atol=1e-6 if single else 1e-14)
+
+
+def test_blocks_that_no_fold_fits_on_add_nothing(table):
+    rows = ready(table, [40, 50])
+    kind = Kind("features", "features", "linear", folds=True, single=True)
+    rows.broadcast(SearchBlock.set_folds, [(np.arange(40), np.arange(40, 90))], 1)
+    rows.broadcast(SearchBlock.set_totals, True, True, *rows.sum(SearchBlock.run_totals, 1, 1))
+    rng = np.random.default_rng(0)
+    shapes = (1, 2, 3, 4), (1, 2, 3), (1, 2, 4), (1, 2)
+    parts = tuple(rng.normal(size=shape).astype(np.float32) for shape in shapes)
+    run = np.array([0])
+    fitted, held_out = rows.gather(SearchBlock.value_and_gradient, kind, run, parts)
+    assert all(not values.any() for values in held_out)
+    whole = rows.blocks[1]
+    whole._is_fitted_on = True
+    for given, computed in zip(held_out, whole.value_and_gradient(kind, run, parts), strict=True):
+        assert given.shape == computed.shape
+        assert_allclose(given, computed, atol=1e-7)
+    assert any(values.any() for values in fitted)
+
+
+@pytest.mark.parametrize("n_rows", [90, 91, 200])
+def test_long_tables_lie_in_blocks(n_rows, monkeypatch):
+    monkeypatch.setattr(rows_module, "_MOST_IN_A_BLOCK", 90)
+    monkeypatch.setattr(rows_module, "_ROWS_OF_A_BLOCK", 32)
+    X, codes, weight = np.arange(n_rows)[:, None], np.arange(n_rows) % 2, np.ones(n_rows)
+    blocks = in_blocks(X, lambda rows: ClassTarget(codes[rows], 2), weight, slice(5, n_rows))
+    sizes = [len(block.weight) for block in blocks]
+    assert sum(sizes) == n_rows - 5
+    assert max(sizes) <= (90 if n_rows - 5 <= 90 else 32)
+    assert_array_equal([block._start for block in blocks], 5 + np.cumsum([0, *sizes[:-1]]))
+    assert_array_equal(np.concatenate([block._given for block in blocks]), X[5:])

@@ -68,7 +68,8 @@ class Groups:
             p = np.exp(logits - logits.max(axis=1, keepdims=True))
             p *= (weight * gates / p.sum(axis=1))[:, None]
             fused += p.sum(axis=0)
-        return fused
+        # Sums of shares may be a rounding error above one, which scikit-learn's losses refuse.
+        return np.minimum(fused, 1.0, out=fused)
 
     def mean(self, values: FloatArray, gate_logits: FloatArray) -> FloatArray:
         """The fused numbers (1, n) of members' (K, 1, n)."""

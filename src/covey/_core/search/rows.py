@@ -241,8 +241,10 @@ class SearchBlock:
     def keep_features(self, mean: FloatArray, scale: FloatArray) -> None:
         """Standardize the features in single precision, for ``lay_out``."""
         if self._features is None:
+            standardized = (self._rows_in_order() - mean) / scale
+            standardized[self._raw_weight == 0] = 0.0
             columns = np.empty((self.n_features, len(self.weight)), dtype=np.float32)
-            columns[:] = ((self._rows_in_order() - mean) / scale).T
+            columns[:] = standardized.T
             self._features = columns
 
     def lay_out(
@@ -287,6 +289,8 @@ class SearchBlock:
         expanded -= mean[:, None]
         expanded /= scale[:, None]
         expanded[~usable] = 0.0
+        # A row without a weight may be beyond the range of single precision.
+        expanded[:, self._raw_weight == 0] = 0.0
         return expanded
 
     def _on_device(self, array: npt.NDArray[Any]) -> Array:

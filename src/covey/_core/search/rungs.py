@@ -60,7 +60,7 @@ def sampled_rung(
 ) -> Rung:
     """A rung of sampled rows, of which the first are fitted on and the others held out.
 
-    With ``folds``, pairs of positions, these say which are.
+    With ``folds``, pairs of positions, these say which are held out; without any, none is.
     """
     n_rows = len(weight)
     fitted = in_blocks(X, target_of, weight, slice(0, n_fitted), beside)

@@ -27,6 +27,11 @@ class RowSample:
     n_fitted: int
     factor: FloatArray
 
+    @property
+    def fitted(self) -> RowSample:
+        """Those that are fitted on."""
+        return RowSample(self.rows[: self.n_fitted], self.n_fitted, self.factor[: self.n_fitted])
+
 
 def sampled_rows(
     n_fitted: int, counts: IntArray, seed: int, start: int, codes: IntArray, used: BoolArray

@@ -184,15 +184,16 @@ class Search:
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
         for rung in rungs:
             n_parts = _split(rung.rows, rung.folds, n_restarts)
-            fits = self._cross_fit(rung, n_parts, how, starts)
+            # What one fold fits on, others hold out: each begins anew.
+            fits = self._cross_fit(rung, n_parts, how, starts if n_parts <= 1 else {})
             if n_parts:
                 for family in families:
                     with on_family(family):
                         fits.hold_out(family)
                 found.append(self._compared(rung.rows, fits, how))
-                families = found[-1].surviving(families)
             else:
                 found = [self._only(fits, families, limits)]
+            families = found[-1].surviving(families)
             starts = fits.ended
         groups = (
             self._continued(starts, found[-1], how)
