@@ -297,7 +297,7 @@ class Gate(Fuser, name="gate"):
             journal,
             support=support[None].astype(float),
             fit_intercept=fit_intercept,
-            toward_mean=True,
+            toward_mean=1.0,
         )
         self.n_members_ = len(theta[0])
         self.classes_ = classes

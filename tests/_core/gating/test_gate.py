@@ -84,16 +84,19 @@ def literal_common(theta, b, support):
     return found.fun + ((b - b.mean(axis=0)) ** 2).sum()
 
 
-def test_members_can_be_drawn_to_a_common_model():
+@pytest.mark.parametrize("share", [0.25, 1.0])
+def test_members_can_be_drawn_to_a_common_model(share):
     likelihood, x, _, _, _, _, alpha, support = problem("linear")
     runs = np.arange(len(x))
     plain, _ = likelihood(x, runs)
     theta, b, _, _ = likelihood.within(x, runs)
-    likelihood.toward_mean = True
+    likelihood.toward_mean = share
     value, gradient = likelihood(x, runs)
     for run in runs:
         expected = literal_common(theta[run], b[run], support[run]) - (theta[run] ** 2).sum()
-        assert value[run] - plain[run] == pytest.approx(alpha[run] / 2 * expected, abs=1e-9)
+        assert value[run] - plain[run] == pytest.approx(
+            share * alpha[run] / 2 * expected, abs=1e-9
+        )
     step = 1e-4
     for entry in range(0, x.shape[1], 3):
         shift = np.zeros_like(x)
@@ -109,10 +112,10 @@ def test_members_can_be_drawn_to_a_common_model():
         *likelihood.unpack(x)[2:],
     )
     with_mean, _ = likelihood(alike, runs)
-    likelihood.toward_mean = False
+    likelihood.toward_mean = 0.0
     without, _ = likelihood(alike, runs)
     one = (theta[:, 0] ** 2).sum(axis=(1, 2))
-    np.testing.assert_allclose(without - with_mean, alpha / 2 * one * (4 - 4 / 5))
+    np.testing.assert_allclose(without - with_mean, share * alpha / 2 * one * (4 - 4 / 5))
 
 
 def test_packing_is_undone_by_unpacking():

@@ -47,7 +47,7 @@ def literal_losses(rows, shape, start, alphas, n_folds=3):
                 lambda parts, runs, of=of_fold: rows.value_and_gradient(parts, of[runs]),
                 np.array([alpha]),
                 *shape,
-                toward_mean=True,
+                toward_mean=1.0,
             )
             found = minimise(objective, start, max_iter=100)
             (loss,) = rows.held_out_loss(objective.within(found.x, np.array([0])), of_fold)
@@ -71,7 +71,7 @@ def test_the_best_penalty_is_that_of_a_loop(numbers, noise, n_rows):
         n_folds=3,
         n_rows=n_rows,
         max_iter=100,
-        toward_mean=True,
+        toward_mean=1.0,
     )
     losses = literal_losses(rows, shape, start, alphas)
     assert chosen == alphas[losses.argmin()]

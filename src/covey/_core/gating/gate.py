@@ -7,10 +7,10 @@ is stated in `covey._core.gating.likelihoods`: by the weighted mean log-likeliho
 runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
 ``(K, R, n)``.
 
-The squares of the members can also be those of their distances from a common linear model mu,
-and of mu itself (but for its intercepts), at the mu where the sum is least. A member that the
-gate gives no weight is then like the others, and not constant; and constant members, between
-which the gate would be the classifier, pay for being unlike each other.
+The squares of the members can also be, partly or wholly, those of their distances from a common
+linear model mu, and of mu itself (but for its intercepts), at the mu where the sum is least. A
+member that the gate gives no weight is then like the others, and not constant; and constant
+members, between which the gate would be the classifier, pay for being unlike each other.
 
 `GatedRows` has what is summed over rows, `GatedObjective` the rest: rows may lie in blocks.
 """
@@ -147,8 +147,8 @@ class GatedObjective:
     ``reduce(parts, runs)`` gives the sums of `GatedRows.value_and_gradient` over all rows. The
     penalties are ``alpha`` (R,), the members' subsets ``support`` (R, K, D) and that of the gate
     ``gate_support`` (R, P), ones and zeros (None: all columns). Members without columns are
-    frozen. ``toward_mean`` is whether members, and their intercepts, are drawn to a common model
-    and not to zero.
+    frozen. ``toward_mean`` is the share of the members' penalty that draws them, and their
+    intercepts, to a common model; the rest draws them to zero.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class GatedObjective:
         support: Array | None = None,
         gate_support: Array | None = None,
         fit_intercept: bool = True,
-        toward_mean: bool = False,
+        toward_mean: float = 0.0,
     ) -> None:
         self._reduce = reduce
         self._xp = namespace_of(alpha)
@@ -233,15 +233,18 @@ class GatedObjective:
         if theta is None:
             return value, self.pack(None, None, by_gate, -by_gate_intercept)
         by_theta, by_intercept = by_members
-        distance = theta - self._common(theta, runs) if self.toward_mean else theta
+        distance = theta
+        if self.toward_mean:
+            distance = theta - self.toward_mean * self._common(theta, runs)
         by_theta = -by_theta + alpha[:, None, None, None] * distance
         if self.support is not None:
             by_theta = by_theta * self.support[runs][:, :, None, :]
         if self.toward_mean and intercept is not None:
             # The intercepts of the common model are free, so that they are the members' mean.
             apart = intercept - xp.mean(intercept, axis=1, keepdims=True)
-            value = value + 0.5 * alpha * xp.sum(apart * apart, axis=(1, 2))
-            by_intercept = by_intercept - alpha[:, None, None] * apart
+            drawn = self.toward_mean * alpha
+            value = value + 0.5 * drawn * xp.sum(apart * apart, axis=(1, 2))
+            by_intercept = by_intercept - drawn[:, None, None] * apart
         by_intercept = -by_intercept if self.fit_intercept else xp.zeros_like(by_intercept)
         value = value + 0.5 * alpha * xp.sum(theta * distance, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)

@@ -147,7 +147,8 @@ class CrossFit:
     ``trainer(basis, columns)`` gives what grows members on some columns (None: all) for runs on
     the folds, and then on all rows. A member has at most ``most_features``. With ``ends_early``,
     a path ends where fewer features have become hopeless. With ``single``, folds are fitted in
-    single precision where the data allows it.
+    single precision where the data allows it. ``toward_mean`` is how much the members of a
+    group are drawn to a common model: see `GatedObjective`.
 
     Where candidates were fitted on fewer rows before, ``starts`` are the groups that these ended
     with; ``penalty_factor`` is what penalties are multiplied with, since there are more rows now.
@@ -167,6 +168,7 @@ class CrossFit:
         most_features: int,
         ends_early: bool,
         fit_intercept: bool,
+        toward_mean: float = 0.0,
         journal: Journal | None = None,
         single: bool = True,
         starts: Mapping[Point, Group] | None = None,
@@ -190,6 +192,7 @@ class CrossFit:
         self._allowed = [size for size in sizes if size <= most_units]
         self._most_features = most_features
         self._fit_intercept = fit_intercept
+        self._toward_mean = toward_mean
         self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
@@ -411,6 +414,7 @@ class CrossFit:
             support=_masked(beside, support, dtype),
             gate_support=_masked(beside, gate_support, dtype),
             fit_intercept=self._fit_intercept,
+            toward_mean=self._toward_mean if family.n_members > 1 else 0.0,
         )
         packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
         found = minimise(

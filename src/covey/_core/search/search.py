@@ -220,6 +220,7 @@ class Search:
             # What is limited may have to be worse.
             ends_early=not np.isfinite(how.limits.terms),
             fit_intercept=how.fit_intercept,
+            toward_mean=self._task.toward_mean,
             journal=self._journal,
             single=self._single,
             starts=starts,
