@@ -18,6 +18,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey._core.search import rungs
 from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
 from covey.dask._table import Table
@@ -390,3 +391,58 @@ def test_a_step_is_two_round_trips_of_the_size_of_its_coefficients(few, monkeypa
     # Two candidates; beside coefficients there are a few numbers of each.
     middle = trips[20:50]
     assert max(max(trip) for trip in middle) <= 2 * of_a_candidate + 200
+
+
+# -- long tables -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long(monkeypatch):
+    """600 rows, of which candidates are fitted on about 100, and then on 250."""
+    monkeypatch.setattr(rungs, "_FEWEST", 100)
+    monkeypatch.setattr(rungs, "_MOST", 250)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4)) * [1, 10, 1, 1] + [5, 0, 0, 0]
+    y = (np.hypot(X[:, 0] - 5, X[:, 2]) + 0.3 * rng.normal(size=600) > 1.18).astype(int)
+    y[:7] = 2
+    X[:7, 3] += 6.0
+    return X, y
+
+
+@pytest.mark.parametrize("how", [{}, {"effort": "fast"}, {"max_terms": 8}], ids=str)
+def test_a_long_table_is_searched_as_by_the_local_class(double, long, how):
+    X, y = long
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0], len(y), p=[0.1, 0.3, 0.6])
+    how = {"n_estimators": 2, "random_state": 0, **how}
+    local = FlockClassifier(**how).fit(X, y, weight)
+    sizes = set(local.cv_results_["n_rows"])
+    assert max(sizes) < 350
+    assert len(sizes) == (1 if "effort" in how else 2)
+    dX, dy = lazy(X, y, (3, 297, 0, 300))
+    flock = FlockClassifier(**how).fit(dX, dy, da.from_array(weight, 200))
+    assert_same(flock, local, X)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_numbers_of_a_long_table_are_searched_as_by_the_local_class(double, long, loss):
+    X, _ = long
+    y = np.sin(X[:, 0]) + X[:, 2] * X[:, 3]
+    how = {"n_estimators": 2, "random_state": 0, "loss": loss}
+    local = FlockRegressor(**how).fit(X, y)
+    flock = FlockRegressor(**how).fit(*lazy(X, y, (100, 500)))
+    assert len(set(local.cv_results_["n_rows"])) == 2
+    np.testing.assert_array_equal(flock.cv_results_["n_rows"], local.cv_results_["n_rows"])
+    np.testing.assert_allclose(flock.predict(X), local.predict(X), atol=0.05)
+
+
+def test_a_long_sparse_table_is_searched_as_by_the_local_class(double, long):
+    X, y = long
+    X = np.where(np.abs(X - X.mean(axis=0)) > X.std(axis=0), X, 0.0)
+    how = {"n_estimators": 2, "random_state": 0, "alpha": 0.01}
+    local = FlockClassifier(**how).fit(sp.csr_array(X), y)
+    dX, dy = lazy(X, y, (200, 400))
+    flock = FlockClassifier(**how).fit(dX.map_blocks(sp.csr_array), dy)
+    np.testing.assert_array_equal(flock.cv_results_["n_rows"], local.cv_results_["n_rows"])
+    np.testing.assert_allclose(
+        flock.predict_proba(sp.csr_array(X)), local.predict_proba(X), atol=0.02
+    )

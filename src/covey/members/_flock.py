@@ -35,6 +35,13 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     rows. `summary` shows the result on one screen; `explain`, `estimators_` and `cv_results_` tell
     more.
 
+    Of a table of more than 10,000 rows that have a weight, some are enough to compare candidates:
+    all of them are fitted on 5,000 rows and compared on as many others, then the best five, with
+    all points of their paths, on half of the rows, at most 20,000, and others. What is selected
+    is continued on all rows. Small classes have at least 100 rows in these samples, or half of
+    theirs, and each counts for less. In a table of more than 256 features groups see the 128 that
+    matter most to a member alone, which is found out on each fold by itself.
+
     A *term* is what a person has to read: one column (a feature, a ramp or a product) in one
     member, all classes together, or one column in the gate of one group. Intercepts are not
     counted.
@@ -44,7 +51,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group on all features that the limits allow, no
         search. "best": more and larger candidates, folds drawn at least twice, every selected
-        candidate trained twice, and terms are not counted.
+        candidate trained twice (of more than 10,000 rows: once each), and terms are not counted.
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped. ``max_members`` bounds
         the members of all groups together.
@@ -61,9 +68,10 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         The L2 penalty, against the mean log-likelihood of a row, for standardized features.
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
     cv : int, splitter or iterable, default=5
-        The folds: a number (stratified, and by group where ``fit`` is given ``groups``; classes
-        of more than 100,000 rows are split by draws), or anything that scikit-learn takes for
-        ``cv``.
+        The folds: a number (stratified, and by group where ``fit`` is given ``groups``), or
+        anything that scikit-learn takes for ``cv``. Of more than 10,000 rows folds that are
+        given, or that keep groups together, are cut to the sampled rows; a number alone is not
+        needed there, for some rows are fitted on and others held out, once.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional
         Columns that enter and leave a subset together, by name or number: the one-hot columns
         of one variable. Columns in no group do so alone. With groups there are no products.
@@ -125,8 +133,9 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     cv_results_ : dict of ndarrays
         The candidates, which are points of paths: ``basis``, ``n_members``, ``pool``, ``gate``,
         ``alpha``, ``n_features`` (how many a member has on average), ``n_terms`` (how many it
-        can have at most), their ``log_loss`` on held-out rows, and the ``weight`` they were
-        given.
+        can have at most), ``n_rows`` (how many there were to fit on: of long tables a
+        candidate that may win is listed again with more of them), their ``log_loss`` on held-out
+        rows, and the ``weight`` they were given.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
         columns over classes and members (by their mean importance); sums to one. What a gate
@@ -261,8 +270,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         itself.
     cv_results_ : dict of ndarrays
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
-        ``n_terms``, their ``mean_loss`` on held-out rows (of standardized y), and the ``weight``
-        they were given.
+        ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
+        ``weight`` they were given.
     feature_importances_ : ndarray of shape (n_features,)
         As of `FlockClassifier`, for the members' predictions.
     estimators_ : list of LinearRegressionMember
