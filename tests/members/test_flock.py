@@ -19,8 +19,11 @@ from sklearn.model_selection import (
 )
 from sklearn.preprocessing import StandardScaler
 
+import covey._core.search.rungs as rungs
 import covey._core.search.search as search
+import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
+from covey._core.search.cross_fit import CrossFit
 from covey._folds import make_folds
 
 
@@ -591,3 +594,58 @@ def test_a_feature_that_only_a_gate_sees_is_important():
     y = (X[:, 0] * np.sign(X[:, 1]) > 0).astype(int)
     model = flock(effort="fast", n_estimators=2).fit(X, y)
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
+
+
+# -- interruptions ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Lets a method of `CrossFit` be interrupted when it is called for the nth time."""
+
+    def at(name, number):
+        calls = []
+        method = getattr(CrossFit, name)
+
+        def counted(*args, **kwargs):
+            calls.append(name)
+            if len(calls) == number:
+                raise KeyboardInterrupt
+            return method(*args, **kwargs)
+
+        monkeypatch.setattr(CrossFit, name, counted)
+
+    return at
+
+
+def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
+    whole = flock(n_estimators=3).fit(*noisy)
+    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    interrupted("_minimum", 12)
+    with pytest.warns(UserWarning, match="Interrupted: 2 of 6 families"):
+        model = flock(n_estimators=3).fit(*noisy)
+    n_known = len(model.cv_results_["weight"])
+    assert 0 < n_known < len(whole.cv_results_["weight"])
+    assert_array_equal(model.cv_results_["log_loss"], whole.cv_results_["log_loss"][:n_known])
+    assert model.score(*noisy) > np.mean(noisy[1])
+
+
+def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch):
+    interrupted("_minimum", 12)
+    with pytest.raises(KeyboardInterrupt):
+        flock(n_estimators=3).fit(*noisy)
+    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    interrupted("_minimum", 1)
+    with pytest.raises(KeyboardInterrupt):
+        flock(n_estimators=3).fit(*noisy)
+
+
+def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
+    noisy, interrupted, monkeypatch
+):
+    monkeypatch.setattr(rungs, "_FEWEST", 40)
+    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    interrupted("continued", 1)
+    with pytest.warns(UserWarning, match="was not fitted to all rows"):
+        model = flock(n_estimators=3).fit(*noisy)
+    assert model.score(*noisy) > np.mean(noisy[1])

@@ -73,13 +73,14 @@ def minimise(
     tol: float = 1e-5,
     memory: int = 10,
     journal: Journal | None = None,
+    on_iteration: Callable[[], None] | None = None,
 ) -> Minimum:
     """Minimise a stack of smooth functions from ``start`` (R, N).
 
     ``objective(x, runs) -> (value, gradient)`` is called with the runs named, some of 0 ... R-1,
     and ``x`` of shape (len(runs), N). A run has converged when no entry of its gradient exceeds
     ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept in
-    ``journal``, to go on from after an interruption.
+    ``journal``, to go on from after an interruption, and ``on_iteration`` is called after each.
     """
     xp = namespace_of(start)
     task = None if journal is None else journal.begin()
@@ -108,6 +109,8 @@ def minimise(
         if not len(stack.runs):
             break
         moved = _advance(objective, stack, memory)
+        if on_iteration is not None:
+            on_iteration()
         result.n_iter[stack.runs] += 1
         result.x[stack.runs, :] = stack.x
         result.value[stack.runs] = stack.value

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
@@ -122,5 +122,15 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
     if pool is None:
         return map(function, items)
     # A thread has a context of its own, which says what NumPy does about overflows.
-    waiting = [pool.submit(copy_context().run, function, item) for item in items]
-    return (one.result() for one in waiting)
+    return _results([pool.submit(copy_context().run, function, item) for item in items])
+
+
+def _results(waiting: list[Future[Result]]) -> Iterator[Result]:
+    """What was submitted, in order; whoever stops waiting finds nobody still at work."""
+    try:
+        for one in waiting:
+            yield one.result()
+    finally:
+        for one in waiting:
+            one.cancel()
+        wait(waiting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
 _FEW_ROWS = (350, 200)
+# How often a long fit shows what it is at.
+_SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
 
@@ -119,7 +122,7 @@ class SearchedFlock(LinearFlock):
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
             fit_intercept=bool(self._setting("fit_intercept")),
-            on_family=self._progress(rows, context, given),
+            **self._progress(rows, context, given),
         )
         found = self._attributes_of(
             flock.basis,
@@ -220,20 +223,17 @@ class SearchedFlock(LinearFlock):
         return None
 
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
-        """The context in which a family of candidates is cross-fitted."""
-        started = time.perf_counter()
+        """What a search calls on its way."""
+        says = _Progress(type(self).__name__, bool(self.verbose))
 
         @contextmanager
         def on_family(family: Family) -> Iterator[None]:
             task = context.subcontext(task_name="candidates").call_on_fit_task_begin(
                 estimator=self
             )
-            if self.verbose:
-                print(
-                    f"[{type(self).__name__}] {time.perf_counter() - started:.2f} s: "
-                    f"{len(family.alphas)} candidates of {family.n_members} members on "
-                    f"{family.basis}"
-                )
+            says.begin(
+                f"{len(family.alphas)} candidates of {family.n_members} members on {family.basis}"
+            )
             yield
             rows.done("candidates")
             # A search that is stopped half-way has selected nothing, so it continues.
@@ -241,4 +241,40 @@ class SearchedFlock(LinearFlock):
                 estimator=self, **given, reconstruction_attributes=lambda: None
             )
 
-        return on_family
+        return {
+            "on_family": on_family,
+            "on_refit": lambda: says.begin("what is selected, on all rows"),
+            "on_iteration": says.iterated,
+            # A fit with a checkpoint continues later; one of a script has nobody to read on.
+            "may_stop": self._journal is None and rows.keeps_folds and _is_interactive(),
+        }
+
+
+class _Progress:
+    """Prints what a long fit is at, if it is to, and every few seconds how far it has got."""
+
+    def __init__(self, name: str, is_wanted: bool) -> None:
+        self._name, self._is_wanted = name, is_wanted
+        self._started = self._printed = time.perf_counter()
+        self._what, self._n_iterations = "", 0
+
+    def begin(self, what: str) -> None:
+        """A part of the fit begins."""
+        self._what, self._n_iterations = what, 0
+        self._print(what)
+
+    def iterated(self) -> None:
+        """One more iteration of it is done."""
+        self._n_iterations += 1
+        if time.perf_counter() - self._printed > _SECONDS_BETWEEN:
+            self._print(f"{self._what}, iteration {self._n_iterations}")
+
+    def _print(self, what: str) -> None:
+        self._printed = time.perf_counter()
+        if self._is_wanted:
+            print(f"[{self._name}] {self._printed - self._started:.2f} s: {what}", flush=True)
+
+
+def _is_interactive() -> bool:
+    """Whether a person is at a prompt or in a notebook."""
+    return hasattr(sys, "ps1")

@@ -169,6 +169,7 @@ class CrossFit:
         ends_early: bool,
         fit_intercept: bool,
         toward_mean: float = 0.0,
+        on_iteration: Callable[[], None] | None = None,
         journal: Journal | None = None,
         single: bool = True,
         starts: Mapping[Point, Group] | None = None,
@@ -193,6 +194,7 @@ class CrossFit:
         self._most_features = most_features
         self._fit_intercept = fit_intercept
         self._toward_mean = toward_mean
+        self._on_iteration = on_iteration
         self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
@@ -247,6 +249,10 @@ class CrossFit:
                     del path[path.index(fit.size) + 1 :]
         self._n_numbers += len(family.alphas) * len(allowed)
         self.candidates += self.points(family, [size for size in allowed if size in path])
+
+    def forget_unfinished(self) -> None:
+        """Drop what an interrupted ``hold_out`` has left."""
+        self._rows.broadcast(SearchBlock.forget_candidates, self._n_numbers)
 
     def _path_of(self, family: Family) -> list[int]:
         """The sizes that the members of a family pass; groups of a wide table begin later."""
@@ -424,6 +430,7 @@ class CrossFit:
             tol=1e-4,
             memory=6,
             journal=self._journal,
+            on_iteration=self._on_iteration,
         )
         parts = objective.within(found.x, np.arange(len(runs)))
         if used is not None:

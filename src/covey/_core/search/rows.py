@@ -445,6 +445,11 @@ class SearchBlock:
             self._predicted[candidate][ends[run] : ends[run + 1]] = to_host(of_run)[rows]
         self._library = None
 
+    def forget_candidates(self, first: int) -> None:
+        """Drop the predictions of candidates from this number on."""
+        for candidate in [known for known in self._predicted if known >= first]:
+            del self._predicted[candidate]
+
     def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
         """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
         predictions, weight = self._held_out_predictions()

@@ -10,6 +10,7 @@ assembly    the groups as one flock on one basis                `assembly`
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -48,6 +49,10 @@ _RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
 _MOST_PATHS = 5
 # Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
 _MOST_NUMBERS = 1 << 24
+_STOPPED_LATE = (
+    "Interrupted: a group of the flock was not fitted to all rows, and is as the last comparison "
+    "of candidates left it. Interrupt once more to have none."
+)
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
 
@@ -72,6 +77,7 @@ class _How:
     n_errors: float
     n_restarts: int
     fit_intercept: bool
+    on_iteration: Callable[[], None] | None
 
 
 @dataclass(frozen=True)
@@ -170,33 +176,43 @@ class Search:
         n_restarts: int,
         fit_intercept: bool,
         on_family: Callable[[Family], AbstractContextManager[None]],
+        on_refit: Callable[[], None] | None = None,
+        on_iteration: Callable[[], None] | None = None,
+        may_stop: bool = False,
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
         Folds are assigned, or pairs of row numbers in the order of the table; rungs have their
         own. Without any folds, the first family within the limits is taken. ``n_errors`` is how
         many standard errors more loss fewer terms are worth; ``on_family`` gives the context in
-        which a family is cross-fitted.
+        which a family is cross-fitted, ``on_refit`` and ``on_iteration`` are called before the
+        last fit and after each iteration. With ``may_stop``, who interrupts the comparison of
+        candidates gets the best of those that are compared.
         """
-        how = _How(limits, n_errors, n_restarts, fit_intercept)
+        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration)
         found: list[_Compared] = []
         starts: dict[Point, Group] = {}
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
+        stopped = False
         for rung in rungs:
             n_parts = _split(rung.rows, rung.folds, n_restarts)
             # What one fold fits on, others hold out: each begins anew.
             fits = self._cross_fit(rung, n_parts, how, starts if n_parts <= 1 else {})
             if n_parts:
-                for family in families:
-                    with on_family(family):
-                        fits.hold_out(family)
+                stopped = _held_out(fits, families, on_family, may_stop, known=bool(found))
+                if stopped and not fits.candidates:
+                    break
                 found.append(self._compared(rung.rows, fits, how))
             else:
                 found = [self._only(fits, families, limits)]
             families = found[-1].surviving(families)
             starts = fits.ended
+            if stopped:
+                break
+        if on_refit is not None:
+            on_refit()
         groups = (
-            self._continued(starts, found[-1], how)
+            self._continued(starts, found[-1], how, may_stop)
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
@@ -220,6 +236,7 @@ class Search:
             # What is limited may have to be worse.
             ends_early=not np.isfinite(how.limits.terms),
             fit_intercept=how.fit_intercept,
+            on_iteration=how.on_iteration,
             toward_mean=self._task.toward_mean,
             journal=self._journal,
             single=self._single,
@@ -252,7 +269,7 @@ class Search:
         return {name: np.array(values) for name, values in results.items()}
 
     def _continued(
-        self, starts: Mapping[Point, Group], compared: _Compared, how: _How
+        self, starts: Mapping[Point, Group], compared: _Compared, how: _How, may_stop: bool
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows, from where it ended on some of them."""
         points: dict[Family, list[tuple[float, Point]]] = {}
@@ -272,10 +289,16 @@ class Search:
         groups = []
         for of_kind in points.values():
             shares, wanted = zip(*of_kind, strict=True)
-            columns = self._lay_out([starts[point] for point in wanted], single)
-            groups += list(
-                zip(shares, fits.continued(wanted, *columns, single=single), strict=True)
-            )
+            before = [starts[point] for point in wanted]
+            try:
+                columns = self._lay_out(before, single)
+                found = fits.continued(wanted, *columns, single=single)
+            except KeyboardInterrupt:
+                if not may_stop:
+                    raise
+                warnings.warn(_STOPPED_LATE, UserWarning, stacklevel=6)
+                found = before
+            groups += list(zip(shares, found, strict=True))
         groups.sort(key=lambda pair: -pair[0])
         return groups
 
@@ -387,6 +410,35 @@ class Search:
             SearchBlock.importance, basis, coef, intercept, sizes, weights
         )
         return importance / weight
+
+
+def _held_out(
+    fits: CrossFit,
+    families: Sequence[Family],
+    on_family: Callable[[Family], AbstractContextManager[None]],
+    may_stop: bool,
+    known: bool,
+) -> bool:
+    """Cross-fit families one after another; whether that was stopped.
+
+    ``known`` is whether candidates were compared before, on fewer rows.
+    """
+    for number, family in enumerate(families):
+        try:
+            with on_family(family):
+                fits.hold_out(family)
+        except KeyboardInterrupt:
+            if not may_stop or not (fits.candidates or known):
+                raise
+            fits.forget_unfinished()
+            warnings.warn(
+                f"Interrupted: {number} of {len(families)} families of candidates were compared, "
+                "and the flock is the best of these. Interrupt once more to have none.",
+                UserWarning,
+                stacklevel=6,
+            )
+            return True
+    return False
 
 
 def _split(rows: SearchRows, folds: FoldAssignment | Folds, n_restarts: int) -> int:
