@@ -419,8 +419,15 @@ def test_what_has_no_meaning_is_refused_with_the_reason(fitted, iris):
 def test_it_says_how_far_it_is(iris, capsys):
     flock(verbose=1).fit(*iris)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert "3 candidates of 1 members on features" in lines[0]
+    assert "what is selected, on all rows" in lines[-1]
+
+
+def test_it_says_how_far_a_long_part_is(iris, capsys, monkeypatch):
+    monkeypatch.setattr(_searched_flock, "_SECONDS_BETWEEN", 0.0)
+    flock(verbose=1, effort="fast").fit(*iris)
+    assert "on all rows, iteration 3" in capsys.readouterr().out
 
 
 def test_train_and_test_rows_agree_on_accuracy():
@@ -626,7 +633,7 @@ def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, mon
         model = flock(n_estimators=3).fit(*noisy)
     n_known = len(model.cv_results_["weight"])
     assert 0 < n_known < len(whole.cv_results_["weight"])
-    assert_array_equal(model.cv_results_["log_loss"], whole.cv_results_["log_loss"][:n_known])
+    assert_allclose(model.cv_results_["log_loss"], whole.cv_results_["log_loss"][:n_known])
     assert model.score(*noisy) > np.mean(noisy[1])
 
 
