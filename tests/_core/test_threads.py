@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -153,6 +155,27 @@ def test_a_limit_of_the_user_is_one_of_ours():
         assert threads._shared.pool is None
         here = threading.get_ident()
         assert {here} == set(in_order(lambda item: threading.get_ident(), range(5)))
+
+
+def test_a_limit_of_the_environment_is_one_of_ours():
+    lines = (
+        "import joblib",
+        "joblib.cpu_count = lambda: 3",
+        "import scipy.linalg",
+        "from covey._core.threads import n_cores",
+        "print(n_cores())",
+    )
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    for n_threads in (1, 2):
+        found = subprocess.run(
+            [sys.executable, "-c", "\n".join(lines)],
+            env={**os.environ, **dict.fromkeys(names, str(n_threads))},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        # A library of linear algebra has no more threads than the machine has cores.
+        assert int(found.stdout) == min(n_threads, os.cpu_count())
 
 
 def test_a_quota_of_cores_is_one_of_ours(monkeypatch):

@@ -215,6 +215,9 @@ def test_a_search_on_rungs_survives_the_loss_of_blocks(table):
     assert losing.n_lost > 10
     assert_array_equal(whole.coef, patched.coef)
     assert_array_equal(whole.gate_coef, patched.gate_coef)
+    # A block that is made again lays out only what members see last.
+    calls = [method for method, _ in losing.recipe.calls]
+    assert calls.count(SearchBlock.standardize) <= 2
 
 
 def test_a_rung_without_folds_takes_the_first_family(table):
