@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Self
 
 import joblib
@@ -31,6 +32,8 @@ from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._training_rows import InMemoryRows, TrainingRows
 
 _DEFAULT_TEMPERATURE = 0.01
+# Products with so many numbers of X are worth several threads of BLAS.
+_LARGE_TABLE = 1 << 20
 
 
 class LinearFlock(CallbackSupportMixin, FusedEnsemble):
@@ -86,12 +89,17 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             context = self._init_callback_context(max_subtasks=self._max_tasks())
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
-            self.fuser_ = self._not_diverged(self._fit_rows, rows, fuser, context, given)
+            with own_threads() if self._has_own_threads(rows) else nullcontext():
+                self.fuser_ = self._not_diverged(self._fit_rows, rows, fuser, context, given)
         finally:
             rows.close()
             self.__dict__.pop("_journal", None)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
+
+    def _has_own_threads(self, rows: TrainingRows) -> bool:
+        """Whether products have one thread each; large ones are left to BLAS."""
+        return rows.n_weighted() * rows.n_features < _LARGE_TABLE
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -157,7 +165,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def _not_diverged(self, function: Callable[..., Any], *args: Any) -> Any:
         """What the function returns, or one sentence if training leaves the finite numbers."""
         try:
-            with own_threads(), np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 return function(*args)
         except DivergedError as error:
             if isinstance(self._setting("learning_rate"), str):

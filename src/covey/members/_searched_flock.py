@@ -73,6 +73,9 @@ class SearchedFlock(LinearFlock):
     def _check_fuser(self, fuser: Fuser, groups: Any) -> None:
         """A search has a fuser of its own."""
 
+    def _has_own_threads(self, rows: TrainingRows) -> bool:
+        return True  # long tables are worked on in blocks of rows, side by side
+
     def _optimizer(self) -> dict[str, Any]:
         return {}  # the candidates are optimized together with their gate
 
