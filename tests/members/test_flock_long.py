@@ -27,7 +27,7 @@ N = 1_000
 
 @pytest.fixture(scope="module", autouse=True)
 def short():
-    """What holds for more than 10,000 rows holds for more than 400 here."""
+    """What holds for more than 5,000 rows holds for more than 200 here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rungs, "_FEWEST", 200)
         patch.setattr(rungs, "_MOST", 350)
@@ -282,8 +282,8 @@ def test_rows_without_a_weight_do_not_exist(table):
 
 def test_a_table_of_few_rows_with_a_weight_is_not_long(table):
     weight = np.zeros(N)
-    weight[:400] = 1.0
-    assert set(flock(alpha=0.01).fit(*table, sample_weight=weight).cv_results_["n_rows"]) == {400}
+    weight[:200] = 1.0
+    assert set(flock(alpha=0.01).fit(*table, sample_weight=weight).cv_results_["n_rows"]) == {200}
 
 
 def test_weights_count(table):

@@ -35,7 +35,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     rows. `summary` shows the result on one screen; `explain`, `estimators_` and `cv_results_` tell
     more.
 
-    Of a table of more than 10,000 rows that have a weight, some are enough to compare candidates:
+    Of a table of more than 5,000 rows that have a weight, some are enough to compare candidates:
     all of them are fitted on 5,000 rows and compared on as many others, then the best five, with
     all points of their paths, on half of the rows, at most 20,000, and others. What is selected
     is continued on all rows. Small classes have at least 100 rows in these samples, or half of
@@ -51,7 +51,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group on all features that the limits allow, no
         search. "best": more and larger candidates, folds drawn at least twice, every selected
-        candidate trained twice (of more than 10,000 rows: once each), and terms are not counted.
+        candidate trained twice (of more than 5,000 rows: once each), and terms are not counted.
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped. ``max_members`` bounds
         the members of all groups together.
@@ -69,7 +69,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         None: several, from 0.0003 to 0.1 (less for more than 500 rows), and the folds decide.
     cv : int, splitter or iterable, default=5
         The folds: a number (stratified, and by group where ``fit`` is given ``groups``), or
-        anything that scikit-learn takes for ``cv``. Of more than 10,000 rows folds that are
+        anything that scikit-learn takes for ``cv``. Of more than 5,000 rows folds that are
         given, or that keep groups together, are cut to the sampled rows; a number alone is not
         needed there, for some rows are fitted on and others held out, once.
     feature_groups : sequence of column sequences, or mapping from name to columns, optional

@@ -33,7 +33,8 @@ def table():
 
 
 def test_sizes_of_rungs():
-    assert rung_sizes(10_000) == []
+    assert rung_sizes(5_000) == []
+    assert rung_sizes(5_001) == [2_500]
     assert rung_sizes(10_001) == [5_000]
     assert rung_sizes(19_999) == [5_000]
     assert rung_sizes(20_000) == [5_000, 10_000]

@@ -13,7 +13,7 @@ from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, SearchBlock, SearchInMemory, SearchRows, in_blocks
 from covey._core.search.targets import Target
 
-# The rows of the first rung, and the most of the second.
+# The most rows of the first rung, and of the second. A table of no more than the first has none.
 _FEWEST, _MOST = 5_000, 20_000
 
 
@@ -41,10 +41,10 @@ class Rung:
 
 def rung_sizes(n_rows: int) -> list[int]:
     """On how many rows of so long a table the rungs fit; none where all are few enough."""
-    if n_rows <= 2 * _FEWEST:
+    if n_rows <= _FEWEST:
         return []
     if n_rows < 4 * _FEWEST:
-        return [_FEWEST]
+        return [min(_FEWEST, n_rows // 2)]
     return [_FEWEST, min(_MOST, n_rows // 2)]
 
 
