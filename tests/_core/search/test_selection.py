@@ -139,3 +139,10 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     assert_allclose(found, literal_thrift(p, w, n_terms, n_members, *limits, 0.5))
     assert n_terms[found > 0].sum() <= most_terms
     assert n_members[found > 0].sum() <= most_members
+
+
+def test_a_budget_counts_candidates():
+    budget = Budget(np.array([1, 2, 3]), np.ones(3, dtype=int), np.inf, np.inf, most_candidates=2)
+    assert budget.affordable([]).tolist() == [True, True, True]
+    assert budget.affordable([2, 2]).tolist() == [True, True, True]
+    assert budget.affordable([2, 0, 2]).tolist() == [True, False, True]

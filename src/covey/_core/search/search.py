@@ -47,6 +47,9 @@ _PATH_ITER = 12
 _RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
 # Candidates, with all points of their path, that go on to the next rung.
 _MOST_PATHS = 5
+# Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
+# gains little.
+_MOST_GROUPS = 4
 # Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
 _MOST_NUMBERS = 1 << 24
 _STOPPED_LATE = (
@@ -354,6 +357,7 @@ class Search:
             how.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
             how.limits.terms,
             how.limits.members,
+            _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
         shares = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],

@@ -118,12 +118,13 @@ def greedy_weights(
 
 @dataclass(frozen=True)
 class Budget:
-    """What a person is willing to read: terms and members of all that is selected."""
+    """What a person is willing to read: terms, members and candidates of all that is selected."""
 
     n_terms: IntArray  # (M,), of each candidate
     n_members: IntArray  # (M,)
     most_terms: float
     most_members: float
+    most_candidates: float = np.inf
 
     def affordable(self, picked: Sequence[int]) -> BoolArray:
         """Which candidates (M,) may be picked next."""
@@ -132,6 +133,8 @@ class Budget:
         terms = self.n_terms[found].sum() + np.where(found, 0, self.n_terms)
         members = self.n_members[found].sum() + np.where(found, 0, self.n_members)
         within: BoolArray = (terms <= self.most_terms) & (members <= self.most_members)
+        if found.sum() >= self.most_candidates:
+            within &= found
         return within
 
 
