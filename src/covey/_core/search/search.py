@@ -198,9 +198,12 @@ class Search:
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
         stopped = False
         for rung in rungs:
-            n_parts = _split(rung.rows, rung.folds, n_restarts)
+            # What wins on a rung is continued on all rows, and not fitted to all of its own.
+            n_fitted = 0 if self._rungs and rung.folds else n_restarts
+            n_parts = _split(rung.rows, rung.folds, n_fitted)
             # What one fold fits on, others hold out: each begins anew.
-            fits = self._cross_fit(rung, n_parts, how, starts if n_parts <= 1 else {})
+            before = starts if n_parts <= 1 else {}
+            fits = self._cross_fit(rung, n_parts, n_fitted, how, before)
             if n_parts:
                 stopped = _held_out(fits, families, on_family, may_stop, known=bool(found))
                 if stopped and not fits.candidates:
@@ -222,7 +225,12 @@ class Search:
         return assembled(groups, self._bases, self._importance, self._results(found, rungs))
 
     def _cross_fit(
-        self, rung: Rung, n_parts: int, how: _How, starts: Mapping[Point, Group]
+        self,
+        rung: Rung,
+        n_parts: int,
+        n_restarts: int,
+        how: _How,
+        starts: Mapping[Point, Group],
     ) -> CrossFit:
         features = self._columns["features"]
         most_units = features.units_within(how.limits.features)
@@ -230,8 +238,8 @@ class Search:
             rung.rows,
             self._columns,
             n_parts=n_parts,
-            n_restarts=how.n_restarts,
-            trainer=partial(self._trainer, rung.growing, n_parts + how.n_restarts),
+            n_restarts=n_restarts,
+            trainer=partial(self._trainer, rung.growing, n_parts + n_restarts),
             max_iter=_RUNG_MAX_ITER if self._rungs and n_parts else _MAX_ITER,
             path_iter=_RUNG_PATH_ITER if self._rungs else _PATH_ITER,
             sizes=path_sizes(features.n_units, most_units, how.limits.terms),
@@ -288,7 +296,7 @@ class Search:
             rung.rows.broadcast(SearchBlock.drop_layouts)
         _split(self._rows, [], 1)
         whole = Rung.whole(self._rows, [], self._n_rows, self._last_factor)
-        fits = self._cross_fit(whole, 0, how, starts)
+        fits = self._cross_fit(whole, 0, 1, how, starts)
         groups = []
         for of_kind in points.values():
             shares, wanted = zip(*of_kind, strict=True)
