@@ -104,7 +104,7 @@ def set_constant_members(flock):
 GATED = {
     "gate": lambda: SubsetEnsembleClassifier(3, fuser="gate", random_state=0),
     "log gate": lambda: SubsetEnsembleClassifier(3, fuser=Gate(pool="log"), random_state=0),
-    "flock": lambda: FlockClassifier(effort="fast", random_state=0),
+    "flock": lambda: FlockClassifier(effort="fast", alpha=1e-4, random_state=0),
     "numbers": lambda: SubsetEnsembleRegressor(3, fuser="gate", random_state=0),
     "flock of numbers": lambda: FlockRegressor(effort="fast", random_state=0),
 }

@@ -328,6 +328,7 @@ def test_attributes_have_the_shapes_that_are_promised(searched, diabetes):
         "alpha",
         "n_features",
         "n_terms",
+        "n_rows",
         "mean_loss",
         "weight",
     } == set(results)

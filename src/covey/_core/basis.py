@@ -118,11 +118,16 @@ class Basis:
         """Whether the columns are the features themselves."""
         return self.n_columns == self.n_features
 
-    def expand(self, columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The columns (n_columns, n) of features (D, n), in single precision if these are."""
+    def expand(
+        self, columns: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64
+    ) -> npt.NDArray[Any]:
+        """The columns (n_columns, n) of features (D, n).
+
+        Single precision is for features that are standardized: of others it may lose ramps.
+        """
         if self.is_plain:
             return columns
-        columns = np.asarray(columns, dtype=np.result_type(columns, np.float32))
+        columns = np.asarray(columns, dtype=dtype)
         expanded = np.take(columns, self.feature, axis=0)
         # Ramps, and products, lie next to each other: slices are changed in place.
         for ramps in _runs(~np.isnan(self.low)):

@@ -264,7 +264,7 @@ class SearchBlock:
 
         def made() -> Design:
             assert self._features is not None
-            columns = basis.expand(self._features)
+            columns = basis.expand(self._features, np.float32)
             if not usable.all():
                 columns = np.where(usable[:, None], columns, np.float32(0.0))
             columns, *of_runs = (self._on_device(array) for array in (columns, *moments))
