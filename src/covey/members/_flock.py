@@ -160,11 +160,11 @@ class FlockClassifier(SearchedFlock, ClassFlock):
 
     >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
     >>> small.fit(X, y).summary()
-    FlockClassifier: 2 members in 1 group, 84 terms, 9 of 13 features
+    FlockClassifier: 2 members in 1 group, 84 terms, 8 of 13 features
     member, weight, features (which class gains with more of each), where it is asked:
-    1   65 %  4 features: proline, alcohol and malic_acid for 0, ...;
+    1   64 %  4 features: proline and alcohol for 0, bends with magnesium, ...;
               asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
-    2   35 %  4 features: color_intensity for 2, hue and flavanoids for 1, ...;
+    2   36 %  4 features: flavanoids against 2, color_intensity for 2, hue for 1, ...;
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
