@@ -653,6 +653,22 @@ def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
     monkeypatch.setattr(rungs, "_FEWEST", 40)
     monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
     interrupted("continued", 1)
-    with pytest.warns(UserWarning, match="was not fitted to all rows"):
+    with pytest.warns(UserWarning, match="not every group of the flock was fitted"):
         model = flock(n_estimators=3).fit(*noisy)
     assert model.score(*noisy) > np.mean(noisy[1])
+
+
+def test_results_name_the_rows_of_the_rung_that_was_interrupted(noisy, interrupted, monkeypatch):
+    monkeypatch.setattr(rungs, "_FEWEST", 40)
+    monkeypatch.setattr("covey._core.search.sampling._LEAST_OF_CLASS", 5)
+    whole = flock(n_estimators=3).fit(*noisy)
+    n_rows = np.unique(whole.cv_results_["n_rows"])
+    assert len(n_rows) == 2
+    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    interrupted("hold_out", 3)
+    with pytest.warns(UserWarning, match="Interrupted: 2 of"):
+        model = flock(n_estimators=3).fit(*noisy)
+    known = len(model.cv_results_["alpha"])
+    for name in ("n_rows", "alpha"):
+        assert_array_equal(model.cv_results_[name], whole.cv_results_[name][:known])
+    assert set(model.cv_results_["n_rows"]) == {n_rows[0]}

@@ -53,8 +53,8 @@ _MOST_GROUPS = 4
 # Numbers of all rows that are kept in single precision, 4 bytes each; more are made again.
 _MOST_NUMBERS = 1 << 24
 _STOPPED_LATE = (
-    "Interrupted: a group of the flock was not fitted to all rows, and is as the last comparison "
-    "of candidates left it. Interrupt once more to have none."
+    "Interrupted: not every group of the flock was fitted to all rows; the others are as the last "
+    "comparison of candidates left them."
 )
 # Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
 _MAX_STEPS = 30
@@ -85,8 +85,9 @@ class _How:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Candidates, the weight of each in a selection, and its mean held-out loss, (M,)."""
+    """Candidates of a rung, the weight of each in a selection, and its held-out loss, (M,)."""
 
+    rung: Rung
     candidates: list[Candidate]
     shares: FloatArray
     losses: FloatArray
@@ -208,9 +209,9 @@ class Search:
                 stopped = _held_out(fits, families, on_family, may_stop, known=bool(found))
                 if stopped and not fits.candidates:
                     break
-                found.append(self._compared(rung.rows, fits, how))
+                found.append(self._compared(rung, fits, how))
             else:
-                found = [self._only(fits, families, limits)]
+                found = [self._only(rung, fits, families, limits)]
             families = found[-1].surviving(families)
             starts = fits.ended
             if stopped:
@@ -218,11 +219,11 @@ class Search:
         if on_refit is not None:
             on_refit()
         groups = (
-            self._continued(starts, found[-1], how, may_stop)
+            self._continued(starts, found[-1], how, may_stop and not stopped)
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
-        return assembled(groups, self._bases, self._importance, self._results(found, rungs))
+        return assembled(groups, self._bases, self._importance, self._results(found))
 
     def _cross_fit(
         self,
@@ -255,12 +256,12 @@ class Search:
             penalty_factor=rung.factor,
         )
 
-    def _results(self, found: Sequence[_Compared], rungs: Sequence[Rung]) -> dict[str, Any]:
+    def _results(self, found: Sequence[_Compared]) -> dict[str, Any]:
         """What was compared, on which rows, and what came of it."""
         known = [one for compared in found for one in compared.candidates]
         per_rung = [len(compared.candidates) for compared in found]
-        n_rows = np.repeat([rung.n_rows for rung in rungs[-len(found) :]], per_rung)
-        factor = np.repeat([rung.factor for rung in rungs[-len(found) :]], per_rung)
+        n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
+        factor = np.repeat([compared.rung.factor for compared in found], per_rung)
         shares = [np.zeros_like(compared.shares) for compared in found]
         shares[-1] = found[-1].shares
         results = {
@@ -297,18 +298,20 @@ class Search:
         _split(self._rows, [], 1)
         whole = Rung.whole(self._rows, [], self._n_rows, self._last_factor)
         fits = self._cross_fit(whole, 0, 1, how, starts)
-        groups = []
+        groups: list[tuple[float, Group]] = []
+        stopped = False
         for of_kind in points.values():
             shares, wanted = zip(*of_kind, strict=True)
-            before = [starts[point] for point in wanted]
+            found = [starts[point] for point in wanted]
             try:
-                columns = self._lay_out(before, single)
-                found = fits.continued(wanted, *columns, single=single)
+                if not stopped:
+                    columns = self._lay_out(found, single)
+                    found = fits.continued(wanted, *columns, single=single)
             except KeyboardInterrupt:
                 if not may_stop:
                     raise
                 warnings.warn(_STOPPED_LATE, UserWarning, stacklevel=6)
-                found = before
+                stopped = True
             groups += list(zip(shares, found, strict=True))
         groups.sort(key=lambda pair: -pair[0])
         return groups
@@ -344,7 +347,9 @@ class Search:
         """How many features a member has at least."""
         return self._columns["features"].fewest_features
 
-    def _only(self, fits: CrossFit, families: Sequence[Family], limits: Limits) -> _Compared:
+    def _only(
+        self, rung: Rung, fits: CrossFit, families: Sequence[Family], limits: Limits
+    ) -> _Compared:
         """The largest point within the limits: without folds nothing is known of smaller ones."""
         only = next(
             point
@@ -354,10 +359,11 @@ class Search:
         )
         if self._rungs:
             fits.fitted(only.family, only.alpha, [only.size])
-        return _Compared([only], np.ones(1), np.full(1, np.nan))
+        return _Compared(rung, [only], np.ones(1), np.full(1, np.nan))
 
-    def _compared(self, rows: SearchRows, fits: CrossFit, how: _How) -> _Compared:
+    def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> _Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
+        rows = rung.rows
         losses, weight = rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         budget = Budget(
@@ -373,7 +379,7 @@ class Search:
             budget,
             how.n_errors,
         )
-        return _Compared(fits.candidates, shares, losses / total)
+        return _Compared(rung, fits.candidates, shares, losses / total)
 
     def _refitted(
         self, fits: CrossFit, compared: _Compared, n_restarts: int
