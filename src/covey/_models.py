@@ -17,17 +17,25 @@ from covey._blocks import take_rows
 def fit_member(
     member: Any, name: str, X: Any, y: np.ndarray, sample_weight: np.ndarray | None
 ) -> Any:
-    """Fit a model, with weights in the way that it takes them."""
+    """Fit a model, with weights in the way that it takes them, and return it."""
+    # The fit of a model from elsewhere may return nothing.
+    member.fit(X, y, **_weight_parameters(member, name, sample_weight))
+    return member
+
+
+def _weight_parameters(
+    member: Any, name: str, sample_weight: np.ndarray | None
+) -> dict[str, np.ndarray]:
+    """The parameters of a model's ``fit`` by which it gets weights."""
     if sample_weight is None or isinstance(member, FrozenEstimator):
-        return member.fit(X, y)
+        return {}
     if has_fit_parameter(member, "sample_weight"):
-        return member.fit(X, y, sample_weight=sample_weight)
+        return {"sample_weight": sample_weight}
     if isinstance(member, Pipeline):
         if get_config()["enable_metadata_routing"]:
-            return member.fit(X, y, sample_weight=sample_weight)
+            return {"sample_weight": sample_weight}
         if has_fit_parameter(member[-1], "sample_weight"):
-            step = member.steps[-1][0]
-            return member.fit(X, y, **{f"{step}__sample_weight": sample_weight})
+            return {f"{member.steps[-1][0]}__sample_weight": sample_weight}
     raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
 
 

@@ -171,7 +171,7 @@ def evaluate(
                 continue
             seconds = time.perf_counter() - started
             parts[name].append((*_judged(model, held_out, problem, test), seconds))
-            first = first or model
+            first = model if first is None else first
             step("", 1)
     rows = np.concatenate([test for _, test in splits])
     scores = []

@@ -148,7 +148,8 @@ class Runs:
                 f"draw gave {MAX_DRAWS} training sets of one class only in a row; draw more rows, "
                 "or from rows of which more belong to the rare class."
             )
-        model = _seeded(self.estimator, generator_for(self.seed, Purpose.MODEL, number)).fit(X, y)
+        model = _seeded(self.estimator, generator_for(self.seed, Purpose.MODEL, number))
+        model.fit(X, y)
         return Run(np.asarray(model.predict(self.X_test)), labels, attempt)
 
     def _training_set(self, generator: np.random.RandomState) -> tuple[Any, Any]:

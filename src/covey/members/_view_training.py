@@ -247,7 +247,8 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
             for name, step in member.steps
             if hasattr(step, "fit") and has_fit_parameter(step, "sample_weight")
         ]
-        return member.fit(X, y, **{f"{name}__sample_weight": weight for name in weighted})
+        member.fit(X, y, **{f"{name}__sample_weight": weight for name in weighted})
+        return member
     except ValueError as error:
         raise explained(error, X, view) from error
 

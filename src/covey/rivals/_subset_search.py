@@ -370,7 +370,7 @@ class SubsetSearchClassifier(GrownClassifier):
     def _predictions(self, X, kind=None):
         names = self._names()
         if kind is None:
-            fuser = getattr(self, "fuser_", None) or make_fuser(self.fuser)
+            fuser = self.fuser_ if hasattr(self, "fuser_") else make_fuser(self.fuser)
             kind = common_kind(self.estimators_, names, fuser)
         said = {}
         for mask, member, name in zip(self.support_, self.estimators_, names, strict=True):

@@ -269,9 +269,12 @@ class Layered(GivenModels, NamedMembers):
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
     def _fit_features(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        if weight is not None and has_fit_parameter(self.features, "sample_weight"):
-            return clone(self.features).fit(X, y, sample_weight=weight)
-        return clone(self.features).fit(X, y)
+        features = clone(self.features)
+        if weight is not None and has_fit_parameter(features, "sample_weight"):
+            features.fit(X, y, sample_weight=weight)
+        else:
+            features.fit(X, y)
+        return features
 
     def _beside_out_of_fold(
         self, folds: Folds, X: Any, y: np.ndarray, weight: np.ndarray | None

@@ -64,7 +64,8 @@ class _TableModel(BaseEstimator):
         if preparation.feature_groups_ and "feature_groups" in estimator.get_params():
             estimator.set_params(feature_groups=preparation.feature_groups_)
         more = {} if groups is None else {"groups": groups}
-        return self._set_fitted(preparation, estimator.fit(numbers, y, **more))
+        estimator.fit(numbers, y, **more)
+        return self._set_fitted(preparation, estimator)
 
     def _set_fitted(self, preparation: TablePreparation, estimator: Any) -> Self:
         """Become the model of a fitted preparation and a fitted estimator."""
