@@ -288,12 +288,18 @@ def test_parameters_of_members_can_be_searched():
     best = search.best_params_
     assert best["tree__max_depth"] == 3
     assert search.best_estimator_.fuser.loss == best["fuser__loss"]
-    # Members without a name, even those that are lists of steps, have no parameters here.
+    # Members without a name, even those that are lists of steps, have parameters by their class.
     pipes = [make_pipeline(StandardScaler(), Ridge()), make_pipeline(StandardScaler(), Ridge())]
     unnamed = stacked_regressors(pipes)
     assert set(unnamed.get_params()) == {
         *stacked.get_params(deep=False),
         *(f"fuser__{name}" for name in LinearStacking().get_params()),
+        *("pipeline", "pipeline-2"),
+        *(
+            f"{name}__{key}"
+            for name in ("pipeline", "pipeline-2")
+            for key in pipes[0].get_params()
+        ),
     }
     assert clone(unnamed).set_params(cv=2).fit(X, y).n_features_in_ == 4
     assert list(clone(unnamed).fit(X, y).named_estimators_) == ["pipeline", "pipeline-2"]

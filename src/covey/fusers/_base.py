@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -210,6 +210,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         even = 1.0 / fused.shape[1]
         fused[empty] = np.log(even) if over == "logarithms" else even
         return fused
+
+    def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
+        """Leave out what parameters say of members, by name, that are not kept."""
 
     def _check_parameters(self, P: Predictions) -> None:
         """Refuse parameters that do not fit the predictions."""

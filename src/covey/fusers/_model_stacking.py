@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -168,6 +168,18 @@ class Stacking(Fuser, name="stacking"):
             raise ValueError(f"final_estimator must be a {noun}, got {self.final_estimator!r}.")
         check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
         self._encodings(P)
+
+    def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
+        dropped = set(names) - set(kept)
+        if isinstance(self.outputs, Mapping):
+            self.outputs = {
+                name: output for name, output in self.outputs.items() if name not in dropped
+            }
+        elif isinstance(self.outputs, list | tuple) and dropped:
+            listed = outputs_by_member(self.outputs, names, tuple(KINDS_FOR))
+            self.outputs = [
+                output for name, output in zip(names, listed, strict=True) if name in kept
+            ]
 
     def _encodings(self, P: Predictions) -> list[str]:
         choices = VALUE_OUTPUTS if P.kind == "value" else CLASS_OUTPUTS

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from covey._core.fusion.rules import normalized, uniform
+from covey._validation import check_one_each
 from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
 from covey.fusers._predictions import Predictions
 
@@ -43,6 +45,12 @@ class WeightedFuser(Fuser):
     def learns(self) -> bool:
         """Whether the weights are learnt."""
         return isinstance(self.weights, str)
+
+    def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
+        if self.weights is not None and not self.learns and len(kept) < len(names):
+            what = "number for each of the {} members, dropped ones included"
+            check_one_each(self.weights, len(names), "weights", what)
+            self.weights = np.asarray(self.weights)[np.isin(names, kept)]
 
     def _check_parameters(self, P: Predictions) -> None:
         if isinstance(self.weights, str):

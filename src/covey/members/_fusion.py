@@ -13,8 +13,8 @@ from covey._blocks import take_rows
 from covey._models import fit_member
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
-from covey.members._given import Classifiers, GivenModels, Pairs, Regressors
-from covey.members._named import NamedMembers
+from covey.members._given import Classifiers, GivenModels, Regressors
+from covey.members._named import NamedMembers, Pairs
 
 
 class _Fusion(GivenModels, NamedMembers):
@@ -55,9 +55,11 @@ class _Fusion(GivenModels, NamedMembers):
         groups : array-like of shape (n_samples,), optional
             Passed to the splitter. With a number of folds, none divides a group.
         """
-        pairs = self._named()
+        given = self._named()
+        pairs = self._kept(given)
         names = [name for name, _ in pairs]
         fuser = self._models.make_fuser(self.fuser, "fuser")
+        fuser._keep_members([name for name, _ in given], names)
         X, y, weight = self._check_training_table(X, y, sample_weight)
         if self.prefit:
             for name, member in pairs:
@@ -75,7 +77,7 @@ class _Fusion(GivenModels, NamedMembers):
         if classes is not None:
             self.classes_ = classes
         self.estimators_ = members
-        self.named_estimators_ = dict(zip(names, members, strict=True))
+        self.named_estimators_ = self._by_name(given, members)
         self.kind_ = self._models.kind_for(fuser, members, names)
         if fuser.learns and not self.prefit:
             P, rows = self._out_of_fold(pairs, X, y, weight, groups)
@@ -126,7 +128,9 @@ class FusionClassifier(_Fusion, FusedClassifier):
     ----------
     estimators : list of (str, estimator) tuples, or list of estimators
         The members. They may look at different columns (Pipelines), have seen fewer classes,
-        and have only ``decision_function`` or only ``predict`` where the rule allows.
+        and have only ``decision_function`` or only ``predict`` where the rule allows. One that
+        is "drop" is left out. Those without a name get their class's, in lower case, and a
+        number from the second on ("gaussiannb", "gaussiannb-2"), for ``set_params`` too.
     fuser : str or Fuser, default="mean"
         How to fuse: a name or an object of `covey.fusers`.
     cv : int, splitter or iterable, default=5
@@ -143,8 +147,8 @@ class FusionClassifier(_Fusion, FusedClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    estimators_, named_estimators_ : list of estimators and dict
-        The fitted members, and the same by name.
+    estimators_, named_estimators_ : list of estimators and Bunch
+        The fitted members, and the same by name; "drop" for those that are dropped.
     fuser_ : Fuser
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
@@ -184,7 +188,7 @@ class FusionRegressor(_Fusion, FusedRegressor):
     ----------
     estimators : list of (str, estimator) tuples, or list of estimators
         The members. They may look at different columns (Pipelines). Where one predicts NaN, it
-        is not available, and the others decide.
+        is not available, and the others decide. Names and "drop" are as for `FusionClassifier`.
     fuser : str or Fuser, default="mean"
         How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "stacking" or "gate",
         or an object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;

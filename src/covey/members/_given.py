@@ -30,8 +30,7 @@ from covey.fusers import (
     member_values,
 )
 from covey.members._fused import check_numbers
-
-Pairs = Sequence[tuple[str, Any]]
+from covey.members._named import Pairs, is_dropped
 
 
 class Classifiers:
@@ -155,4 +154,5 @@ class GivenModels:
         return in_blocks(function, X)
 
     def _names(self) -> list[str]:
-        return list(self.named_estimators_)
+        named = self.named_estimators_
+        return [name for name in named if not is_dropped(named[name])]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,12 +13,22 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
-from sklearn.utils import get_tags
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from covey._models import fit_on_rows
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
+Pairs = list[tuple[str, Any]]
+
+
+def is_dropped(member: Any) -> bool:
+    """Whether "drop" stands for a member, which is then left out."""
+    return isinstance(member, str) and member == "drop"
+
+
+def _is_pair(entry: Any) -> bool:
+    return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
 class NamedMembers:
@@ -25,86 +37,113 @@ class NamedMembers:
     A subclass sets ``_models`` to the kind of models that it takes.
     """
 
-    def _named(self) -> list[tuple[str, Any]]:
-        """The members as (name, estimator) pairs; members without a name get their class's."""
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members by name, as they are given."""
+        named = Bunch()
+        named.update(self._entries())
+        return named
+
+    def _entries(self) -> Pairs:
+        """The members as (name, estimator) pairs, unchecked; without a name, by their class."""
+        given = self.estimators if isinstance(self.estimators, list | tuple) else []
+        pairs: Pairs = []
+        for entry in given:
+            if _is_pair(entry):
+                pairs.append(entry)
+                continue
+            known = type(entry).__name__.lower()
+            taken = {name for name, _ in pairs}
+            names = itertools.chain([known], (f"{known}-{n}" for n in itertools.count(2)))
+            pairs.append((next(name for name in names if name not in taken), entry))
+        return pairs
+
+    def _named(self) -> Pairs:
+        """The members as (name, estimator) pairs; those that are dropped are among them."""
         if not isinstance(self.estimators, list | tuple) or not len(self.estimators):
             raise ValueError(
                 "estimators must be a non-empty list of (name, estimator) pairs or estimators, "
                 f"got {self.estimators!r}."
             )
-        pairs = []
-        for entry in self.estimators:
-            if isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str):
-                name, member = entry
-            else:
-                name, member = type(entry).__name__.lower(), entry
-                taken = {other for other, _ in pairs}
-                number = 2
-                while name in taken:
-                    name = f"{type(entry).__name__.lower()}-{number}"
-                    number += 1
-            if not self._models.accepts(member):
+        pairs = self._entries()
+        for entry, (name, member) in zip(self.estimators, pairs, strict=True):
+            if is_dropped(entry):
+                raise ValueError("A member that is dropped needs its name: give (name, 'drop').")
+            if not (is_dropped(member) or self._models.accepts(member)):
                 raise ValueError(f"The member {name!r} is not a {self._models.noun}: {member!r}.")
             if "__" in name or name in self._get_param_names():
                 raise ValueError(
                     f"The member name {name!r} must not contain '__', nor be a parameter of "
                     f"{type(self).__name__}."
                 )
-            pairs.append((name, member))
         names = [name for name, _ in pairs]
         repeated = {name for name in names if names.count(name) > 1}
         if repeated:
             raise ValueError(f"The member names must differ, but {repeated.pop()!r} is repeated.")
+        if all(is_dropped(member) for _, member in pairs):
+            raise ValueError("All estimators are dropped; at least one must be left.")
         return pairs
 
+    @staticmethod
+    def _kept(pairs: Pairs) -> Pairs:
+        """The members that are not dropped."""
+        return [pair for pair in pairs if not is_dropped(pair[1])]
+
+    @staticmethod
+    def _by_name(pairs: Pairs, fitted: Sequence[Any]) -> Bunch:
+        """Fitted members by name, and "drop" where one is dropped."""
+        members, named = iter(fitted), Bunch()
+        named.update((name, one if is_dropped(one) else next(members)) for name, one in pairs)
+        return named
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of this estimator and, if ``deep``, of its named members."""
+        """Parameters of this estimator and, if ``deep``, its members (by name) and theirs."""
         params = super().get_params(deep=deep)
-        if deep and isinstance(self.estimators, list | tuple):
-            for entry in self.estimators:
-                if (
-                    isinstance(entry, tuple)
-                    and len(entry) == 2
-                    and hasattr(entry[1], "get_params")
-                ):
-                    name, member = entry
-                    params[name] = member
-                    for key, value in member.get_params(deep=True).items():
-                        params[f"{name}__{key}"] = value
+        if not deep:
+            return params
+        own = set(self._get_param_names())
+        for name, member in self._entries():
+            if name in own:  # refused by fit
+                continue
+            params[name] = member
+            if hasattr(member, "get_params") and not isinstance(member, type):
+                for key, value in member.get_params(deep=True).items():
+                    params[f"{name}__{key}"] = value
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
+        """Set parameters of this estimator, its members (by name) or theirs (``name__x``).
+
+        A member that is set to "drop" is left out.
+        """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        given = self.estimators if isinstance(self.estimators, list | tuple) else []
-        members = {
-            entry[0]: position
-            for position, entry in enumerate(given)
-            if isinstance(entry, tuple) and len(entry) == 2
-        }
+        names = [name for name, _ in self._entries()]
+        own = set(self._get_param_names())
+        for key in [key for key in params if key in names and key not in own]:
+            replaced = list(self.estimators)
+            # The name is written down, lest it change with the class.
+            replaced[names.index(key)] = (key, params.pop(key))
+            self.estimators = replaced
+        members = dict(self._entries())
+        of_members: dict[str, dict[str, Any]] = {}
         for key in list(params):
-            if key in members:
-                replaced = list(self.estimators)
-                replaced[members[key]] = (key, params.pop(key))
-                self.estimators = replaced
-        own = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if rest and name in members:
-                self.estimators[members[name]][1].set_params(**{rest: value})
-            else:
-                own[key] = value
-        super().set_params(**own)
+            name, _, parameter = key.partition("__")
+            if parameter and name in members and name not in own:
+                if is_dropped(members[name]):
+                    raise ValueError(
+                        f"{key} cannot be set: the member {name!r} is dropped; give an estimator "
+                        f"as {name} too."
+                    )
+                of_members.setdefault(name, {})[parameter] = params.pop(key)
+        super().set_params(**params)
+        for name, parameters in of_members.items():
+            members[name].set_params(**parameters)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        members = [
-            entry[1] if isinstance(entry, tuple) else entry
-            for entry in (self.estimators if isinstance(self.estimators, list | tuple) else [])
-        ]
-        inner = [get_tags(member) for member in members if hasattr(member, "fit")]
+        inner = [get_tags(member) for _, member in self._entries() if hasattr(member, "fit")]
         tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
         tags.input_tags.allow_nan = bool(inner) and all(tag.input_tags.allow_nan for tag in inner)
         return tags

@@ -129,7 +129,8 @@ def _check_exportable(estimator: Any, who: str) -> None:
         if hasattr(estimator, "fuser_"):
             check_fuser(estimator.fuser_, who, is_regressor(estimator))
         for name, member in getattr(estimator, "named_estimators_", {}).items():
-            _check_exportable(thawed(member), f"The member {name!r}")
+            if not isinstance(member, str):  # not dropped
+                _check_exportable(thawed(member), f"The member {name!r}")
     elif kind is Pipeline:
         for name, step in estimator.steps:
             if step is not None and step != "passthrough":

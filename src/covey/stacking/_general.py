@@ -41,8 +41,8 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     before the final model gives. Different are: any splitter (`TimeSeriesSplit`, repeated or
     overlapping folds), outputs for each member, chosen and generated columns, members that lack
     a class in a fold, names across layers in ``set_params``, and who decided. No member is
-    dropped or prefitted here: `FusionClassifier` with the fuser `Stacking` learns from members
-    that are fitted already.
+    prefitted here: `FusionClassifier` with the fuser `Stacking` learns from members that are
+    fitted already.
 
     *Layers.* The members of a layer see the outputs of the layer before and the columns
     beside, not X. All layers use the same folds: a member of layer 2 that predicts a fold is
@@ -58,15 +58,16 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, of estimators, or of lists of those
-        The members, or layers of members, the first one on X. Names differ across layers.
+        The members, or layers of members, the first one on X. Names differ across layers. They,
+        and "drop", are as for `FusionClassifier`.
     final_estimator : classifier, optional
         A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
         are probabilities.
     outputs : str, list of str or dict from members' names, default="probabilities"
         How each member's output is encoded: "probabilities", "one_hot" (needs ``predict``
         only), "logits" or "ranks" (average ranks of the classes; needs ``predict_proba`` or
-        ``decision_function``). A list has one entry a member, over all
-        layers; members that a dict does not name give probabilities.
+        ``decision_function``). A list has one entry a member, over all layers, those that are
+        dropped included; members that a dict does not name give probabilities.
     passthrough : bool, column, list of columns, mask, slice or callable, default=False
         The columns of X that later layers and A see too: True is all of them, others by name
         or position, or by a selector such as scikit-learn's `make_column_selector`. They must
@@ -91,8 +92,8 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         fold.
     estimators_ : list of estimators
         The last layer, whose outputs A reads.
-    named_estimators_ : dict
-        The members of all layers by name.
+    named_estimators_ : Bunch
+        The members of all layers by name; "drop" for those that are dropped.
     outputs_ : list of lists of str
         How each member's output is encoded, by layer.
     features_ : transformer or None

@@ -45,12 +45,14 @@ class Layered(GivenModels, NamedMembers):
         X, y, sample_weight, groups
             As for `FusionClassifier.fit`; X is passed to the members of the first layer.
         """
-        layers = self._check_layers()
+        given, layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit=False)
         if classes is not None:
             self.classes_ = classes
         predicted, beside, rows = self._fit_layers(layers, X, y, weight, groups)
+        members = [member for layer in self.layers_ for member in layer]
+        self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
             self.final_estimator,
             self.outputs_[-1],
@@ -85,6 +87,9 @@ class Layered(GivenModels, NamedMembers):
         flat.estimators = [entry for layer in self.estimators for entry in layer]
         return flat
 
+    def _entries(self) -> list[tuple[str, Any]]:
+        return self._flat()._entries() if self._has_layers(all) else super()._entries()
+
     def _layers(self) -> list[list[tuple[str, Any]]]:
         """The layers as lists of (name, estimator) pairs."""
         if not self._has_layers():
@@ -99,7 +104,7 @@ class Layered(GivenModels, NamedMembers):
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of this estimator and, if ``deep``, of the named members of all layers."""
+        """Parameters of this estimator and, if ``deep``, of the members of all layers."""
         if not (deep and self._has_layers(all)):
             return super().get_params(deep=deep)
         return self._flat().get_params(deep=True) | {"estimators": self.estimators}
@@ -126,7 +131,8 @@ class Layered(GivenModels, NamedMembers):
             flat = copy(self)
             flat.estimators = first
             tags.input_tags = get_tags(flat).input_tags
-            later = [entry[1] if isinstance(entry, tuple) else entry for x in rest for entry in x]
+            flat.estimators = [entry for layer in rest for entry in layer]
+            later = [member for _, member in self._kept(flat._entries())]
         if self.passthrough is not False or self.features is not None:
             # Later layers and the final model see those columns as they are.
             later.append(self._final())
@@ -135,9 +141,16 @@ class Layered(GivenModels, NamedMembers):
                 tags.input_tags.sparse &= other.sparse
         return tags
 
-    def _check_layers(self) -> list[list[tuple[str, Any]]]:
-        """Layers and their outputs, refused before anything is fitted."""
-        layers = self._layers()
+    def _check_layers(self) -> tuple[list[tuple[str, Any]], list[list[tuple[str, Any]]]]:
+        """All members, and layers of those not dropped, checked before anything is fitted."""
+        given = self._layers()
+        everyone = [pair for layer in given for pair in layer]
+        layers = [self._kept(layer) for layer in given]
+        if not all(layers):
+            raise ValueError(
+                f"All members of layer {1 + layers.index([])} are dropped; at least one of each "
+                "layer must be left."
+            )
         final = self.final_estimator
         if final is not None and not self._models.accepts(final):
             raise ValueError(f"final_estimator must be a {self._models.noun}, got {final!r}.")
@@ -145,14 +158,15 @@ class Layered(GivenModels, NamedMembers):
             isinstance(self.features, type) or not hasattr(self.features, "transform")
         ):
             raise TypeError(f"features must be a transformer, got {self.features!r}.")
-        names = [name for layer in layers for name, _ in layer]
-        outputs = iter(outputs_by_member(self.outputs, names, self._choices))
-        self.outputs_ = [[next(outputs) for _ in layer] for layer in layers]
+        names = [name for name, _ in everyone]
+        listed = outputs_by_member(self.outputs, names, self._choices)
+        output_of = dict(zip(names, listed, strict=True))
+        self.outputs_ = [[output_of[name] for name, _ in layer] for layer in layers]
         check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
         for pairs, encodings in zip(layers, self.outputs_, strict=True):
             for (name, member), output in zip(pairs, encodings, strict=True):
                 self._check_output(member, output, name)
-        return layers
+        return everyone, layers
 
     def _check_output(self, member: Any, output: str, name: str) -> None:
         """Refuse an encoding of what the member cannot predict."""
@@ -253,9 +267,6 @@ class Layered(GivenModels, NamedMembers):
                 self._ranks.append(self._learn_ranks(predicted, _at(weight, rows)))
                 inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
-        names = [name for pairs in layers for name, _ in pairs]
-        members = [member for layer in self.layers_ for member in layer]
-        self.named_estimators_ = dict(zip(names, members, strict=True))
         return predicted, _at(beside, rows), rows
 
     def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
@@ -306,7 +317,7 @@ class Layered(GivenModels, NamedMembers):
     def _forward(self, X: Any) -> tuple[Predictions, Any]:
         """What the last layer predicts of rows, and the columns beside it."""
         beside = self._beside(X)
-        names, inputs = iter(self.named_estimators_), X
+        names, inputs = iter(super()._names()), X
         for number, members in enumerate(self.layers_):
             named = [next(names) for _ in members]
             predicted = self._predict_layer(named, members, inputs, self.outputs_[number])
@@ -319,7 +330,7 @@ class Layered(GivenModels, NamedMembers):
 
     def _names(self) -> list[str]:
         """The names of the last layer's members."""
-        return list(self.named_estimators_)[-len(self.estimators_) :]
+        return super()._names()[-len(self.estimators_) :]
 
     def _predictions(self, X: Any) -> Predictions:
         return self._forward(X)[0]
