@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -95,4 +96,4 @@ def in_blocks(
         return function(X)
     blocks = (take_rows(X, slice(start, start + ROWS_PER_BLOCK)) for start in starts)
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in blocks)
-    return np.concatenate(parts)
+    return sparse.vstack(parts) if sparse.issparse(parts[0]) else np.concatenate(parts)

@@ -14,10 +14,11 @@ from covey._models import fit_member
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
+from covey.members._member_columns import MemberColumns
 from covey.members._named import NamedMembers, Pairs
 
 
-class _Fusion(GivenModels, NamedMembers):
+class _Fusion(GivenModels, NamedMembers, MemberColumns):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
     def __init__(
@@ -119,6 +120,13 @@ class _Fusion(GivenModels, NamedMembers):
 
     def _predictions(self, X: Any) -> Predictions:
         return self._predicted_by(self.estimators_, X, self.kind_)
+
+    def _as_columns(self, X: Any) -> np.ndarray:
+        values = self._member_values(X)
+        return values.reshape(len(values), -1)
+
+    def _column_names(self, input_names: np.ndarray) -> list[str]:
+        return self._names_of(getattr(self, "classes_", None))
 
 
 class FusionClassifier(_Fusion, FusedClassifier):

@@ -186,9 +186,8 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         return self._by_blocks(self._scores, self._check_rows(X))
 
     def _scores(self, X: Any) -> np.ndarray:
-        Z = self.fuser_._columns(*self._forward(X))
         scores, _ = member_output(
-            self.final_estimator_, Z, self.classes_, "score", "final_estimator"
+            self.final_estimator_, self._as_columns(X), self.classes_, "score", "final_estimator"
         )
         if len(self.classes_) == 2:
             return (scores[:, 1] - scores[:, 0]) / 2

@@ -20,12 +20,12 @@ from covey._models import fit_member
 from covey._validation import check_number
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
-from covey.members import GivenModels, NamedMembers
+from covey.members import GivenModels, MemberColumns, NamedMembers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(GivenModels, NamedMembers):
+class Layered(GivenModels, NamedMembers, MemberColumns):
     """What both share: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
@@ -307,6 +307,7 @@ class Layered(GivenModels, NamedMembers):
                     f"features makes {widths[0]} columns in one fold and {widths[-1]} in another; "
                     "give a transformer that always makes the same."
                 )
+            self._n_made = widths[0]
             stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
             made = _averaged(folds, np.arange(len(y)), stack(blocks))
         passed = self._passed_through(X)
@@ -334,6 +335,26 @@ class Layered(GivenModels, NamedMembers):
 
     def _predictions(self, X: Any) -> Predictions:
         return self._forward(X)[0]
+
+    def _as_columns(self, X: Any) -> Any:
+        """What the model on top sees."""
+        return self.fuser_._columns(*self._forward(X))
+
+    def _column_names(self, input_names: np.ndarray) -> list[str]:
+        classes = getattr(self, "classes_", None)
+        # Of two classes the first is left out.
+        names = self._names_of(None if classes is None or len(classes) == 2 else classes)
+        if self._columns is not None:
+            names += list(input_names[self._columns])
+        if self.features_ is not None:
+            names += [f"features__{name}" for name in self._names_of_made(input_names)]
+        return names
+
+    def _names_of_made(self, input_names: np.ndarray) -> list[str]:
+        try:
+            return list(self.features_.get_feature_names_out(input_names))
+        except AttributeError:  # it has no names, or a step of it has none
+            return [str(column) for column in range(self._n_made)]
 
     def _fused(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse(*self._forward(X))
