@@ -39,6 +39,10 @@ def covey_fast(seed):
     return FlockClassifier(effort="fast", random_state=seed)
 
 
+def covey_mixed(seed):
+    return FlockClassifier(members="mixed", random_state=seed)
+
+
 def covey_product(seed):
     return SubsetEnsembleClassifier(8, random_state=seed)
 
@@ -223,6 +227,7 @@ def stacking(seed):
 
 RIVALS = {
     "covey": covey_default,
+    "covey, mixed": covey_mixed,
     "covey, fast": covey_fast,
     "covey, equal weights": covey_product,
     "logistic regression CV": logistic,

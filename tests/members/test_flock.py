@@ -546,7 +546,8 @@ def test_terms_count_for_nothing_where_only_the_loss_does(noisy, monkeypatch):
 
     monkeypatch.setattr(search, "thrifty_weights", recorded)
     for effort in ("balanced", "best"):
-        flock(effort=effort, n_estimators=1, alpha=0.1, cv=KFold(2)).fit(*noisy)
+        how = {"effort": effort, "members": "linear", "n_estimators": 1, "alpha": 0.1}
+        flock(**how, cv=KFold(2)).fit(*noisy)
     assert worth == [1.0, 0.0]
 
 
@@ -627,7 +628,7 @@ def interrupted(monkeypatch):
 
 def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
     whole = flock(n_estimators=3).fit(*noisy)
-    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
     interrupted("_minimum", 12)
     with pytest.warns(UserWarning, match="Interrupted: 2 of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
@@ -641,7 +642,7 @@ def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch)
     interrupted("_minimum", 12)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
-    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
     interrupted("_minimum", 1)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
@@ -651,7 +652,7 @@ def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
     noisy, interrupted, monkeypatch
 ):
     monkeypatch.setattr(rungs, "_FEWEST", 40)
-    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
     interrupted("continued", 1)
     with pytest.warns(UserWarning, match="not every group of the flock was fitted"):
         model = flock(n_estimators=3).fit(*noisy)
@@ -664,7 +665,7 @@ def test_results_name_the_rows_of_the_rung_that_was_interrupted(noisy, interrupt
     whole = flock(n_estimators=3).fit(*noisy)
     n_rows = np.unique(whole.cv_results_["n_rows"])
     assert len(n_rows) == 2
-    monkeypatch.setattr(_searched_flock, "_is_interactive", lambda: True)
+    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
     interrupted("hold_out", 3)
     with pytest.warns(UserWarning, match="Interrupted: 2 of"):
         model = flock(n_estimators=3).fit(*noisy)

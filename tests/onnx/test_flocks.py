@@ -10,7 +10,7 @@ from scipy import sparse
 import covey
 import covey.onnx
 import onnx
-from covey import Gate
+from covey import FlockClassifier, Gate
 from covey._core.basis import Basis
 from covey.fusers import GatedGroups, Majority, Mean, Product
 from covey.members import LinearMember
@@ -52,9 +52,40 @@ def test_a_flock_predicts_the_same_in_onnx(name):
 
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_other_searches_predict_the_same(effort):
-    model = flock(n_estimators=2, effort=effort, cv=2).fit(X_IRIS[::2], Y_IRIS[::2] > 1)
+    how = {"n_estimators": 2, "effort": effort, "members": "linear", "cv": 2}
+    model = flock(**how).fit(X_IRIS[::2], Y_IRIS[::2] > 1)
     for dtype in CLOSE:
         assert_equal_graph(to_onnx(model, dtype=dtype), model, X_IRIS, dtype)
+
+
+@pytest.mark.parametrize("kind", ["extra_trees", "svm"])
+def test_members_of_several_kinds_predict_the_same(kind):
+    how = {"effort": "fast", "n_estimators": 2, "cv": 2, "random_state": 0}
+    model = FlockClassifier(members=["linear", kind], **how).fit(X_IRIS, Y_IRIS)
+    alone = FlockClassifier(members=[kind], **how).fit(X_IRIS, Y_IRIS)
+    for one in (model, alone):
+        _, probabilities = session_of(to_onnx(one, dtype="float64")).run(None, {"X": X_IRIS})
+        # skl2onnx keeps what trees and machines have learnt in single precision.
+        np.testing.assert_allclose(probabilities, one.predict_proba(X_IRIS), atol=1e-5)
+
+
+def test_boosting_predicts_the_same_or_is_named():
+    # skl2onnx makes nodes of boosting that today's onnx refuses.
+    model = FlockClassifier(members=["boosting"], effort="fast", cv=2).fit(X_IRIS, Y_IRIS)
+    try:
+        graph = to_onnx(model, dtype="float64")
+    except ValueError as error:
+        assert "cannot convert the member 'boosting'" in str(error)  # noqa: PT017
+    else:
+        _, probabilities = session_of(graph).run(None, {"X": X_IRIS})
+        np.testing.assert_allclose(probabilities, model.predict_proba(X_IRIS), atol=1e-5)
+
+
+def test_neighbors_by_distance_are_refused():
+    # skl2onnx counts all neighbors alike.
+    model = FlockClassifier(members=["neighbors"], effort="fast", cv=2).fit(X_IRIS, Y_IRIS)
+    with pytest.raises(ValueError, match="weighs neighbors by their distance"):
+        to_onnx(model)
 
 
 def test_groups_of_either_pool_on_all_kinds_of_columns_predict_the_same():

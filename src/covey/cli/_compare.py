@@ -107,6 +107,7 @@ def contestants(problem: Any, seed: int) -> dict[str, Any]:
     return {
         "covey": flock(problem, seed=seed),
         "covey, fast": flock(problem, effort="fast", seed=seed),
+        "covey, mixed": flock(problem, limits={"members": "mixed"}, seed=seed),
         **paper,
         "covey, fusion of three": getattr(covey, f"Fusion{kind}")(members, fuser="mean"),
         **linear(problem),

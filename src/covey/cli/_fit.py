@@ -32,6 +32,22 @@ def fit(
     effort: Annotated[
         Literal["fast", "balanced", "best"], typer.Option(help="How long to search.")
     ] = "balanced",
+    members: Annotated[
+        Literal["linear", "mixed"] | None,
+        typer.Option(
+            help="linear: members that can be read. mixed: boosting, extra trees, kernel machines "
+            "and neighbors beside them, where they help. By default linear, or mixed with "
+            "--effort best.",
+            show_default=False,
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="About how long one fit may search; the best flock found by then is taken.",
+        ),
+    ] = None,
     fuser: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +98,7 @@ def fit(
     commonest class (or the mean) and a tuned linear model; the model that is saved has seen all
     rows.
     """
-    from covey.cli._fitting import checked_limits
+    from covey.cli._fitting import checked_limits, checked_search
     from covey.cli._models import check_saving
     from covey.cli._writing import check_writable
 
@@ -96,7 +112,10 @@ def fit(
         "report": report,
         "effort": effort,
         "fuser": fuser,
-        "limits": checked_limits(max_features, max_members, max_terms),
+        "limits": {
+            **checked_limits(max_features, max_members, max_terms),
+            **checked_search(members, time_limit),
+        },
         "checkpoint": checkpoint,
         "group": group,
         "time": time,
@@ -124,7 +143,7 @@ def _fit_and_save(
     report: str | None,
     effort: str,
     fuser: str | None,
-    limits: dict[str, float],
+    limits: dict[str, Any],
     checkpoint: str | None,
     seed: int,
     **reading: Any,

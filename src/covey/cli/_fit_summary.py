@@ -82,7 +82,10 @@ def show_fit(
 
 
 def _size(flock: Any) -> str:
-    """How much there is to read."""
+    """How much there is to read; of members of several kinds, how much each counts."""
+    if hasattr(flock, "weights_"):
+        kinds = zip(flock.named_estimators_, flock.weights_, strict=True)
+        return ", ".join(f"{name} {100 * weight:.0f} %" for name, weight in kinds)
     words = f"{flock.n_estimators_} member{'' if flock.n_estimators_ == 1 else 's'}"
     if hasattr(flock, "n_terms_"):
         words += f", {flock.n_terms_:,} term{'' if flock.n_terms_ == 1 else 's'}"

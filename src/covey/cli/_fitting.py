@@ -37,6 +37,18 @@ def checked_limits(
     return limits
 
 
+def checked_search(members: str | None, time_limit: float | None) -> dict[str, Any]:
+    """Which members are searched for, and how long, as parameters of a flock."""
+    found: dict[str, Any] = {} if members is None else {"members": members}
+    if time_limit is not None:
+        if not 0 < time_limit < float("inf"):
+            raise CommandError(
+                f"--time-limit: {time_limit:g} is no time to search in; give seconds above 0."
+            )
+        found["time_limit"] = time_limit
+    return found
+
+
 def _number_or_share(text: str) -> float:
     """A whole number from 1 on, or a share above 0 and up to 1."""
     try:
@@ -58,7 +70,7 @@ def flock(
     *,
     effort: str = "balanced",
     fuser: str | None = None,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Any:
     """An unfitted flock: found by the search, or grown by Algorithm 1 with a fuser by name."""

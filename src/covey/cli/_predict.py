@@ -56,7 +56,7 @@ def predict(
     fitted = load_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
-    if explain and not hasattr(fitted.estimator_, "basis_"):
+    if explain and not hasattr(fitted.estimator_, "explain"):
         raise CommandError(
             f"--explain: a {type(fitted.estimator_).__name__} has no members whose reasons could "
             "be shown."
@@ -169,7 +169,7 @@ def predictions(
         records = model.explain(piece, top=_TOP_REASONS, max_members=1)
         first = [record["members"][0] for record in records]
         values = {name: piece[name].tolist() for name in model.feature_names_in_}
-        made["decided_by"] = [f"member {member['member']}" for member in first]
+        made["decided_by"] = [member.get("name", f"member {member['member']}") for member in first]
         made["weight"] = [round(member["weight"], 4) for member in first]
         made["member_predicts"] = [member["prediction"] for member in first]
         if "gate_share" in records[0]:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from covey.members._class_flock import ClassFlock
-from covey.members._searched_flock import SearchedFlock
+from covey.members._given import Classifiers, Regressors
+from covey.members._mixed_flock import MixedFlock
 from covey.members._value_flock import ValueFlock
 
 
-class FlockClassifier(SearchedFlock, ClassFlock):
+class FlockClassifier(MixedFlock, ClassFlock):
     """A few groups of linear members on feature subsets of their own, found by a search.
 
     Members are trained as in `SubsetEnsembleClassifier`, by Algorithm 1 of Gupta, Audhkhasi and
@@ -50,8 +51,22 @@ class FlockClassifier(SearchedFlock, ClassFlock):
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
         How much to search. "fast": one gated group on all features that the limits allow, no
-        search. "best": more and larger candidates, folds drawn at least twice, every selected
-        candidate trained twice (of more than 5,000 rows: once each), and terms are not counted.
+        search. "best": ``members="mixed"``, unless ``members`` or a limit below says otherwise.
+        With ``members="linear"`` it is more and larger candidates, folds drawn at least twice,
+        every selected candidate trained twice (of more than 5,000 rows: once each), and terms
+        are not counted.
+    members : {"linear", "mixed"}, list or None, default=None
+        Which kinds of members there are. None: "linear", or "mixed" with ``effort="best"``.
+        "mixed": the linear groups and these of scikit-learn's, as far as they suit the table:
+        histogram gradient boosting ("boosting", and up to 20,000 rows "boosting_small", of
+        smaller trees), extra trees ("extra_trees", up to 200,000 rows), support vector machines
+        with an RBF kernel and calibrated probabilities ("svm" with C = 10 and "svm_soft" with
+        C = 1, up to 3,000 rows), and the 25 or 10 nearest neighbors ("neighbors" and
+        "neighbors_few", up to 50,000 rows). Boosting takes no sparse X, neighbors take no
+        weights. A list mixes these names, estimators and (name, estimator) pairs. All are
+        compared on the same folds, a greedy selection by the loss of held-out rows gives each a
+        weight, and what has one is fitted on all rows. The limits below are those of the linear
+        members.
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped. ``max_members`` bounds
         the members of all groups together.
@@ -79,8 +94,15 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         Columns that never leave a subset.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
+    scoring : str, callable or None, default=None
+        What kinds of members are weighted by, as scikit-learn's ``scoring``. None: the log-loss.
+    time_limit : float or None, default=None
+        About how many seconds a fit may take. No candidate is begun when most of them are over,
+        and the best flock found by then is fitted on all rows, however long that takes; how many
+        candidates there were then depends on the machine.
     n_jobs : int or None, default=None
-        Threads that predict blocks of rows. It never changes a result.
+        Threads that predict blocks of rows, or that fit members of other kinds on the folds
+        (None: all cores). It never changes a result.
     random_state : int, RandomState instance or None, default=None
         The folds, the starts and the flips. The same int gives the same result, to the bit.
     checkpoint : path or None, default=None
@@ -137,6 +159,18 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         can have at most), ``n_rows`` (how many there were to fit on: of long tables a
         candidate that may win is listed again with more of them), their ``log_loss`` on held-out
         rows, and the ``weight`` they were given.
+    out_of_fold_ : Bunch
+        What is predicted of rows by the same members as they were fitted without them:
+        ``rows`` (their numbers), ``predictions`` (n_rows, n_classes), and of several kinds
+        ``members`` (n_rows, n_estimators_, n_classes) and ``importance`` (n_rows,
+        n_estimators_). Of long tables only the rows on which candidates were compared. Not
+        with ``effort="fast"``.
+    named_estimators_, weights_ : Bunch and ndarray of shape (n_estimators_,)
+        Of several kinds: the members that have a weight, and what it is. The linear members are
+        one of them, "linear", a flock with all of these attributes; the flock itself then has
+        no ``member_coef_``, ``member_intercept_``, ``support_``, ``gate_support_``, ``n_terms_``,
+        ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
+        ``cv_results_`` have ``member``, ``log_loss``, ``weight`` and ``seconds``.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the members' logits: the mean size of coefficients of scaled
         columns over classes and members (by their mean importance); sums to one. What a gate
@@ -168,8 +202,9 @@ class FlockClassifier(SearchedFlock, ClassFlock):
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 
+    _models = Classifiers
     _fixed: ClassVar = {
-        **SearchedFlock._fixed,
+        **MixedFlock._fixed,
         "tol": 0.0,
         "loss": "log",
         "focal_gamma": 2.0,
@@ -180,6 +215,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         self,
         *,
         effort: str = "balanced",
+        members: Any = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
@@ -189,6 +225,8 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         feature_groups: Any = None,
         always_keep: Any = None,
         class_weight: Mapping[Any, float] | str | None = None,
+        scoring: Any = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         checkpoint: str | PathLike[str] | None = None,
@@ -196,6 +234,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         verbose: int = 0,
     ) -> None:
         self.effort = effort
+        self.members = members
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_members = max_members
@@ -205,6 +244,8 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         self.feature_groups = feature_groups
         self.always_keep = always_keep
         self.class_weight = class_weight
+        self.scoring = scoring
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint
@@ -212,7 +253,7 @@ class FlockClassifier(SearchedFlock, ClassFlock):
         self.verbose = verbose
 
 
-class FlockRegressor(SearchedFlock, ValueFlock):
+class FlockRegressor(MixedFlock, ValueFlock):
     r"""A few groups of linear regressors on feature subsets of their own, found by a search.
 
     The regression sibling of `FlockClassifier`. Members are trained as in
@@ -228,8 +269,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
 
     Parameters
     ----------
-    effort, n_estimators, max_features, max_members, max_terms
-        As for `FlockClassifier`.
+    effort, members, n_estimators, max_features, max_members, max_terms
+        As for `FlockClassifier`. For ``loss="quantile"``, "mixed" has boosting beside the linear
+        members; others predict means.
     loss : {"squared", "huber", "quantile"}, default="squared"
         What is minimized. "huber" is squared for small errors and grows evenly beyond, so that
         outliers pull no more than others. "quantile" leaves a share of the rows below what is
@@ -250,8 +292,9 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         six times the penalty.
     cv : int, splitter or iterable, default=5
         As for `FlockClassifier`, without strata.
-    feature_groups, always_keep, n_jobs, random_state, checkpoint, device, verbose
-        As for `FlockClassifier`.
+    feature_groups, always_keep, scoring, time_limit, n_jobs, random_state, checkpoint, device, \
+verbose
+        As for `FlockClassifier`; without ``scoring`` members are weighted by the ``loss``.
 
     Attributes
     ----------
@@ -262,7 +305,7 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     y_center_, y_scale_ : float
         What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
         median (or quantile) and the median absolute deviation, which outliers do not move.
-    n_iter_, basis_, group_of_, group_weights_, fuser_
+    n_iter_, basis_, group_of_, group_weights_, fuser_, out_of_fold_, named_estimators_, weights_
         As of `FlockClassifier`.
     history_ : list of dict
         For each member the ``weighted_loss``, ``objective`` (with the penalties),
@@ -296,12 +339,14 @@ class FlockRegressor(SearchedFlock, ValueFlock):
     2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high
     """
 
-    _fixed: ClassVar = {**SearchedFlock._fixed, "tol": 1e-4}
+    _models = Regressors
+    _fixed: ClassVar = {**MixedFlock._fixed, "tol": 1e-4}
 
     def __init__(
         self,
         *,
         effort: str = "balanced",
+        members: Any = None,
         n_estimators: int = 6,
         max_features: float | None = None,
         max_members: int | None = None,
@@ -313,6 +358,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         cv: Any = 5,
         feature_groups: Any = None,
         always_keep: Any = None,
+        scoring: Any = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         checkpoint: str | PathLike[str] | None = None,
@@ -320,6 +367,7 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         verbose: int = 0,
     ) -> None:
         self.effort = effort
+        self.members = members
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_members = max_members
@@ -331,6 +379,8 @@ class FlockRegressor(SearchedFlock, ValueFlock):
         self.cv = cv
         self.feature_groups = feature_groups
         self.always_keep = always_keep
+        self.scoring = scoring
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.checkpoint = checkpoint

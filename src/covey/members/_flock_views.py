@@ -14,7 +14,7 @@ from covey._core.inspection.gate_share import divergences, gate_shares
 from covey.fusers import Predictions
 
 # A member with less weight than this is left out of an explanation.
-_LEAST_WEIGHT = 0.01
+LEAST_WEIGHT = 0.01
 
 # Smaller pushes are rounding.
 _LEAST_PUSH = 1e-9
@@ -37,15 +37,19 @@ def decisions(
 ) -> list[dict[str, Any]]:
     """The records of a flock's ``explain`` for checked rows.
 
-    The pushes of columns are added up by ``names`` (M,), of which ``shares`` (P, M) are made; by
-    default by the features. With ``max_members`` only so many members are named for each row.
+    The pushes of features are added up by ``names`` (M,), of which ``shares`` (D, M) are made; by
+    default by the features themselves. With ``max_members`` only so many members are named for
+    each row.
     """
     columns = flock.basis_.rows(X.toarray() if hasattr(X, "toarray") else X) - flock._column_mean
     importance = flock._by_blocks(flock._importance, X)
     values = flock._by_blocks(flock._member_values, X)
     contrast = flock._contrast()
+    of_columns = feature_shares(flock.basis_)
     if names is None:
-        names, shares = feature_names(flock), feature_shares(flock.basis_)
+        names, shares = feature_names(flock), of_columns
+    else:
+        shares = of_columns @ shares
     strongest = _strongest(flock, names, shares)
     records = [
         {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
@@ -59,19 +63,19 @@ def decisions(
     for rank, member in enumerate(order.T):
         weight = importance[np.arange(len(member)), member]
         # The most important one is named, however many members share in a decision.
-        rows = np.flatnonzero((weight > _LEAST_WEIGHT) | (rank == 0))
+        rows = np.flatnonzero((weight > LEAST_WEIGHT) | (rank == 0))
         if not len(rows):
             break
         decided, code = zip(*map(flock._decision, values[rows, member[rows]]), strict=True)
         push = (contrast[member[rows], code] * columns[rows]) @ shares
         for row, own, pushes in zip(rows, decided, push, strict=True):
-            because = _because(pushes, names, top, either_way=flock._numeric)
+            reasons = because(pushes, names, top, either_way=flock._numeric)
             records[row]["members"].append(
                 {
                     "member": int(member[row]) + 1,
                     "weight": float(weight[row]),
                     **own,
-                    "because": because or [(strongest[member[row]], 0.0)],
+                    "because": reasons or [(strongest[member[row]], 0.0)],
                 }
             )
     return records
@@ -100,7 +104,7 @@ def _gate_shares(flock: Any, X: Any) -> np.ndarray:
     return gate_shares(divergences(fused, without_gate), divergences(fused, without_members))
 
 
-def _because(
+def because(
     pushes: np.ndarray, names: ArrayLike, top: int, *, either_way: bool
 ) -> list[tuple[str, float]]:
     """What moved a member the most; nothing where nothing moved it.

@@ -423,7 +423,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         shares: np.ndarray | None = None,
         max_members: int | None = None,
     ) -> list[dict[str, Any]]:
-        """The records of `explain`; pushes (n_columns,) times shares (n_columns, n_names)."""
+        """The records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
         return decisions(self, X, top=top, names=names, shares=shares, max_members=max_members)

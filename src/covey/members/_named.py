@@ -31,28 +31,29 @@ def _is_pair(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
-class NamedMembers:
-    """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``.
+class NamedParameters:
+    """A mixin for ensembles one of whose parameters is a list of members, with or without names.
 
     A subclass sets ``_models`` to the kind of models that it takes.
     """
 
-    @property
-    def named_estimators(self) -> Bunch:
-        """The members by name, as they are given."""
-        named = Bunch()
-        named.update(self._entries())
-        return named
+    _list_name = "estimators"
+
+    def _listed(self) -> Any:
+        return getattr(self, self._list_name)
+
+    def _accepts(self, member: Any) -> bool:
+        return self._models.accepts(member)
 
     def _entries(self) -> Pairs:
         """The members as (name, estimator) pairs, unchecked; without a name, by their class."""
-        given = self.estimators if isinstance(self.estimators, list | tuple) else []
+        given = self._listed() if isinstance(self._listed(), list | tuple) else []
         pairs: Pairs = []
         for entry in given:
             if _is_pair(entry):
                 pairs.append(entry)
                 continue
-            known = type(entry).__name__.lower()
+            known = entry if isinstance(entry, str) else type(entry).__name__.lower()
             taken = {name for name, _ in pairs}
             names = itertools.chain([known], (f"{known}-{n}" for n in itertools.count(2)))
             pairs.append((next(name for name in names if name not in taken), entry))
@@ -60,16 +61,17 @@ class NamedMembers:
 
     def _named(self) -> Pairs:
         """The members as (name, estimator) pairs; those that are dropped are among them."""
-        if not isinstance(self.estimators, list | tuple) or not len(self.estimators):
+        listed = self._listed()
+        if not isinstance(listed, list | tuple) or not len(listed):
             raise ValueError(
-                "estimators must be a non-empty list of (name, estimator) pairs or estimators, "
-                f"got {self.estimators!r}."
+                f"{self._list_name} must be a non-empty list of (name, estimator) pairs or "
+                f"estimators, got {listed!r}."
             )
         pairs = self._entries()
-        for entry, (name, member) in zip(self.estimators, pairs, strict=True):
+        for entry, (name, member) in zip(listed, pairs, strict=True):
             if is_dropped(entry):
                 raise ValueError("A member that is dropped needs its name: give (name, 'drop').")
-            if not (is_dropped(member) or self._models.accepts(member)):
+            if not (is_dropped(member) or self._accepts(member)):
                 raise ValueError(f"The member {name!r} is not a {self._models.noun}: {member!r}.")
             if "__" in name or name in self._get_param_names():
                 raise ValueError(
@@ -81,20 +83,13 @@ class NamedMembers:
         if repeated:
             raise ValueError(f"The member names must differ, but {repeated.pop()!r} is repeated.")
         if all(is_dropped(member) for _, member in pairs):
-            raise ValueError("All estimators are dropped; at least one must be left.")
+            raise ValueError(f"All {self._list_name} are dropped; at least one must be left.")
         return pairs
 
     @staticmethod
     def _kept(pairs: Pairs) -> Pairs:
         """The members that are not dropped."""
         return [pair for pair in pairs if not is_dropped(pair[1])]
-
-    @staticmethod
-    def _by_name(pairs: Pairs, fitted: Sequence[Any]) -> Bunch:
-        """Fitted members by name, and "drop" where one is dropped."""
-        members, named = iter(fitted), Bunch()
-        named.update((name, one if is_dropped(one) else next(members)) for name, one in pairs)
-        return named
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of this estimator and, if ``deep``, its members (by name) and theirs."""
@@ -116,15 +111,15 @@ class NamedMembers:
 
         A member that is set to "drop" is left out.
         """
-        if "estimators" in params:
-            self.estimators = params.pop("estimators")
+        if self._list_name in params:
+            setattr(self, self._list_name, params.pop(self._list_name))
         names = [name for name, _ in self._entries()]
         own = set(self._get_param_names())
         for key in [key for key in params if key in names and key not in own]:
-            replaced = list(self.estimators)
+            replaced = list(self._listed())
             # The name is written down, lest it change with the class.
             replaced[names.index(key)] = (key, params.pop(key))
-            self.estimators = replaced
+            setattr(self, self._list_name, replaced)
         members = dict(self._entries())
         of_members: dict[str, dict[str, Any]] = {}
         for key in list(params):
@@ -140,6 +135,24 @@ class NamedMembers:
         for name, parameters in of_members.items():
             members[name].set_params(**parameters)
         return self
+
+
+class NamedMembers(NamedParameters):
+    """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``."""
+
+    @property
+    def named_estimators(self) -> Bunch:
+        """The members by name, as they are given."""
+        named = Bunch()
+        named.update(self._entries())
+        return named
+
+    @staticmethod
+    def _by_name(pairs: Pairs, fitted: Sequence[Any]) -> Bunch:
+        """Fitted members by name, and "drop" where one is dropped."""
+        members, named = iter(fitted), Bunch()
+        named.update((name, one if is_dropped(one) else next(members)) for name, one in pairs)
+        return named
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,8 +11,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from covey._core.gating.penalty import shrinkage
+from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, families
 from covey._core.search.folds import possible_folds
@@ -22,6 +24,7 @@ from covey._folds import check_cv_parameter
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
 from covey.members._linear_flock import LinearFlock
+from covey.members._out_of_fold import HeldOut
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
@@ -90,7 +93,7 @@ class SearchedFlock(LinearFlock):
         sizes = rung_sizes(n_rows)
         n_first = unit * (sizes[0] if sizes else n_rows)
         folds: Any = []
-        if self.effort != "fast":
+        if self._compares():
             folds = self._rung_folds(rows) if sizes else self._folds(rows, self._n_repeats(rows))
         rungs = [
             rows.rung(size, self._seed, self._factor(n_first, unit * size), folds)
@@ -125,6 +128,7 @@ class SearchedFlock(LinearFlock):
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
             fit_intercept=bool(self._setting("fit_intercept")),
+            keeps_folds=self._compares() and rows.keeps_folds,
             **self._progress(rows, context, given),
         )
         found = self._attributes_of(
@@ -146,7 +150,34 @@ class SearchedFlock(LinearFlock):
         self.gate_support_ = flock.gate_support
         self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
+        self.__dict__.pop("out_of_fold_", None)
+        if flock.on_folds is not None:
+            self._keep_out_of_fold(flock.on_folds, rows)
         return GatedGroups.of(flock, None if self._numeric else self.classes_)
+
+    def _compares(self) -> bool:
+        """Whether candidates are compared on folds."""
+        return self.effort != "fast"
+
+    def _keep_out_of_fold(self, on_folds: OnFolds, rows: TrainingRows) -> None:
+        """Predict the rows that each fold holds out by the flock that was fitted without them."""
+        held_out = HeldOut.of(on_folds, rows.weight)
+        predicted = np.concatenate(
+            [
+                self._predicted_by(flock, rows.X[test])
+                for flock, (_, test) in zip(on_folds.flocks, held_out.folds, strict=True)
+            ]
+        )
+        numbers, means = held_out.by_row(predicted)
+        self.out_of_fold_ = Bunch(rows=numbers, predictions=means)
+        self._compared = held_out, predicted
+
+    def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:
+        """What another flock of this table predicts: (n, C), or (n,) numbers."""
+        coef, intercept = self._in_units_of_y(flock.coef, flock.intercept)
+        fuser = GatedGroups.of(flock, None if self._numeric else self.classes_)
+        fused = self._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
+        return fused[:, 0] if self._numeric else fused
 
     def _gate_sizes(self) -> np.ndarray:
         # Gates have logits; what members predict of numbers has the unit of y.
@@ -227,7 +258,7 @@ class SearchedFlock(LinearFlock):
 
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
         """What a search calls on its way."""
-        says = _Progress(type(self).__name__, bool(self.verbose))
+        says = Progress(type(self).__name__, bool(self.verbose))
 
         @contextmanager
         def on_family(family: Family) -> Iterator[None]:
@@ -249,11 +280,11 @@ class SearchedFlock(LinearFlock):
             "on_refit": lambda: says.begin("what is selected, on all rows"),
             "on_iteration": says.iterated,
             # A fit with a checkpoint continues later; one of a script has nobody to read on.
-            "may_stop": self._journal is None and rows.keeps_folds and _is_interactive(),
+            "may_stop": self._journal is None and rows.keeps_folds and is_interactive(),
         }
 
 
-class _Progress:
+class Progress:
     """Prints what a long fit is at, if it is to, and every few seconds how far it has got."""
 
     def __init__(self, name: str, is_wanted: bool) -> None:
@@ -278,6 +309,6 @@ class _Progress:
             print(f"[{self._name}] {self._printed - self._started:.2f} s: {what}", flush=True)
 
 
-def _is_interactive() -> bool:
+def is_interactive() -> bool:
     """Whether a person is at a prompt or in a notebook."""
     return hasattr(sys, "ps1")

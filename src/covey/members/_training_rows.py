@@ -33,6 +33,7 @@ from covey._folds import make_folds
 from covey._validation import check_sample_weight
 from covey.fusers import Fuser, Gate
 from covey.members._hold_out import held_out_rows
+from covey.members._out_of_fold import HeldOut
 
 # Numbers of X that are sorted at once: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 18
@@ -419,13 +420,7 @@ class InMemoryRows:
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
         """See `TrainingRows`."""
-        if folds:
-            sample, folds = self._sampled_folds(folds, n_rows, seed)
-        else:
-            used = self.weight > 0
-            sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
-            if folds is not None:
-                sample = sample.fitted
+        sample, folds = self._sample(n_rows, seed, folds)
         rows = sample.rows
         return sampled_rung(
             self.X[rows],
@@ -435,7 +430,24 @@ class InMemoryRows:
             factor,
             folds=folds,
             beside=self._beside(),
+            numbers=rows,
         )
+
+    def held_out_sample(self, n_rows: int, seed: int, folds: Any) -> HeldOut:
+        """Some of the rows as folds, as a rung has them."""
+        sample, folds = self._sample(n_rows, seed, folds)
+        if folds is None:
+            folds = [(np.arange(sample.n_fitted), np.arange(sample.n_fitted, len(sample.rows)))]
+        rows, weight = sample.rows, np.zeros_like(self.weight)
+        weight[rows] = self.weight[rows] * sample.factor
+        return HeldOut([(rows[train], rows[test]) for train, test in folds], weight)
+
+    def _sample(self, n_rows: int, seed: int, folds: Any) -> tuple[RowSample, Any]:
+        if folds:
+            return self._sampled_folds(folds, n_rows, seed)
+        used = self.weight > 0
+        sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
+        return (sample, None) if folds is None else (sample.fitted, folds)
 
     def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
         """Some rows that folds fit on, rows that they hold out, and the folds of these.

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
@@ -99,18 +100,15 @@ def to_onnx(
     else:
         options = {"final_types": [("prediction", tensor([None, 1]))]}
         facts = {}
+    inputs = [("X", tensor([None, int(estimator.n_features_in_)]))]
     try:
         graph = skl2onnx.convert_sklearn(
-            estimator,
-            initial_types=[("X", tensor([None, int(estimator.n_features_in_)]))],
-            target_opset=_OPSET,
-            **options,
+            estimator, initial_types=inputs, target_opset=_OPSET, **options
         )
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ValueError(
-            f"skl2onnx cannot convert this {type(estimator).__name__}: {reason}"
-        ) from error
+        whose = _unconvertible(estimator, inputs) or f"this {type(estimator).__name__}"
+        raise ValueError(f"skl2onnx cannot convert {whose}: {reason[:200]}") from error
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         facts["feature_names"] = json.dumps([str(name) for name in np.asarray(names)])
@@ -118,6 +116,18 @@ def to_onnx(
     if path is not None:
         write_file(path, graph.SerializeToString())
     return graph
+
+
+def _unconvertible(estimator: Any, inputs: list) -> str | None:
+    """The member that skl2onnx cannot convert, in words; None if that is not known."""
+    for name, member in getattr(estimator, "named_estimators_", {}).items():
+        if isinstance(member, str) or type(member).__module__.startswith("covey."):
+            continue
+        try:
+            skl2onnx.convert_sklearn(thawed(member), initial_types=inputs, target_opset=_OPSET)
+        except Exception:
+            return f"the member {name!r}, a {type(thawed(member)).__name__}"
+    return None
 
 
 def _check_exportable(estimator: Any, who: str) -> None:
@@ -139,6 +149,11 @@ def _check_exportable(estimator: Any, who: str) -> None:
         known = ", ".join(sorted(model.__name__ for model in CONVERTERS))
         raise ValueError(
             f"{who} is a {kind.__name__}, which has no ONNX form; those that have one are {known}."
+        )
+    elif kind in (KNeighborsClassifier, KNeighborsRegressor) and estimator.weights != "uniform":
+        raise ValueError(
+            f"{who} weighs neighbors by their distance, which skl2onnx would leave out without a "
+            "word; leave the member out, or use weights='uniform'."
         )
     else:
         try:

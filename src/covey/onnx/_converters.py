@@ -91,6 +91,8 @@ def _of_member(graph: Graph, member: Any) -> str:
 
 
 def _of_flock(graph: Graph, flock: Any) -> str:
+    if hasattr(flock, "weights_"):  # members of several kinds
+        return _of_fusion(graph, flock) if is_classifier(flock) else _of_fused_values(graph, flock)
     graph.mean, graph.scale = flock.mean_, flock.scale_
     columns = graph.columns(flock.basis_)
     if isinstance(flock.fuser_, Product):

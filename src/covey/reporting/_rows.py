@@ -78,7 +78,7 @@ def _plain_records(facts: Facts, seen: Any) -> list[dict]:
 def _card(facts: Facts, row: int, why: str, record: dict, left: float) -> dict:
     members = []
     for position, member in enumerate(record["members"][:_MOST_MEMBERS]):
-        who = facts.names[member["member"] - 1]
+        who = member.get("name", facts.names[member["member"] - 1])
         items = [Bar(column, push) for column, push in member["because"]]
         drawing = items and bars(
             f"row-{row}-{position}",

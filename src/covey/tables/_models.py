@@ -147,21 +147,13 @@ class _TableModel(BaseEstimator):
                 f"A {type(flock).__name__} does not say why it decides; use a flock, such as "
                 f"{type(self._default()).__name__}."
             )
-        names, shares = self.feature_names_in_.tolist(), self._columns_of_basis()
+        names, shares = self.feature_names_in_.tolist(), self._columns_of_features()
         return flock._explain(numbers, top, names, shares, max_members)
 
     def _columns_of_features(self) -> np.ndarray:
         """1 where a prepared feature is made of a column, (n_features, n_columns)."""
         made_of = np.array(self.preparation_.column_of_, dtype=object)
         return (made_of[:, None] == self.feature_names_in_).astype(np.float64)
-
-    def _columns_of_basis(self) -> np.ndarray:
-        """The share (n_basis, n_columns) of what members see in each of the table's columns."""
-        basis, columns = self.estimator_.basis_, self._columns_of_features()
-        shares = columns[basis.feature]
-        paired = basis.partner >= 0
-        shares[paired] = (shares[paired] + columns[basis.partner[paired]]) / 2
-        return shares
 
 
 class TableClassifier(ClassifierMixin, _TableModel):

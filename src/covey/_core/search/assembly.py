@@ -40,6 +40,17 @@ class Flock:
     n_iter: IntArray  # (K,)
     history: list[Any]  # how each member was grown; None for a member alone
     candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
+    on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
+
+
+@dataclass
+class OnFolds:
+    """Flocks that were fitted without the rows that a fold holds out."""
+
+    folds: list[tuple[IntArray, IntArray]]  # numbers of rows to fit on, and of rows held out
+    flocks: list[Flock]
+    #: The numbers of rows that were sampled, and how much each counts; None: all, as they are.
+    sample: tuple[IntArray, FloatArray] | None = None
 
 
 #: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.

@@ -152,6 +152,7 @@ class CrossFit:
 
     Where candidates were fitted on fewer rows before, ``starts`` are the groups that these ended
     with; ``penalty_factor`` is what penalties are multiplied with, since there are more rows now.
+    With ``keeps_folds``, the groups of all folds are kept, for others to be compared with.
     """
 
     def __init__(
@@ -174,8 +175,10 @@ class CrossFit:
         single: bool = True,
         starts: Mapping[Point, Group] | None = None,
         penalty_factor: float = 1.0,
+        keeps_folds: bool = False,
     ) -> None:
         self._rows = rows
+        self._keeps_folds = keeps_folds
         self._ended_before = {} if starts is None else starts
         self._penalty_factor = penalty_factor
         self._single = single
@@ -205,6 +208,8 @@ class CrossFit:
         self.candidates: list[Candidate] = []
         #: Where candidates ended on the first fold.
         self.ended: dict[Point, Group] = {}
+        #: Where they ended on every fold, if that is kept.
+        self.on_folds: dict[Point, list[Group]] = {}
 
     def points(self, family: Family, sizes: Sequence[int] | None = None) -> list[Candidate]:
         """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
@@ -236,11 +241,17 @@ class CrossFit:
             self._rows.broadcast(
                 SearchBlock.predict_held_out, fit.kind, numbers, of_runs, fit.parts
             )
-            for position in np.flatnonzero(of_runs == 0):
+            for position, run in enumerate(of_runs):
+                if run and not self._keeps_folds:
+                    continue
                 one = float(alpha[fit.chunk[position]])
-                group = fit.group(family, one, int(position))
-                group.grown = self._history(family, one, 0)
-                self.ended[family.kind, one, fit.size] = group
+                group = fit.group(family, one, position)
+                group.grown = self._history(family, one, int(run))
+                point = family.kind, one, fit.size
+                if run == 0:
+                    self.ended[point] = group
+                if self._keeps_folds:
+                    self.on_folds.setdefault(point, []).append(group)
             if self._ends_early and fit.chunk[0] == 0:
                 (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, of_runs)
                 losses[fit.size] = mean_and_error(sums)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import Array, FloatArray
+from covey._core.arrays import Array, FloatArray, IntArray
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, SearchBlock, SearchInMemory, SearchRows, in_blocks
 from covey._core.search.targets import Target
@@ -30,6 +30,8 @@ class Rung:
     n_rows: int
     growing: SearchRows
     factor: float = 1.0
+    #: The numbers of its rows in the table, where they are known, and how much each counts.
+    sample: tuple[IntArray, FloatArray] | None = None
 
     @classmethod
     def whole(
@@ -57,6 +59,7 @@ def sampled_rung(
     *,
     folds: Folds | None = None,
     beside: Array | None = None,
+    numbers: IntArray | None = None,
 ) -> Rung:
     """A rung of sampled rows, of which the first are fitted on and the others held out.
 
@@ -68,4 +71,5 @@ def sampled_rung(
     if folds is None:
         folds = [(np.arange(n_fitted), np.arange(n_fitted, n_rows))]
     blocks: Sequence[SearchBlock] = [*fitted, *held_out]
-    return Rung(SearchInMemory(blocks), folds, n_fitted, SearchInMemory(fitted), factor)
+    sample = None if numbers is None else (numbers, weight)
+    return Rung(SearchInMemory(blocks), folds, n_fitted, SearchInMemory(fitted), factor, sample)

@@ -25,7 +25,7 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
-from covey._core.search.assembly import Flock, assembled
+from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
     standardize,
@@ -81,6 +81,7 @@ class _How:
     n_restarts: int
     fit_intercept: bool
     on_iteration: Callable[[], None] | None
+    keeps_folds: bool
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,25 @@ class _Compared:
     candidates: list[Candidate]
     shares: FloatArray
     losses: FloatArray
+    on_folds: Mapping[Point, list[Group]]
+
+    def flocks_of_folds(self, assemble: Callable[[list[tuple[float, Group]]], Flock]) -> OnFolds:
+        """What is selected as it was fitted on each fold, and the rows of the folds."""
+        assert not isinstance(self.rung.folds, FoldAssignment)
+        selected = [
+            (share, self.on_folds[one.family.kind, one.alpha, one.size])
+            for one, share in zip(self.candidates, self.shares, strict=True)
+            if share > 0
+        ]
+        folds = list(self.rung.folds)
+        if self.rung.sample is not None:
+            numbers, _ = self.rung.sample
+            folds = [(numbers[train], numbers[test]) for train, test in folds]
+        flocks = [
+            assemble([(share, groups[fold]) for share, groups in selected])
+            for fold in range(len(folds))
+        ]
+        return OnFolds(folds, flocks, self.rung.sample)
 
     def surviving(self, families: Sequence[Family]) -> list[Family]:
         """The families, with the penalties whose path may win on more rows.
@@ -183,6 +203,8 @@ class Search:
         on_refit: Callable[[], None] | None = None,
         on_iteration: Callable[[], None] | None = None,
         may_stop: bool = False,
+        is_late: Callable[[], bool] | None = None,
+        keeps_folds: bool = False,
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
@@ -191,9 +213,11 @@ class Search:
         many standard errors more loss fewer terms are worth; ``on_family`` gives the context in
         which a family is cross-fitted, ``on_refit`` and ``on_iteration`` are called before the
         last fit and after each iteration. With ``may_stop``, who interrupts the comparison of
-        candidates gets the best of those that are compared.
+        candidates gets the best of those that are compared; no family is begun any more when
+        ``is_late``. With ``keeps_folds``, the flock knows what is selected as it was fitted on
+        each fold too.
         """
-        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration)
+        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration, keeps_folds)
         found: list[_Compared] = []
         starts: dict[Point, Group] = {}
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
@@ -206,7 +230,9 @@ class Search:
             before = starts if n_parts <= 1 else {}
             fits = self._cross_fit(rung, n_parts, n_fitted, how, before)
             if n_parts:
-                stopped = _held_out(fits, families, on_family, may_stop, known=bool(found))
+                stopped = _held_out(
+                    fits, families, on_family, may_stop, is_late, known=bool(found)
+                )
                 if stopped and not fits.candidates:
                     break
                 found.append(self._compared(rung, fits, how))
@@ -223,7 +249,11 @@ class Search:
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
-        return assembled(groups, self._bases, self._importance, self._results(found))
+        assemble = partial(assembled, bases=self._bases, importance=self._importance)
+        flock = assemble(groups, candidates=self._results(found))
+        if keeps_folds:
+            flock.on_folds = found[-1].flocks_of_folds(partial(assemble, candidates={}))
+        return flock
 
     def _cross_fit(
         self,
@@ -254,6 +284,7 @@ class Search:
             single=self._single,
             starts=starts,
             penalty_factor=rung.factor,
+            keeps_folds=how.keeps_folds,
         )
 
     def _results(self, found: Sequence[_Compared]) -> dict[str, Any]:
@@ -359,7 +390,7 @@ class Search:
         )
         if self._rungs:
             fits.fitted(only.family, only.alpha, [only.size])
-        return _Compared(rung, [only], np.ones(1), np.full(1, np.nan))
+        return _Compared(rung, [only], np.ones(1), np.full(1, np.nan), {})
 
     def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> _Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
@@ -379,7 +410,7 @@ class Search:
             budget,
             how.n_errors,
         )
-        return _Compared(rung, fits.candidates, shares, losses / total)
+        return _Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
 
     def _refitted(
         self, fits: CrossFit, compared: _Compared, n_restarts: int
@@ -435,6 +466,7 @@ def _held_out(
     families: Sequence[Family],
     on_family: Callable[[Family], AbstractContextManager[None]],
     may_stop: bool,
+    is_late: Callable[[], bool] | None,
     known: bool,
 ) -> bool:
     """Cross-fit families one after another; whether that was stopped.
@@ -442,6 +474,8 @@ def _held_out(
     ``known`` is whether candidates were compared before, on fewer rows.
     """
     for number, family in enumerate(families):
+        if is_late is not None and (fits.candidates or known) and is_late():
+            return True
         try:
             with on_family(family):
                 fits.hold_out(family)

@@ -1,0 +1,139 @@
+"""The kinds of members that a flock can have beside linear ones: scikit-learn's, by name.
+
+Each is what a careful user would take without tuning: the flock gives it a weight, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+)
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+LINEAR = "linear"
+
+# Beyond so many rows a kind takes more time, or memory, than it is worth.
+_MOST_ROWS = {"extra_trees": 200_000, "svm": 3_000, "neighbors": 50_000, "boosting_small": 20_000}
+# From so many rows on, boosting finds out by itself when to stop.
+_MANY_ROWS = 10_000
+_N_TREES = 100
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a kind must know of the table that it is fitted to."""
+
+    n_rows: int
+    is_sparse: bool
+    is_weighted: bool  # whether some rows count more than others
+    seed: int
+    y_scale: float | None = None  # the deviation of numbers; None for classes
+    loss: str = "squared"  # of numbers
+    quantile: float = 0.5
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether numbers are predicted."""
+        return self.y_scale is not None
+
+
+def _boosting(table: Table) -> Any:
+    how: dict[str, Any] = {"max_iter": 100, "max_leaf_nodes": 15, "max_features": 0.6}
+    if table.n_rows >= _MANY_ROWS:
+        return _boosted(table, **how | {"max_iter": 500}, early_stopping=True)
+    return _boosted(table, **how, early_stopping=False)
+
+
+def _boosting_small(table: Table) -> Any:
+    how = {"max_leaf_nodes": 8, "max_features": 0.5, "min_samples_leaf": 10}
+    return _boosted(table, max_iter=150, l2_regularization=1.0, early_stopping=False, **how)
+
+
+def _boosted(table: Table, **how: Any) -> Any:
+    how |= {"learning_rate": 0.05, "random_state": table.seed}
+    if not table.is_numeric:
+        return HistGradientBoostingClassifier(**how)
+    if table.loss == "quantile":
+        return HistGradientBoostingRegressor(**how, loss="quantile", quantile=table.quantile)
+    loss = "squared_error" if table.loss == "squared" else "absolute_error"
+    return HistGradientBoostingRegressor(**how, loss=loss)
+
+
+def _extra_trees(table: Table) -> Any:
+    kind = ExtraTreesRegressor if table.is_numeric else ExtraTreesClassifier
+    return kind(_N_TREES, random_state=table.seed)
+
+
+def _svm(table: Table, C: float = 10.0) -> Any:
+    if not table.is_numeric:
+        # The scaler outside: weights would not reach a machine in a pipeline.
+        machine = CalibratedClassifierCV(SVC(C=C), ensemble=False, cv=3)
+        return make_pipeline(_scaler(table), machine)
+    # The same as this C, and epsilon = 0.1, for a standardized target.
+    machine = SVR(C=C * table.y_scale, epsilon=0.1 * table.y_scale)
+    return make_pipeline(_scaler(table), machine)
+
+
+def _neighbors(table: Table, most: int = 25) -> Any:
+    kind = KNeighborsRegressor if table.is_numeric else KNeighborsClassifier
+    # A fold of a small table has fewer rows than the table.
+    n_neighbors = max(1, min(most, table.n_rows // 4))
+    return make_pipeline(_scaler(table), kind(n_neighbors, weights="distance"))
+
+
+def _scaler(table: Table) -> StandardScaler:
+    return StandardScaler(with_mean=not table.is_sparse)
+
+
+_MAKE: dict[str, Callable[[Table], Any]] = {
+    "boosting": _boosting,
+    "boosting_small": _boosting_small,
+    "extra_trees": _extra_trees,
+    "svm": _svm,
+    "svm_soft": partial(_svm, C=1.0),
+    "neighbors": _neighbors,
+    "neighbors_few": partial(_neighbors, most=10),
+}
+KINDS: tuple[str, ...] = (LINEAR, *_MAKE)
+
+
+def suits(kind: str, table: Table) -> bool:
+    """Whether a kind is for such a table; "mixed" leaves those out that are not."""
+    family = kind.partition("_")[0] if kind not in _MOST_ROWS else kind
+    if table.n_rows > _MOST_ROWS.get(family, table.n_rows):
+        return False
+    if family.startswith("boosting"):
+        return not table.is_sparse
+    if family == "neighbors" and table.is_weighted:
+        return False
+    # Others predict means, and a quantile may be far from them.
+    return not (table.is_numeric and table.loss == "quantile")
+
+
+def made(kind: Any, table: Table) -> Any:
+    """A model of a kind, or a copy of one that a user gave; not fitted.
+
+    What draws at random, and has no seed of its own, is given the flock's.
+    """
+    if isinstance(kind, str):
+        return _MAKE[kind](table)
+    model = clone(kind)
+    unseeded = {
+        name: table.seed
+        for name, value in model.get_params(deep=True).items()
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    }
+    return model.set_params(**unseeded)

@@ -1,0 +1,445 @@
+"""Flocks of several kinds of members: linear groups beside trees, boosting, kernels, neighbors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from covey._blocks import in_blocks, take_rows
+from covey._core.search.rungs import rung_sizes
+from covey._core.threads import in_order
+from covey._models import fit_member, fit_on_rows
+from covey._validation import check_choice, check_number
+from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
+from covey.members._fused import FusedEnsemble
+from covey.members._member_kinds import KINDS, LINEAR, Table, made, suits
+from covey.members._mixed_views import mixed_decisions, mixed_importances, mixed_summary
+from covey.members._mixing import Clock, Library
+from covey.members._named import NamedParameters
+from covey.members._out_of_fold import HeldOut
+from covey.members._searched_flock import Progress, SearchedFlock, is_interactive
+from covey.members._training_rows import TrainingRows
+
+# The share of a time limit after which no candidate is begun: what is kept is fitted once more.
+_SHARE_OF_SEARCH = 0.75
+# The same of linear members, where other kinds are to be compared, too.
+_SHARE_OF_LINEAR = 0.4
+# Fits of fewer rows take one thread each; more of them would wait for each other.
+_FEW_ROWS = 10_000
+# How many rows show what is typical, and how much features matter.
+_N_TYPICAL, _N_EXAMPLES = 10_000, 100
+# What only a fit of linear members alone sets, and what only one of several kinds does.
+_OF_LINEAR = (
+    "member_coef_",
+    "member_intercept_",
+    "support_",
+    "basis_",
+    "n_iter_",
+    "history_",
+    "group_of_",
+    "group_weights_",
+    "gate_support_",
+    "n_terms_",
+    "_column_mean",
+    "_column_scale",
+    "_member_shares",
+    "_member_means",
+)
+_OF_MIXED = ("named_estimators_", "weights_", "kind_", "_typical", "_examples")
+
+
+class MixedFlock(NamedParameters, SearchedFlock):
+    """What `FlockClassifier` and `FlockRegressor` share where members may be of several kinds.
+
+    If all are linear, a flock is what `SearchedFlock` makes of it. Else the linear ones are a
+    flock of their own, ``named_estimators_["linear"]``, and one member among others.
+    """
+
+    _list_name = "members"
+
+    # -- parameters ------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._wanted()
+        if self.time_limit is not None:
+            check_number(self.time_limit, "time_limit", low=0, closed="neither")
+
+    def _wanted(self) -> dict[str, Any]:
+        """The members by name: kinds, or models that a user gave."""
+        members = self.members
+        if members is None:
+            # Who limits what is to be read wants members that can be read.
+            limited = self._is_limited() or self.max_features is not None
+            members = "mixed" if self.effort == "best" and not limited else LINEAR
+        if isinstance(members, str):
+            check_choice(members, "members", ("mixed", *KINDS))
+            return {kind: kind for kind in (KINDS if members == "mixed" else [members])}
+        wanted = dict(self._kept(self._named()))
+        for name, member in wanted.items():
+            if (name in KINDS or isinstance(member, str)) and member != name:
+                raise ValueError(
+                    f"The member {name!r} has the name of a kind of members, or the other way "
+                    f"round; {', '.join(KINDS)} are given by these names alone."
+                )
+        return wanted
+
+    def _accepts(self, member: Any) -> bool:
+        return member in KINDS if isinstance(member, str) else super()._accepts(member)
+
+    def _is_mixed(self) -> bool:
+        """Whether this fitted flock has members of several kinds."""
+        return "named_estimators_" in self.__dict__
+
+    # -- fit -------------------------------------------------------------------------------
+
+    def _compares(self) -> bool:
+        return super()._compares() or "_clock_of_all" in self.__dict__
+
+    def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
+        clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), _SHARE_OF_SEARCH))
+        how = super()._progress(rows, context, given)
+        return {**how, "is_late": lambda: clock.is_late(share)}
+
+    def _fit_rows(
+        self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
+    ) -> Fuser:
+        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_"):
+            self.__dict__.pop(name, None)
+        wanted = self._wanted()
+        if self.members is None and not rows.keeps_folds:
+            wanted = {LINEAR: LINEAR}  # other kinds cannot be fitted to blocks of rows
+        if list(wanted) == [LINEAR]:
+            found = super()._fit_rows(rows, fuser, context, given)
+            self.__dict__.pop("_compared", None)
+            return found
+        if not rows.keeps_folds:
+            raise ValueError(
+                f"members={self.members!r} needs X in memory, but X is a Dask collection; use "
+                "members='linear', or X.compute()."
+            )
+        return self._fit_mixed(rows, wanted, fuser, context, given)
+
+    def _fit_mixed(
+        self,
+        rows: TrainingRows,
+        wanted: dict[str, Any],
+        fuser: Fuser,
+        context: Any,
+        given: dict[str, Any],
+    ) -> Fuser:
+        if not self._numeric:
+            for name in ("mean_", "scale_", "_usable"):
+                self.__dict__.pop(name, None)
+        clock = Clock(self.time_limit)
+        says = Progress(type(self).__name__, bool(self.verbose))
+        linear = None
+        if LINEAR in wanted:
+            linear = self._linear_flock(clock)
+            linear.fuser_ = SearchedFlock._fit_rows(linear, rows, fuser, context, given)
+            held_out, predicted = linear.__dict__.pop("_compared")
+            library = self._library(rows, self._in_repeats(held_out, rows))
+            library.add(LINEAR, predicted, clock.seconds())
+            for name in ("_clock_of_all", "_journal", "_grown"):
+                linear.__dict__.pop(name, None)
+        else:
+            library = self._library(rows, self._shared_folds(rows))
+        models = self._compared_models(rows, wanted, library, clock, says)
+        shares = library.weights()
+        self.cv_results_ = {
+            "member": np.array(library.names),
+            self._task.loss_name: library.losses(),
+            "weight": shares,
+            "seconds": np.array(list(library.seconds.values())),
+        }
+        kept = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
+        says.begin("what is selected, on all rows: " + ", ".join(kept))
+        members = {}
+        for name in kept:
+            members[name] = linear if name == LINEAR else self._fitted(name, models[name], rows)
+        self.named_estimators_ = Bunch(**members)
+        self.weights_ = shares[shares > 0]
+        self.n_estimators_ = len(kept)
+        self.kind_ = "value" if self._numeric else "probability"
+        self._keep_predictions(library, kept)
+        self._keep_typical(rows)
+        return Mean(weights=self.weights_)
+
+    def _linear_flock(self, clock: Clock) -> Any:
+        """The linear members as a flock of their own, on the same rows and with the same seed."""
+        parameters = self.get_params(deep=False)
+        linear = type(self)(**parameters)
+        linear.set_params(members=LINEAR, checkpoint=None)
+        if self.effort == "best":
+            # More and larger groups take several times as long, and gain nothing.
+            linear.set_params(effort="balanced")
+        state = {name: x for name, x in vars(self).items() if name not in parameters}
+        linear.__dict__.update(state)
+        linear._clock_of_all = clock, _SHARE_OF_LINEAR
+        return linear
+
+    def _shared_folds(self, rows: TrainingRows) -> HeldOut:
+        """The folds where no search makes them."""
+        sizes = rung_sizes(rows.n_weighted())
+        if not sizes:
+            folds = HeldOut.counted(self._folds(rows, self._n_repeats(rows)), rows.weight)
+            return self._in_repeats(folds, rows)
+        return rows.held_out_sample(sizes[-1], self._seed, self._rung_folds(rows))
+
+    def _in_repeats(self, held_out: HeldOut, rows: TrainingRows) -> HeldOut:
+        """Folds that know how often they were drawn; those that a user gave count as once."""
+        drawn = rows.draws_folds(self.cv) and not rung_sizes(rows.n_weighted())
+        return replace(held_out, n_repeats=self._n_repeats(rows) if drawn else 1)
+
+    def _library(self, rows: TrainingRows, held_out: HeldOut) -> Library:
+        if not self._numeric:
+            truth = np.searchsorted(self.classes_, rows.y[held_out.rows])
+            return Library(held_out, truth, self.classes_, None, self.scoring)
+        truth = rows.y[held_out.rows]
+
+        def losses(numbers: np.ndarray) -> np.ndarray:
+            known = truth[: numbers.shape[-1]]
+            return self._value_loss.value((known - numbers) / self.y_scale_)
+
+        return Library(held_out, truth, None, losses, self.scoring)
+
+    def _compared_models(
+        self,
+        rows: TrainingRows,
+        wanted: dict[str, Any],
+        library: Library,
+        clock: Clock,
+        says: Progress,
+    ) -> dict[str, Any]:
+        """Compare kinds of members one after another; the models, not fitted."""
+        weight = library.held_out.weight
+        table = Table(
+            n_rows=rows.n_weighted(),
+            is_sparse=hasattr(rows.X, "tocsr"),
+            is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
+            seed=self._seed,
+            y_scale=float(self.y_scale_) if self._numeric else None,
+            loss=self._setting("loss"),
+            quantile=getattr(self, "quantile", 0.5),
+        )
+        everything = self.members in (None, "mixed")
+        models: dict[str, Any] = {}
+        for name, kind in wanted.items():
+            if name == LINEAR or (everything and not suits(kind, table)):
+                continue
+            if library.names and clock.is_late(_SHARE_OF_SEARCH):
+                break
+            says.begin(f"{name}, on {len(library.held_out.folds)} folds")
+            before, model = clock.seconds(), made(kind, table)
+            try:
+                predicted = self._cross_predicted(name, model, rows, library)
+            except KeyboardInterrupt:
+                if not (library.names and self._journal is None and is_interactive()):
+                    raise
+                warnings.warn(
+                    f"Interrupted: the flock is the best of {', '.join(library.names)}, which "
+                    "were compared. Interrupt once more to have none.",
+                    UserWarning,
+                    stacklevel=5,
+                )
+                break
+            except ValueError as error:
+                # A class of one row cannot be calibrated, and the like.
+                if not (everything and library.names):
+                    raise
+                says.begin(f"{name} is left out: {error}")
+                continue
+            library.add(name, predicted, clock.seconds() - before)
+            models[name] = model
+            says.begin(library.told(name))
+        return models
+
+    def _cross_predicted(
+        self, name: str, model: Any, rows: TrainingRows, library: Library
+    ) -> np.ndarray:
+        """What a model predicts of the rows that each fold holds out, one after the other.
+
+        Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
+        fitted on the others.
+        """
+        task = None if self._journal is None else self._journal.begin()
+        if task is not None and task.result is not None:
+            return task.result["predicted"]
+        held_out = library.held_out
+        X, weight = self._as_given(rows.X, name), held_out.weight
+
+        def of_fold(number: int) -> np.ndarray:
+            train, test = held_out.folds[number]
+            counted = weight if np.ptp(weight[train]) > 0 else None
+            with _few_threads(len(train)):
+                fitted = fit_on_rows(model, name, X, rows.y, counted, train, number + 1)
+                return self._member_prediction(name, fitted, take_rows(X, test))
+
+        parts: list[np.ndarray] = []
+        for folds in held_out.repeats:
+            parts += self._side_by_side(of_fold, folds)
+            if not library.may_gain(np.concatenate(parts)):
+                break
+        predicted = np.concatenate(parts)
+        if task is not None:
+            task.finish({"predicted": predicted})
+        return predicted
+
+    def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
+        if self.n_jobs is None:
+            return list(in_order(function, items))
+        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads")
+        return list(jobs(delayed(function)(item) for item in items))
+
+    def _fitted(self, name: str, model: Any, rows: TrainingRows) -> Any:
+        """A model on all rows."""
+        used = np.flatnonzero(rows.weight)
+        X, weight = self._as_given(rows.X, name), rows.weight[used]
+        with _few_threads(len(used)):
+            return fit_member(
+                model,
+                name,
+                X if len(used) == len(rows.y) else take_rows(X, used),
+                rows.y[used],
+                weight if np.ptp(weight) > 0 else None,
+            )
+
+    def _keep_predictions(self, library: Library, kept: list[str]) -> None:
+        members = np.stack([library.predicted[name] for name in kept], axis=1)
+        fused = np.tensordot(self.weights_, members, axes=(0, 1))
+        numbers, fused = library.held_out.by_row(fused)
+        _, members = library.held_out.by_row(members)
+        self.out_of_fold_ = Bunch(
+            rows=numbers,
+            predictions=fused,
+            members=members,
+            importance=np.tile(self.weights_, (len(numbers), 1)),
+        )
+
+    def _keep_typical(self, rows: TrainingRows) -> None:
+        """Keep what is typical of the rows: explanations compare a row with it."""
+        used = np.flatnonzero(rows.weight)
+        some = used[:: max(1, len(used) // _N_TYPICAL)]
+        sample = take_rows(rows.X, some)
+        sample = sample.toarray() if hasattr(sample, "toarray") else np.asarray(sample)
+        self._typical = np.median(sample, axis=0)
+        self._examples = sample[:: max(1, len(some) // _N_EXAMPLES)][:_N_EXAMPLES].copy()
+
+    # -- predict ---------------------------------------------------------------------------
+
+    def _as_given(self, X: Any, name: str) -> Any:
+        """Rows as a member was fitted on them; models that a user gave may read names."""
+        names = getattr(self, "feature_names_in_", None)
+        if name in KINDS or names is None or hasattr(X, "tocsr"):
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=names)
+
+    def _member_prediction(self, name: str, member: Any, X: Any) -> np.ndarray:
+        """What a fitted member predicts: (n, C), or (n,) numbers."""
+        if self._numeric:
+            return member_values([member], [name], X)[:, 0]
+        if not hasattr(member, "predict_proba"):
+            raise ValueError(
+                f"The member {name!r} has no predict_proba, which members of a flock need; wrap "
+                "it in CalibratedClassifierCV."
+            )
+        output = member_output(member, X, self.classes_, "probability", name)
+        return gather([output], self.classes_, [name], "probability").values[:, 0]
+
+    def _each_prediction(self, X: Any) -> Iterator[np.ndarray]:
+        for name, member in self.named_estimators_.items():
+            if name == LINEAR:
+                yield member._fused(X)
+            else:
+                yield self._member_prediction(name, member, self._as_given(X, name))
+
+    def _predictions(self, X: Any) -> Predictions:
+        if not self._is_mixed():
+            return super()._predictions(X)
+        values = np.stack(list(self._each_prediction(X)), axis=1)
+        if self._numeric:
+            return Predictions(values, names=self._names(), kind="value")
+        return Predictions(values, self.classes_, names=self._names())
+
+    def _member_values(self, X: Any) -> np.ndarray:
+        if not self._is_mixed():
+            return super()._member_values(X)
+        values = self._predictions(X).values
+        return values[:, :, 0] if self._numeric else values
+
+    def _fused(self, X: Any) -> np.ndarray:
+        if not self._is_mixed():
+            return super()._fused(X)
+        return FusedEnsemble._fused(self, X)
+
+    def _fused_log(self, X: Any) -> np.ndarray:
+        if not self._is_mixed():
+            return super()._fused_log(X)
+        return self.fuser_.fuse_log(self._predictions(X), X)
+
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        # Members have threads of their own.
+        return in_blocks(function, X, None if self._is_mixed() else self.n_jobs)
+
+    def _names(self) -> list[str]:
+        return list(self.named_estimators_) if self._is_mixed() else super()._names()
+
+    def _is_linear(self) -> bool:
+        return not self._is_mixed() and super()._is_linear()
+
+    # -- attributes and explanations -------------------------------------------------------
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The members, each a fitted estimator."""
+        check_is_fitted(self, "fuser_")
+        return list(self.named_estimators_.values()) if self._is_mixed() else super().estimators_
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much each feature matters to the members, by their weights; sums to one."""
+        check_is_fitted(self, "fuser_")
+        return mixed_importances(self) if self._is_mixed() else super().feature_importances_
+
+    def _explain(
+        self,
+        X: Any,
+        top: int,
+        names: ArrayLike | None = None,
+        shares: np.ndarray | None = None,
+        max_members: int | None = None,
+    ) -> list[dict[str, Any]]:
+        if not self._is_mixed():
+            return super()._explain(X, top, names, shares, max_members)
+        check_number(top, "top", low=1, whole=True)
+        X = self._check_rows(X)
+        how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
+        return mixed_decisions(self, X, **how)
+
+    def summary(self) -> str:
+        """See `LinearFlock.summary`; members of other kinds have a line each."""
+        if not self._is_mixed():
+            return super().summary()
+        return mixed_summary(self)
+
+
+@contextmanager
+def _few_threads(n_rows: int) -> Iterator[None]:
+    """Let a fit on few rows have one thread of OpenMP: more of them would wait for each other."""
+    if n_rows >= _FEW_ROWS:
+        yield
+        return
+    with threadpool_limits(1, user_api="openmp"):
+        yield

@@ -1,0 +1,180 @@
+"""Candidates of several kinds, compared on the same rows held out: who gets which weight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+
+from covey._core.search.selection import (
+    RowLoss,
+    greedy_mean,
+    greedy_selection,
+    greedy_weights,
+    log_losses,
+    possible,
+)
+from covey.members._out_of_fold import HeldOut
+
+
+class Clock:
+    """The time of a fit, and whether it is over."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit = np.inf if limit is None else float(limit)
+        self._start = time.perf_counter()
+
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._start
+
+    def is_late(self, share: float) -> bool:
+        """Whether more than a share of the limit is over."""
+        return self.seconds() > share * self._limit
+
+
+class Library:
+    """What candidates predict of the rows held out: probabilities (n, C), or numbers (n,).
+
+    ``truth`` (n,) are the codes of classes or the numbers of these rows; numbers have
+    ``row_losses``, the losses of predictions (..., n). A ``scorer`` takes the place of the loss.
+    """
+
+    def __init__(
+        self,
+        held_out: HeldOut,
+        truth: np.ndarray,
+        classes: np.ndarray | None,
+        row_losses: RowLoss | None,
+        scoring: Any = None,
+    ) -> None:
+        self.held_out = held_out
+        self._truth, self._classes, self._row_losses = truth, classes, row_losses
+        self._scorer = None if scoring is None else get_scorer(scoring)
+        self._weight = held_out.weight[held_out.rows]
+        self.predicted: dict[str, np.ndarray] = {}
+        self.seconds: dict[str, float] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the candidates, in the order in which they were compared."""
+        return list(self.seconds)
+
+    def add(self, name: str, predicted: np.ndarray, seconds: float) -> None:
+        """One more candidate, and how long it took; of some rows only, if it is hopeless."""
+        self.predicted[name], self.seconds[name] = predicted, seconds
+
+    def may_gain(self, predicted: np.ndarray) -> bool:
+        """Whether a candidate that is known on the first rows would have a weight there."""
+        if len(predicted) == len(self._truth) or not self.predicted:
+            return True
+        every = [one[: len(predicted)] for one in self._whole.values()]
+        return bool(self._weights_of(np.array([*every, predicted]))[-1] > 0)
+
+    @property
+    def _whole(self) -> dict[str, np.ndarray]:
+        """The candidates that are known on all rows."""
+        n_rows = len(self._truth)
+        return {name: one for name, one in self.predicted.items() if len(one) == n_rows}
+
+    def weights(self) -> np.ndarray:
+        """The weight of each candidate, (M,): greedy selection by the loss of their mean."""
+        whole = self._whole
+        found = dict(zip(whole, self._weights_of(np.array(list(whole.values()))), strict=True))
+        return np.array([found.get(name, 0.0) for name in self.names])
+
+    def _weights_of(self, every: np.ndarray) -> np.ndarray:
+        """The same of candidates that are known on the first rows, (M, m) or (M, m, C)."""
+        if self._scorer is not None:
+            return greedy_weights(self._negative_scores(every), len(every))
+        weight = self._weight[: every.shape[1]]
+        if self._row_losses is not None:
+            return greedy_mean(every, self._row_losses, weight)
+        return greedy_selection(self._of_true_class(every), weight)
+
+    def losses(self) -> np.ndarray:
+        """The mean loss of each candidate, (M,), on the rows on which it is known."""
+        return np.array([self._loss(one) for one in self.predicted.values()])
+
+    def told(self, name: str) -> str:
+        """What a candidate brought, in words."""
+        loss, whole = self._loss(self.predicted[name]), self._whole
+        if name not in whole:
+            return f"{name} has a loss of {loss:.4f} on the first rows held out, and no weight"
+        fused = np.tensordot(
+            self._weights_of(np.array(list(whole.values()))), np.array(list(whole.values())), 1
+        )
+        return (
+            f"{name} has a loss of {loss:.4f} on rows held out, the flock {self._loss(fused):.4f}"
+        )
+
+    def _loss(self, predicted: np.ndarray) -> float:
+        weight = self._weight[: len(predicted)]
+        if self._row_losses is not None:
+            losses = self._row_losses(predicted)
+        else:
+            losses = log_losses(possible(self._of_true_class(predicted)))
+        return float(losses @ weight / weight.sum())
+
+    def _of_true_class(self, probabilities: np.ndarray) -> np.ndarray:
+        """What (..., n, C) give to the true classes, (..., n)."""
+        n_rows = probabilities.shape[-2]
+        return probabilities[..., np.arange(n_rows), self._truth[:n_rows]]
+
+    def _negative_scores(
+        self, every: np.ndarray
+    ) -> Callable[[Sequence[int], np.ndarray], np.ndarray]:
+        truth, weight = self._truth[: every.shape[1]], self._weight[: every.shape[1]]
+        truth = truth if self._classes is None else self._classes[truth]
+        rows = np.zeros((len(truth), 1))
+        counted = {} if np.ptp(weight) == 0 else {"sample_weight": weight}
+
+        def score(predicted: np.ndarray) -> float:
+            known = (
+                _KnownNumbers(predicted)
+                if self._classes is None
+                else _KnownProbabilities(predicted, self._classes)
+            )
+            return float(self._scorer(known, rows, truth, **counted))
+
+        def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
+            total = every[list(picked)].sum(axis=0)
+            means = (total + every[allowed]) / (len(picked) + 1)
+            return -np.array([score(mean) for mean in means])
+
+        return pick_losses
+
+
+class _KnownProbabilities(ClassifierMixin, BaseEstimator):
+    """Predictions that are known already, for a scorer of scikit-learn."""
+
+    def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
+        self.probabilities = probabilities
+        self.classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.classes
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return self.probabilities
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes[self.probabilities.argmax(axis=1)]
+
+
+class _KnownNumbers(RegressorMixin, BaseEstimator):
+    """The same for numbers."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers = numbers
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.numbers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

@@ -1,0 +1,397 @@
+"""Flocks of several kinds of members: how they are weighted, and who decided."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from covey import FlockClassifier, FlockRegressor
+from covey._core.search.selection import greedy_selection
+from covey.members._member_kinds import KINDS
+
+FEW = ["linear", GaussianNB(), ("tree", DecisionTreeClassifier(max_depth=3))]
+
+
+def flock(members=FEW, **parameters):
+    return FlockClassifier(
+        **{"members": members, "effort": "fast", "n_estimators": 3, "random_state": 0} | parameters
+    )
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    X, y = make_classification(400, 6, n_informative=4, flip_y=0.1, random_state=0)
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def fitted(noisy):
+    return flock().fit(*noisy)
+
+
+# -- which members, with which weights -------------------------------------------------------
+
+
+def test_mixed_compares_all_kinds_that_suit_the_table():
+    X, y = load_iris(return_X_y=True)
+    model = flock("mixed").fit(X, y)
+    assert model.cv_results_["member"].tolist() == list(KINDS)
+    assert list(model.named_estimators_) == [
+        name for name, weight in zip(KINDS, model.cv_results_["weight"], strict=True) if weight > 0
+    ]
+    assert_allclose(model.weights_.sum(), 1.0)
+    assert model.n_estimators_ == len(model.estimators_) == len(model.weights_)
+
+
+def test_best_effort_is_mixed_unless_something_is_to_be_read():
+    names = FlockClassifier(effort="best", random_state=0)._wanted()
+    assert list(names) == list(KINDS)
+    for linear in (
+        FlockClassifier(),
+        FlockClassifier(effort="best", members="linear"),
+        FlockClassifier(effort="best", max_features=2),
+        FlockClassifier(effort="best", max_terms=20),
+    ):
+        assert list(linear._wanted()) == ["linear"]
+
+
+def test_weights_are_the_greedy_selection_of_predictions_out_of_fold(noisy):
+    X, y = noisy
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=1).split(X, y))
+    others = [
+        GaussianNB(),
+        DecisionTreeClassifier(max_depth=3, random_state=0),
+        LogisticRegression(),
+    ]
+    model = flock(others, cv=folds).fit(X, y)
+    held_out = [cross_val_predict(one, X, y, cv=folds, method="predict_proba") for one in others]
+    rows = np.concatenate([test for _, test in folds])
+    true = np.array([p[rows, y[rows]] for p in held_out])
+    expected = greedy_selection(true, np.ones(len(rows)))
+    assert_allclose(model.cv_results_["weight"], expected)
+    mean = np.tensordot(expected, held_out, axes=1)
+    assert_allclose(model.out_of_fold_.predictions, mean)
+    assert_array_equal(model.out_of_fold_.rows, np.arange(len(y)))
+    assert_allclose(
+        model.predict_proba(X),
+        sum(
+            weight * clone(one).fit(X, y).predict_proba(X)
+            for one, weight in zip(others, expected, strict=True)
+        ),
+    )
+
+
+def test_no_worse_out_of_fold_than_linear_members_alone(noisy, fitted):
+    _, y = noisy
+    linear = fitted.named_estimators_["linear"].out_of_fold_
+    both = [log_loss(y[one.rows], one.predictions) for one in (fitted.out_of_fold_, linear)]
+    assert both[0] <= both[1] + 1e-12
+
+
+def test_the_linear_members_are_those_of_a_flock_of_their_own(noisy):
+    X, y = noisy
+    alone = FlockClassifier(n_estimators=3, random_state=0).fit(X, y)
+    part = flock(effort="balanced").fit(X, y).named_estimators_["linear"]
+    assert_array_equal(part.predict_proba(X), alone.predict_proba(X))
+    assert_array_equal(part.out_of_fold_.predictions, alone.out_of_fold_.predictions)
+
+
+def test_predictions_out_of_fold_know_nothing_of_labels_that_mean_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 20)), rng.integers(2, size=300)
+    model = FlockClassifier(alpha=1e-4, random_state=0).fit(X, y)
+    out_of_fold = log_loss(y, model.out_of_fold_.predictions)
+    assert out_of_fold > 0.66
+    assert log_loss(y, model.predict_proba(X)) < out_of_fold
+
+
+def test_scoring_takes_the_place_of_the_loss(noisy):
+    X, y = noisy
+    model = flock(scoring="accuracy").fit(X, y)
+    known = model.out_of_fold_
+    members = [
+        np.mean(known.members[:, k].argmax(axis=1) == y[known.rows])
+        for k in range(model.n_estimators_)
+    ]
+    assert np.mean(known.predictions.argmax(axis=1) == y[known.rows]) >= max(members) - 1e-12
+    assert flock(scoring="roc_auc").fit(X, y).weights_.sum() == pytest.approx(1)
+
+
+# -- parameters ------------------------------------------------------------------------------
+
+
+def test_members_are_dropped_replaced_and_tuned_by_name(noisy):
+    model = flock(["linear", ("tree", DecisionTreeClassifier()), GaussianNB()])
+    model.set_params(tree__max_depth=2, gaussiannb="drop")
+    assert model.get_params()["tree__max_depth"] == 2
+    fitted = clone(model).fit(*noisy)
+    assert fitted.cv_results_["member"].tolist() == ["linear", "tree"]
+    search = GridSearchCV(
+        flock([GaussianNB(), ("tree", DecisionTreeClassifier())]),
+        {"tree__max_depth": [1, 3], "gaussiannb__var_smoothing": [1e-9]},
+        cv=2,
+    )
+    assert search.fit(*noisy).best_params_["tree__max_depth"] in (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ("forest", "members"),
+        ([], "non-empty list"),
+        (["linear", "forest"], "'forest' is not a classifier"),
+        (["linear", Ridge()], "'ridge' is not a classifier"),
+        ([("linear", LogisticRegression())], "name of a kind"),
+        ([("mine", "boosting")], "name of a kind"),
+        ([("one", GaussianNB()), ("one", GaussianNB())], "repeated"),
+        ([("effort", GaussianNB())], "'effort'"),
+        ([("one", "drop")], "dropped"),
+    ],
+)
+def test_members_that_make_no_sense_are_refused_in_one_sentence(noisy, members, words):
+    with pytest.raises(ValueError, match=words):
+        flock(members).fit(*noisy)
+
+
+def test_a_member_without_probabilities_is_named(noisy):
+    with pytest.raises(ValueError, match=r"'ridgeclassifier' has no predict_proba"):
+        flock(["linear", RidgeClassifier()]).fit(*noisy)
+
+
+def test_a_time_limit_ends_the_search_with_the_best_so_far(noisy):
+    X, y = noisy
+    model = flock("mixed", effort="balanced", time_limit=1e-3).fit(X, y)
+    assert model.cv_results_["member"].tolist() == ["linear"]
+    assert set(model.named_estimators_["linear"].cv_results_["basis"]) == {"features"}
+    alone = FlockClassifier(random_state=0, time_limit=1e-3).fit(X, y)
+    assert set(alone.cv_results_["n_members"]) == {1}
+    with pytest.raises(ValueError, match="time_limit"):
+        flock(time_limit=0).fit(X, y)
+
+
+def test_another_fit_leaves_nothing_of_the_one_before(noisy):
+    model = flock().fit(*noisy)
+    model.set_params(members="linear", effort="fast").fit(*noisy)
+    fresh = FlockClassifier(effort="fast", n_estimators=3, random_state=0).fit(*noisy)
+    assert vars(model).keys() - {"members"} == vars(fresh).keys() - {"members"}
+    model.set_params(members=FEW).fit(*noisy)
+    assert vars(model).keys() == vars(flock().fit(*noisy)).keys()
+    assert not hasattr(model, "member_coef_")
+
+
+# -- the same result, whatever ---------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bits_by_any_number_of_jobs(noisy):
+    X, y = noisy
+    members = ["linear", "extra_trees", RandomForestClassifier(10)]
+    one, other = (flock(members, n_jobs=n_jobs).fit(X, y) for n_jobs in (None, 2))
+    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert_array_equal(pickle.loads(pickle.dumps(one)).predict_proba(X), other.predict_proba(X))
+
+
+def test_models_that_are_given_stay_as_they_are(noisy):
+    tree = DecisionTreeClassifier(max_depth=2)
+    flock(["linear", tree]).fit(*noisy)
+    assert not hasattr(tree, "tree_")
+    assert tree.random_state is None
+
+
+def test_a_fit_goes_on_from_its_checkpoint(noisy, tmp_path):
+    X, y = noisy
+    path = tmp_path / "fit.checkpoint"
+    model = flock(checkpoint=path).fit(X, y)
+    again = flock(checkpoint=path).fit(X, y)
+    assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+    assert_array_equal(model.predict_proba(X), flock().fit(X, y).predict_proba(X))
+
+
+# -- tables of all kinds ---------------------------------------------------------------------
+
+
+def test_labels_weights_classes_and_groups(noisy):
+    X, y = noisy
+    labels = np.array(["no", "yes"], dtype=object)[y]
+    groups = np.arange(len(y)) // 4
+    weight = np.where(np.arange(len(y)) < 300, 1.0, 0.0)
+    model = flock(class_weight="balanced").fit(X, labels, sample_weight=weight, groups=groups)
+    assert set(model.predict(X)) <= {"no", "yes"}
+    assert model.out_of_fold_.rows.max() < 300
+    one, other = (
+        flock(class_weight="balanced").fit(X[:n], labels[:n], sample_weight=weight[:n])
+        for n in (len(y), 300)
+    )
+    assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-8)
+
+
+def test_neighbors_are_left_out_of_weighted_tables_and_boosting_of_sparse_ones(noisy):
+    X, y = noisy
+    weight = np.linspace(1, 2, len(y))
+    names = flock("mixed").fit(X, y, sample_weight=weight).cv_results_["member"].tolist()
+    assert not any(name.startswith("neighbors") for name in names)
+    table = sparse.csr_array(np.where(np.abs(X) < 0.3, 0.0, X))
+    model = flock("mixed").fit(table, y)
+    names = model.cv_results_["member"].tolist()
+    assert "boosting" not in names
+    assert "svm" in names
+    dense = model.predict_proba(table.toarray())
+    assert_allclose(model.predict_proba(table), dense, atol=1e-6)
+    assert len(model.explain(table[:2])) == 2
+
+
+def test_pipelines_find_columns_by_name():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    one = make_pipeline(
+        make_column_transformer(("passthrough", ["petal length (cm)"])), GaussianNB()
+    )
+    model = flock(["linear", ("petal", one)]).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert_array_equal(model.predict(X), model.predict(pd.DataFrame(X)))
+
+
+def test_a_class_of_one_row_is_no_reason_to_stop():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:101], y[:101]
+    with pytest.warns(UserWarning, match="one row"):
+        model = flock("mixed").fit(X, y)
+    assert model.predict_proba(X).shape == (101, 3)
+    assert "svm" not in model.cv_results_["member"]
+
+
+def test_long_tables_are_compared_on_some_of_their_rows():
+    X, y = make_classification(6_000, 5, n_informative=3, random_state=0)
+    model = flock(["linear", GaussianNB()]).fit(X, y)
+    assert 2_000 < len(model.out_of_fold_.rows) < 4_000
+    alone = flock([GaussianNB()]).fit(X, y)
+    assert len(alone.out_of_fold_.rows) == len(model.out_of_fold_.rows)
+
+
+# -- numbers ---------------------------------------------------------------------------------
+
+
+def test_regressors_are_mixed_by_their_loss():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    members = ["linear", ("tree", DecisionTreeRegressor(max_depth=3)), Ridge(0.1), "extra_trees"]
+    model = FlockRegressor(members=members, effort="fast", random_state=0).fit(X, y)
+    known = model.out_of_fold_
+    fused, single = (
+        np.mean((np.asarray(y)[known.rows] - one) ** 2)
+        for one in (known.predictions, known.members[:, 0])
+    )
+    assert fused <= single
+    assert_allclose(model.predict(X), model.member_predictions(X) @ model.weights_)
+    records = model.explain(X.iloc[:2])
+    assert records[0]["prediction"] == pytest.approx(model.predict(X.iloc[:1])[0])
+    assert model.feature_importances_.argmax() in (2, 8)
+
+
+def test_a_quantile_has_boosting_beside_linear_members():
+    X, y = load_diabetes(return_X_y=True)
+    model = FlockRegressor(
+        members="mixed", effort="fast", loss="quantile", quantile=0.9, random_state=0
+    ).fit(X, y)
+    assert model.cv_results_["member"].tolist() == ["linear", "boosting", "boosting_small"]
+    assert 0.85 < np.mean(y <= model.predict(X)) < 0.97
+
+
+# -- who decided -----------------------------------------------------------------------------
+
+
+def test_members_say_what_moved_them(noisy, fitted):
+    X, _ = noisy
+    records = fitted.explain(X[:5], top=2)
+    for row, record in enumerate(records):
+        assert record["probability"] == pytest.approx(fitted.predict_proba(X[row : row + 1]).max())
+        assert sum(one["weight"] for one in record["members"]) == pytest.approx(1, abs=0.05)
+        for one in record["members"]:
+            assert one["kind"] in fitted.named_estimators_
+            assert one["because"]
+            assert len(one["because"]) <= 2
+
+
+def test_what_a_feature_does_is_tried_out(noisy):
+    X, y = noisy
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = flock([("tree", tree)]).fit(X, y)
+    (record,) = model.explain(X[:1], top=1)
+    ((name, push),) = record["members"][0]["because"]
+    member, code = model.estimators_[0], model.predict(X[:1])[0]
+
+    def log_odds(row):
+        p = np.clip(member.predict_proba(row)[0, code], 1e-6, 1 - 1e-6)
+        return np.log(p / (1 - p))
+
+    moved = {}
+    for feature in range(X.shape[1]):
+        changed = X[:1].copy()
+        changed[:, feature] = np.median(X[:, feature])
+        moved[f"x{feature}"] = log_odds(X[:1]) - log_odds(changed)
+    assert push == pytest.approx(moved[name])
+    assert push == pytest.approx(max(moved.values()))
+
+
+def assert_because_equal(one, other):
+    assert [name for name, _ in one] == [name for name, _ in other]
+    assert_allclose([push for _, push in one], [push for _, push in other])
+
+
+def test_linear_members_explain_themselves_as_they_do_alone(noisy, fitted):
+    X, _ = noisy
+    linear = fitted.named_estimators_["linear"]
+    share = dict(zip(fitted.named_estimators_, fitted.weights_, strict=True))["linear"]
+    own = {one["member"]: one for one in linear.explain(X[:1])[0]["members"]}
+    for one in fitted.explain(X[:1])[0]["members"]:
+        if one["kind"] == "linear":
+            assert_because_equal(one["because"], own[one["within"]]["because"])
+            assert one["weight"] == pytest.approx(share * own[one["within"]]["weight"])
+
+
+def test_the_summary_has_a_line_for_each_kind(fitted):
+    lines = fitted.summary().splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    for name in fitted.named_estimators_:
+        assert any(line.startswith(name) for line in lines)
+
+
+def test_importances_sum_to_one_and_find_what_matters():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.hstack([X[:, :4], np.random.default_rng(0).normal(size=(len(y), 60))])
+    members = [GaussianNB(), LogisticRegression(max_iter=5000)]
+    model = flock(members).fit(X, y)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert set(np.argsort(-model.feature_importances_)[:2]) <= {0, 1, 2, 3}
+
+
+def test_dask_collections_are_for_linear_members():
+    dask_array = pytest.importorskip("dask.array")
+    X, y = load_iris(return_X_y=True)
+    table, labels = dask_array.from_array(X, chunks=(50, 4)), dask_array.from_array(y, chunks=50)
+    with pytest.raises(ValueError, match="needs X in memory"):
+        flock("mixed").fit(table, labels)
+
+
+@parametrize_with_checks(
+    [
+        FlockClassifier(
+            members=["linear", LogisticRegression()], effort="fast", n_estimators=2, cv=2
+        ),
+        FlockRegressor(members=["linear", Ridge()], effort="fast", n_estimators=2, cv=2),
+    ],
+)
+def test_scikit_learn_check_passes(estimator, check):
+    check(estimator)
