@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 OLDEST := .venv-oldest
 DESLIB := .venv-deslib
+AUTOML := .venv-automl
 BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-busy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
 	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -54,6 +55,11 @@ bench-accuracy: $(VENV)/.bench
 		--out benchmarks/accuracy/times.csv \
 		--rivals covey "covey, fast" "RBF SVC, tuned" "random forest"
 	$(BIN)/python -m benchmarks.accuracy.report --command "make bench-accuracy$(if $(QUICK), QUICK=1)"
+
+# AutoGluon and FLAML, in an environment of their own, beside a mixed flock; needs quiet cores.
+bench-automl: $(VENV)/.bench $(AUTOML)/.installed
+	$(BIN)/python -m benchmarks.automl.run $(AUTOML)/bin/python
+	$(BIN)/python -m benchmarks.automl.report
 
 # What 5 and 20 times as many columns of noise cost each rival.
 bench-noise: $(VENV)/.bench
@@ -128,7 +134,7 @@ bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
 	$(BIN)/python benchmarks/fusion/run.py $(DESLIB)/bin/python
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(DESLIB)
+	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -165,4 +171,10 @@ $(OLDEST)/.test: pyproject.toml tests/oldest.txt
 $(DESLIB)/.installed:
 	$(PYTHON) -m venv $(DESLIB)
 	$(DESLIB)/bin/python -m pip install --quiet --disable-pip-version-check deslib==0.3.7 scikit-learn==1.6.1 "numpy<2.3"
+	touch $@
+
+$(AUTOML)/.installed:
+	$(PYTHON) -m venv $(AUTOML)
+	$(AUTOML)/bin/python -m pip install --quiet --disable-pip-version-check \
+		"autogluon.tabular[catboost,fastai,lightgbm,xgboost]==1.6.*" flaml
 	touch $@
