@@ -94,12 +94,12 @@ def test_journals_of_others_and_other_files_are_refused(tmp_path):
         Journal(tmp_path / "no" / "journal", "key", 0)
 
 
-def test_a_journal_of_a_newer_covey_is_refused(tmp_path, monkeypatch):
+def test_a_journal_of_another_covey_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "journal"
     with monkeypatch.context() as patch:
-        patch.setattr("covey._checkpoint.FORMAT", 2)
+        patch.setattr("covey._checkpoint.FORMAT", 3)
         Journal(path, "key", 0).begin().finish({"x": np.arange(3)})
-    with pytest.raises(JournalError, match="newer covey"):
+    with pytest.raises(JournalError, match="another covey"):
         Journal(path, "key", 0)
 
 

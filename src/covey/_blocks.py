@@ -17,6 +17,8 @@ from covey._validation import check_all_finite
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
+# Rows that are farther out than this count as this far, if there is no other way.
+_FARTHEST = 1e100
 
 
 def as_table(X: Any) -> Any:
@@ -85,6 +87,27 @@ def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
+
+
+def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
+    """A function of rows that is finite, whatever NumPy is told to do about errors.
+
+    Probabilities that underflow to zero are right. Where rows are so far out that sums of their
+    products are infinite, and differences of these not a number, they are taken as less far.
+    """
+
+    def quiet(rows: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            found = function(rows)
+            lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
+            if lost.any():
+                nearer = take_rows(rows, np.flatnonzero(lost)).copy()
+                numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
+                np.clip(numbers, -_FARTHEST, _FARTHEST, out=numbers)
+                found[lost] = function(nearer)
+            return found
+
+    return quiet
 
 
 def in_blocks(

@@ -6,6 +6,7 @@ read: a file cannot make the reader execute anything.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import zipfile
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 from covey._core.journal import Arrays
 from covey._files import replacing
 
-FORMAT = 1
+FORMAT = 2
 # A journal is written again when this share of the steps is new: what a kill costs at most.
 _NEW_SHARE = 0.08
 
@@ -102,6 +103,7 @@ class Journal:
             arrays.update({f"result/{number}/{name}": x for name, x in result.items()})
         for name, x in (self._state or {}).items():
             arrays[f"state/{name}"] = x
+        arrays["digest"] = np.array(_digest(arrays))
         try:
             with replacing(self._path) as draft, open(draft, "wb") as file:
                 np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -116,13 +118,19 @@ class Journal:
             with np.load(self._path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             known = int(arrays["format"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            digest = str(arrays.pop("digest", ""))
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise JournalError(
                 f"{str(self._path)!r} is no checkpoint; delete it, or give another path."
             ) from error
-        if known > FORMAT:
+        if known != FORMAT:
             raise JournalError(
-                f"The checkpoint {str(self._path)!r} was written by a newer covey; use that one."
+                f"The checkpoint {str(self._path)!r} was written by another covey; use that one, "
+                "or delete the file."
+            )
+        if digest != _digest(arrays):
+            raise JournalError(
+                f"The checkpoint {str(self._path)!r} is damaged; delete it, or give another path."
             )
         if str(arrays["key"]) != self._key:
             raise JournalError(
@@ -141,3 +149,13 @@ class Journal:
             elif part == "state":
                 state[rest] = x
         self._state = state or None
+
+
+def _digest(arrays: Arrays) -> str:
+    """What tells whether a file holds what was written, in every bit."""
+    found = hashlib.sha256()
+    for name in sorted(arrays):
+        x = np.ascontiguousarray(arrays[name])
+        found.update(f"{name} {x.dtype.str} {np.shape(arrays[name])}\n".encode())
+        found.update(x.tobytes())
+    return found.hexdigest()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,6 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.utils import check_array, check_scalar
+
+_being_fitted: set[int] = set()
+_looking = threading.Lock()
+
+
+@contextmanager
+def one_fit_at_once(estimator: Any) -> Iterator[None]:
+    """Refuse to fit an object that another thread is fitting: they would mix their members."""
+    with _looking:
+        if id(estimator) in _being_fitted:
+            raise RuntimeError(
+                f"This {type(estimator).__name__} is being fitted by another thread; let each "
+                "thread fit a clone of its own."
+            )
+        _being_fitted.add(id(estimator))
+    try:
+        yield
+    finally:
+        _being_fitted.discard(id(estimator))
 
 
 def check_number(

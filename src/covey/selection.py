@@ -216,9 +216,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         if classifies:
             classes, strata = np.unique(y, return_inverse=True)
             if len(np.unique(strata[weight > 0])) < 2:
+                known = classes[np.unique(strata[weight > 0])]
+                counted = "" if len(classes) < 2 else " whose sample_weight is above 0"
                 raise ValueError(
-                    f"SubsetSelector needs samples of at least 2 classes in y, got {len(classes)} "
-                    f"class: {classes.tolist()}."
+                    f"SubsetSelector needs samples of at least 2 classes in y{counted}, got "
+                    f"{len(known)} class: {known.tolist()}."
                 )
             recipe._check_newton(2 * n_features)  # with their shadows
         else:

@@ -81,7 +81,8 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             if y is None:
                 raise ValueError(f"{type(self).__name__} learns how to fuse and needs y to do so.")
             weight = check_sample_weight(sample_weight, P.n_samples)
-            self._fit(P, P.encode(y), X, weight)
+            with np.errstate(all="ignore"):
+                self._fit(P, P.encode(y), X, weight)
         self.n_members_ = P.n_members
         self.classes_ = P.classes
         return self
@@ -170,6 +171,12 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         return False
 
     def _by_blocks(
+        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
+    ) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return self._fused_by_blocks(function, P, X, y, over)
+
+    def _fused_by_blocks(
         self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
     ) -> np.ndarray:
         P, X = self._check(P, X)

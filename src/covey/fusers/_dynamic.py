@@ -34,7 +34,7 @@ def neighbor_index(points: Any, n_neighbors: int) -> NearestNeighbors:
     (scikit-learn's "auto" takes one for up to 15 columns, where it can be ten times slower.)
     """
     n_points, n_columns = points.shape
-    many = not hasattr(points, "tocsr") and n_points > 250 * 2.0**n_columns
+    many = not hasattr(points, "tocsr") and np.log2(n_points / 250) > n_columns
     return NearestNeighbors(n_neighbors=n_neighbors, algorithm="kd_tree" if many else "brute").fit(
         points
     )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The most iterations of the fits by which a penalty is chosen.
 _MAX_ITER_OF_FOLDS = 100
+# How many deviations from its mean a feature is followed.
+_FARTHEST = 1e6
 
 
 class GateFeatures:
@@ -89,7 +91,9 @@ class GateFeatures:
                     Design(self.squares(X), self.square_mean[None], self.square_scale[None])
                 )
             return blocks
-        columns = np.ascontiguousarray(((X - self.mean) / self.scale).T)
+        # No training row is so far out; of one that is, products must stay finite.
+        columns = np.clip((X - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
+        columns = np.ascontiguousarray(columns.T)
         blocks = [Design(columns)]
         if self.quadratic:
             blocks.append(Design(columns**2 - 1.0))

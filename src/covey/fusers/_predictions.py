@@ -83,12 +83,16 @@ class Predictions:
         self.n_samples, self.n_members = values.shape[:2]
         if self.n_members == 0:
             raise ValueError("Predictions hold no member; give at least one.")
+        if values.ndim == 3 and values.shape[2] == 0:
+            raise ValueError("Predictions hold no class; give at least one column a member.")
         self.names = _checked_names(names, self.n_members)
         self.available = self._checked_available(available)
         self._values = self._labels = None
         if values.ndim == 2:
             values = self._mark_missing_labels(values)
             self.classes, self._labels = _encoded(values, classes)
+            if len(self.classes) == 0:
+                raise ValueError("Predictions hold no class; give at least one row, or classes.")
         else:
             self._values = self._mark_missing(values.astype(np.float64, copy=False))
             self.classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)

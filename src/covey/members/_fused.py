@@ -32,10 +32,21 @@ if TYPE_CHECKING:
     from covey.reporting import Report
 
 
+# The squares of numbers to be predicted must stay finite, and sums of them too.
+_LARGEST = 1e150
+
+
 def check_numbers(y: ArrayLike) -> np.ndarray:
     """What is to be predicted, as float64; one finite number a row."""
     y = column_or_1d(y, warn=True)
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    largest = np.abs(y).max(initial=0.0)
+    if largest > _LARGEST:
+        raise ValueError(
+            f"y holds a number of size {largest:.3g}, whose square is beyond floating point; "
+            "rescale y, or leave the row out."
+        )
+    return y
 
 
 class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from covey import __version__
-from covey._blocks import checked_numbers, in_blocks
+from covey._blocks import checked_numbers, finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
 from covey._columns import flip_units
@@ -23,7 +23,7 @@ from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
-from covey._validation import check_choice, check_coefficients, check_number
+from covey._validation import check_choice, check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
@@ -71,6 +71,10 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             Rows that belong together, such as those of one speaker: no fold of a search
             separates them.
         """
+        with one_fit_at_once(self):
+            return self._fit(X, y, sample_weight, groups)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         self._check_parameters()
         fuser = self._make_fuser(self._setting("fuser"))
         self._check_fuser(fuser, groups)
@@ -165,13 +169,15 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def _not_diverged(self, function: Callable[..., Any], *args: Any) -> Any:
         """What the function returns, or one sentence if training leaves the finite numbers."""
         try:
-            with np.errstate(over="ignore", invalid="ignore"):
+            with np.errstate(all="ignore"):
                 return function(*args)
         except DivergedError as error:
             if isinstance(self._setting("learning_rate"), str):
+                scaled = "" if self._setting("scale_features") else "use scale_features=True, or "
                 raise ValueError(
-                    f"The training of member {error.member} diverges: the features are too large "
-                    "or too small for floating point; use scale_features=True, or rescale X."
+                    f"The training of member {error.member} diverges: the features, or the "
+                    "weights of the rows, are too large or too small beside each other for "
+                    f"floating point; {scaled}rescale them."
                 ) from None
             raise ValueError(
                 f"learning_rate={self._setting('learning_rate')!r} lets the training of member "
@@ -356,7 +362,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         return checked_numbers(self, X)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
-        return in_blocks(function, X, self.n_jobs)
+        return in_blocks(finite(function), X, self.n_jobs)
 
     def _outputs(self, X: Any) -> np.ndarray:
         """The members' linear functions, (C, K, n): classes first."""

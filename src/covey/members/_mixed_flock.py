@@ -391,7 +391,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members have threads of their own.
-        return in_blocks(function, X, None if self._is_mixed() else self.n_jobs)
+        return in_blocks(function, X) if self._is_mixed() else super()._by_blocks(function, X)
 
     def _names(self) -> list[str]:
         return list(self.named_estimators_) if self._is_mixed() else super()._names()

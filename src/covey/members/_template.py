@@ -13,7 +13,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from covey._blocks import checked_numbers, in_blocks, training_table
 from covey._callbacks import CallbackSupportMixin, with_callbacks
-from covey._validation import check_choice, check_number, check_sample_weight
+from covey._validation import (
+    check_choice,
+    check_number,
+    check_sample_weight,
+    one_fit_at_once,
+)
 from covey.fusers import Fuser, make_fuser
 from covey.members._fused import FusedClassifier
 from covey.members._hold_out import held_out_rows
@@ -77,6 +82,10 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
             Rows that belong together, such as those of one speaker: where something is chosen
             by cross-validation, no fold separates them, and rows are held out by whole groups.
         """
+        with one_fit_at_once(self):
+            return self._fit(X, y, sample_weight, groups)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
         self._check_parameters()
         check_size_parameters(self)
         fuser = make_fuser(self.fuser)
