@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
@@ -18,24 +20,29 @@ def fit_member(
     member: Any, name: str, X: Any, y: np.ndarray, sample_weight: np.ndarray | None
 ) -> Any:
     """Fit a model, with weights in the way that it takes them, and return it."""
+    return fit_with(member, X, y, weight_parameters(member, name, sample_weight))
+
+
+def fit_with(member: Any, X: Any, y: np.ndarray, parameters: Mapping[str, Any]) -> Any:
+    """Fit a model with parameters of its ``fit``, and return it."""
     # The fit of a model from elsewhere may return nothing.
-    member.fit(X, y, **_weight_parameters(member, name, sample_weight))
+    member.fit(X, y, **parameters)
     return member
 
 
-def _weight_parameters(
+def weight_parameters(
     member: Any, name: str, sample_weight: np.ndarray | None
 ) -> dict[str, np.ndarray]:
     """The parameters of a model's ``fit`` by which it gets weights."""
     if sample_weight is None or isinstance(member, FrozenEstimator):
         return {}
-    if has_fit_parameter(member, "sample_weight"):
+    routes = get_config()["enable_metadata_routing"] and isinstance(
+        get_routing_for_object(member), MetadataRouter
+    )
+    if routes or has_fit_parameter(member, "sample_weight"):
         return {"sample_weight": sample_weight}
-    if isinstance(member, Pipeline):
-        if get_config()["enable_metadata_routing"]:
-            return {"sample_weight": sample_weight}
-        if has_fit_parameter(member[-1], "sample_weight"):
-            return {f"{member.steps[-1][0]}__sample_weight": sample_weight}
+    if isinstance(member, Pipeline) and has_fit_parameter(member[-1], "sample_weight"):
+        return {f"{member.steps[-1][0]}__sample_weight": sample_weight}
     raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
 
 
@@ -44,18 +51,40 @@ def fit_on_rows(
     name: str,
     X: Any,
     y: np.ndarray,
-    sample_weight: np.ndarray | None,
+    parameters: Mapping[str, Any],
     rows: np.ndarray,
     fold: int,
 ) -> Any:
     """A copy of a model, fitted on the training rows of a fold."""
-    weight = None if sample_weight is None else sample_weight[rows]
+    shown = parameters_of_rows(parameters, rows, len(y))
     try:
-        return fit_member(clone(member), name, take_rows(X, rows), y[rows], weight)
+        return fit_with(clone(member), take_rows(X, rows), y[rows], shown)
     except ValueError as error:
         raise ValueError(
             f"The member {name!r} cannot be fitted on the rows of fold {fold}: {error}"
         ) from error
+
+
+def parameters_of_rows(
+    parameters: Mapping[str, Any], rows: np.ndarray, n_rows: int
+) -> dict[str, Any]:
+    """Parameters of a ``fit`` for some of its rows: what has an entry for each row is cut."""
+    return {
+        name: _entries_of_rows(value, rows) if _has_entries(value, n_rows) else value
+        for name, value in parameters.items()
+    }
+
+
+def _has_entries(value: Any, number: int) -> bool:
+    if isinstance(value, str | bytes | Mapping):
+        return False
+    if hasattr(value, "shape"):
+        return len(value.shape) > 0 and value.shape[0] == number
+    return isinstance(value, Sequence) and len(value) == number
+
+
+def _entries_of_rows(value: Any, rows: np.ndarray) -> Any:
+    return take_rows(value, rows) if hasattr(value, "shape") else [value[row] for row in rows]
 
 
 def classifies(member: Any) -> bool:

@@ -47,6 +47,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     kinds: tuple[str, ...] = ("probability",)
     keeps_certainty: bool = True
 
+    # An ensemble that routes metadata passes weights on, unless this is told not to.
+    __metadata_request__fit = {"sample_weight": True}  # noqa: RUF012
+
     # How many of the members' numbers are worked on at once: about what a cache holds.
     _block_size = 1 << 16
 
@@ -75,6 +78,10 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             The features, for fusers whose ``needs_X`` is set.
         sample_weight : array of shape (n_samples,), optional
         """
+        return self._fit_checked(P, y, X, sample_weight)
+
+    def _fit_checked(self, P: Any, y: Any, X: Any, sample_weight: Any, **more: Any) -> Self:
+        """Check, and fit; ``more`` is what the ``_fit`` of a subclass takes beside the rest."""
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
@@ -82,7 +89,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 raise ValueError(f"{type(self).__name__} learns how to fuse and needs y to do so.")
             weight = check_sample_weight(sample_weight, P.n_samples)
             with np.errstate(all="ignore"):
-                self._fit(P, P.encode(y), X, weight)
+                self._fit(P, P.encode(y), X, weight, **more)
         self.n_members_ = P.n_members
         self.classes_ = P.classes
         return self

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import check_array
+from sklearn.utils.metadata_routing import (
+    MetadataRequest,
+    MetadataRouter,
+    get_routing_for_object,
+)
 
 from covey._blocks import take_rows
 from covey._core.fusion.rules import normalized
-from covey._models import classifies, fit_member, regresses
+from covey._models import (
+    classifies,
+    fit_with,
+    parameters_of_rows,
+    regresses,
+    weight_parameters,
+)
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, available_weight, equal_shares
 from covey.fusers._predictions import Predictions, align_classes, encode_labels
@@ -115,6 +126,38 @@ class Stacking(Fuser, name="stacking"):
         self.clip = clip
         self.keep_certainty = keep_certainty
 
+    def fit(
+        self,
+        P: Any,
+        y: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Learn the model from predictions of held-out samples.
+
+        Parameters
+        ----------
+        P, y, X, sample_weight
+            As for `Fuser.fit`.
+        **fit_params
+            Passed to the ``fit`` of the model.
+        """
+        return self._fit_checked(P, y, X, sample_weight, fit_params=fit_params)
+
+    def get_metadata_routing(self) -> MetadataRequest | MetadataRouter:
+        """What the ``fit`` of the model requests; the default model requests weights.
+
+        Returns
+        -------
+        routing : MetadataRequest or MetadataRouter
+        """
+        if self.final_estimator is not None:
+            return get_routing_for_object(self.final_estimator)
+        request = MetadataRequest(owner=type(self).__name__)
+        request.fit.add_request(param="sample_weight", alias=True)
+        return request
+
     @property
     def needs_X(self) -> bool:
         """Whether the model sees the features too."""
@@ -185,7 +228,14 @@ class Stacking(Fuser, name="stacking"):
         choices = VALUE_OUTPUTS if P.kind == "value" else CLASS_OUTPUTS
         return outputs_by_member(self.outputs, P.names, choices)
 
-    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+    def _fit(
+        self,
+        P: Predictions,
+        codes: np.ndarray,
+        X: Any,
+        sample_weight: np.ndarray,
+        fit_params: Mapping[str, Any],
+    ) -> None:
         if P.kind != "value" and len(np.unique(codes[sample_weight > 0])) < 2:
             raise ValueError("Stacking needs samples of at least 2 classes to learn from.")
         self.outputs_ = self._encodings(P)
@@ -200,12 +250,14 @@ class Stacking(Fuser, name="stacking"):
             rows = np.flatnonzero(P.available.any(axis=1))
             if not len(rows):
                 raise ValueError("Stacking has nothing to learn from: no member is available.")
+            fit_params = parameters_of_rows(fit_params, rows, len(y))
             Z, y, sample_weight = take_rows(Z, rows), y[rows], sample_weight[rows]
         # Weights of one are no weights: models that take none can learn then.
         weight = None if (sample_weight == 1).all() else sample_weight
         final = self.final_estimator
         final = self.default_final(P.kind) if final is None else final
-        self.final_estimator_ = fit_member(clone(final), "final_estimator", Z, y, weight)
+        of_weight = weight_parameters(final, "final_estimator", weight)
+        self.final_estimator_ = fit_with(clone(final), Z, y, {**fit_params, **of_weight})
         self._coefficients = linear_coefficients(self.final_estimator_, Z)
 
     def _encode(self, P: Predictions) -> np.ndarray:

@@ -10,6 +10,7 @@ from covey.members._member_columns import MemberColumns
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
+from covey.members._routing import FitParameters
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -23,6 +24,7 @@ from covey.members._training_rows import InMemoryRows, TrainingRows
 
 __all__ = [
     "Classifiers",
+    "FitParameters",
     "FlockClassifier",
     "FlockRegressor",
     "FusedClassifier",

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from covey._blocks import take_rows
-from covey._models import fit_member
+from covey._models import parameters_of_rows
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
 from covey.members._member_columns import MemberColumns
 from covey.members._named import NamedMembers, Pairs
+from covey.members._routing import FitParameters
 
 
 class _Fusion(GivenModels, NamedMembers, MemberColumns):
@@ -42,6 +41,7 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Self:
         """Fit the members, unless they are fitted already, and learn to fuse them.
 
@@ -55,6 +55,10 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
             Passed to every member and to the fuser.
         groups : array-like of shape (n_samples,), optional
             Passed to the splitter. With a number of folds, none divides a group.
+        **metadata
+            With scikit-learn's ``enable_metadata_routing``, whatever members request; they
+            then get weights only if they request them (``set_fit_request``), and a fuser gets
+            them unless it is told otherwise.
         """
         given = self._named()
         pairs = self._kept(given)
@@ -70,18 +74,17 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         fuser._check_parameters(self._models.blank(fuser, names, classes))
         if fuser.needs_X:
             fuser._features(X)
+        parameters = self._fit_parameters(weight, groups, metadata)
         members = [member for _, member in pairs]
         if not self.prefit:
-            members = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(clone(member), name, X, y, weight) for name, member in pairs
-            )
+            members = self._fit_all(pairs, X, y, parameters.members)
         if classes is not None:
             self.classes_ = classes
         self.estimators_ = members
         self.named_estimators_ = self._by_name(given, members)
         self.kind_ = self._models.kind_for(fuser, members, names)
         if fuser.learns and not self.prefit:
-            P, rows = self._out_of_fold(pairs, X, y, weight, groups)
+            P, rows = self._out_of_fold(pairs, X, y, parameters)
         else:
             # A fixed rule learns nothing, but the members are seen to predict.
             rows = np.arange(len(y) if fuser.learns else 1)
@@ -90,21 +93,26 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
             P,
             y[rows],
             take_rows(X, rows) if fuser.needs_X else None,
-            weight[rows] if fuser.learns and weight is not None else None,
+            **parameters_of_rows(parameters.parts.get("fuser", {}), rows, len(y)),
         )
         return self
 
+    def _members_to_fit(self) -> Pairs:
+        return [] if self.prefit else self._kept(self._entries())
+
+    def _parts(self) -> dict[str, Any]:
+        try:
+            fuser = self._models.make_fuser(self.fuser, "fuser")
+        except ValueError:  # refused by fit
+            return {}
+        return {"fuser": fuser} if fuser.learns else {}
+
     def _out_of_fold(
-        self,
-        pairs: Pairs,
-        X: Any,
-        y: np.ndarray,
-        weight: np.ndarray | None,
-        groups: ArrayLike | None,
+        self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[Predictions, np.ndarray]:
         """What members fitted without a row predict of it, and which rows these are."""
-        folds = self._folds(X, y, groups)
-        fitted = self._fit_folds(pairs, folds, X, y, weight)
+        folds = self._folds(X, y, parameters.split)
+        fitted = self._fit_folds(pairs, folds, X, y, parameters.members)
         # In a fold, a class that was never seen is one that the fold's rows lack.
         blocks = [
             self._predicted_by(members, take_rows(X, test), self.kind_)

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from covey._blocks import in_blocks, take_rows
 from covey._core.search.rungs import rung_sizes
 from covey._core.threads import in_order
-from covey._models import fit_member, fit_on_rows
+from covey._models import fit_member, fit_on_rows, weight_parameters
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._fused import FusedEnsemble
@@ -281,8 +281,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
         def of_fold(number: int) -> np.ndarray:
             train, test = held_out.folds[number]
             counted = weight if np.ptp(weight[train]) > 0 else None
+            weights = weight_parameters(model, name, counted)
             with _few_threads(len(train)):
-                fitted = fit_on_rows(model, name, X, rows.y, counted, train, number + 1)
+                fitted = fit_on_rows(model, name, X, rows.y, weights, train, number + 1)
                 return self._member_prediction(name, fitted, take_rows(X, test))
 
         parts: list[np.ndarray] = []

@@ -10,13 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from covey._models import fit_on_rows
+from covey._models import fit_on_rows, fit_with
+from covey.members._routing import RoutesMetadata
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 Pairs = list[tuple[str, Any]]
@@ -137,7 +138,7 @@ class NamedParameters:
         return self
 
 
-class NamedMembers(NamedParameters):
+class NamedMembers(NamedParameters, RoutesMetadata):
     """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``."""
 
     @property
@@ -174,11 +175,11 @@ class NamedMembers(NamedParameters):
 
     # -- out of fold -------------------------------------------------------------------------
 
-    def _folds(self, X: Any, y: np.ndarray, groups: Any) -> Folds:
-        """The folds of ``cv`` that hold a row out."""
-        splitter = self._splitter(y, groups)
+    def _folds(self, X: Any, y: np.ndarray, split: dict[str, Any]) -> Folds:
+        """The folds of ``cv``, given the parameters of its ``split``, that hold a row out."""
+        splitter = self._splitter(y, split.get("groups"))
         try:
-            folds = list(splitter.split(X, y, groups))
+            folds = list(splitter.split(X, y, **split))
         except ValueError as error:
             raise ValueError(f"{self._cv_name()} cannot split these rows: {error}") from None
         folds = [(train, np.arange(len(y))[test]) for train, test in folds]
@@ -199,12 +200,25 @@ class NamedMembers(NamedParameters):
             return by_group(5 if self.cv is None else self.cv)
         return check_cv(self.cv, y, classifier=classifier)
 
+    def _fit_all(
+        self, pairs: Pairs, X: Any, y: np.ndarray, parameters: dict[str, dict[str, Any]]
+    ) -> list:
+        """The members, fitted on all rows."""
+        return Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_with)(clone(member), X, y, parameters[name]) for name, member in pairs
+        )
+
     def _fit_folds(
-        self, pairs: list, folds: Folds, X: Any, y: np.ndarray, weight: np.ndarray | None
+        self,
+        pairs: Pairs,
+        folds: Folds,
+        X: Any,
+        y: np.ndarray,
+        parameters: dict[str, dict[str, Any]],
     ) -> list[list]:
         """The members of each fold, fitted without the rows that it holds out."""
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_on_rows)(member, name, X, y, weight, train, number)
+            delayed(fit_on_rows)(member, name, X, y, parameters[name], train, number)
             for number, (train, _) in enumerate(folds, start=1)
             for name, member in pairs
         )

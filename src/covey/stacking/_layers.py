@@ -7,20 +7,18 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_array, get_tags
-from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
 from covey._columns import column_positions, positions_of_slice
-from covey._models import fit_member
+from covey._models import fit_with, parameters_of_rows
 from covey._validation import check_number
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
-from covey.members import GivenModels, MemberColumns, NamedMembers
+from covey.members import FitParameters, GivenModels, MemberColumns, NamedMembers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -37,20 +35,24 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Self:
         """Learn the model on top out of fold, and fit the members on all rows.
 
         Parameters
         ----------
-        X, y, sample_weight, groups
-            As for `FusionClassifier.fit`; X is passed to the members of the first layer.
+        X, y, sample_weight, groups, **metadata
+            As for `FusionClassifier.fit`; X is passed to the members of the first layer. With
+            ``enable_metadata_routing``, a ``final_estimator`` and ``features`` get what they
+            request, and the default model on top gets the weights.
         """
         given, layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit=False)
         if classes is not None:
             self.classes_ = classes
-        predicted, beside, rows = self._fit_layers(layers, X, y, weight, groups)
+        parameters = self._fit_parameters(weight, groups, metadata)
+        predicted, beside, rows = self._fit_layers(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
@@ -60,8 +62,16 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
             clip=self.clip,
         )
         P = self._as_predictions(predicted)
-        self.fuser_ = fuser.fit(P, y[rows], beside, None if weight is None else weight[rows])
+        of_final = parameters_of_rows(parameters.parts["final_estimator"], rows, len(y))
+        self.fuser_ = fuser.fit(P, y[rows], beside, **of_final)
         return self
+
+    def _members_to_fit(self) -> list[tuple[str, Any]]:
+        return self._kept(self._entries())
+
+    def _parts(self) -> dict[str, Any]:
+        final = {"final_estimator": Stacking(self.final_estimator)}
+        return final if self.features is None else final | {"features": self.features}
 
     @property
     def final_estimator_(self) -> Any:
@@ -227,7 +237,7 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
     # -- fit ---------------------------------------------------------------------------------
 
     def _fit_layers(
-        self, layers: list, X: Any, y: np.ndarray, weight: np.ndarray | None, groups: Any
+        self, layers: list, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[np.ndarray, Any, np.ndarray]:
         """Fit all layers.
 
@@ -236,13 +246,20 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         """
         self._columns = self._find_columns(X)
         everyone = np.arange(len(y))
-        folds = [(everyone[train], test) for train, test in self._folds(X, y, groups)]
-        beside = self._beside_out_of_fold(folds, X, y, weight)
-        self.features_ = None if self.features is None else self._fit_features(X, y, weight)
+        folds = [(everyone[train], test) for train, test in self._folds(X, y, parameters.split)]
+        of_features = parameters.parts.get("features", {})
+        beside = self._beside_out_of_fold(folds, X, y, of_features)
+        self.features_ = None
+        if self.features is not None:
+            self.features_ = fit_with(clone(self.features), X, y, of_features)
+        weight = parameters.parts["final_estimator"].get("sample_weight")
         self.layers_, self._ranks, inputs, rows = [], [], X, everyone
         for number, pairs in enumerate(layers):
             names = [name for name, _ in pairs]
-            targets, weights = y[rows], _at(weight, rows)
+            targets = y[rows]
+            of_members = {
+                name: parameters_of_rows(parameters.members[name], rows, len(y)) for name in names
+            }
             inner = _folds_within(folds, rows, len(y))
             if not inner:
                 raise ValueError(
@@ -250,17 +267,13 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
                     "from; give a splitter with more folds."
                 )
             held_out, _ = self._rows_held_out(inner, len(rows), "what comes after learns")
-            fitted = self._fit_folds(pairs, inner, inputs, targets, weights)
+            fitted = self._fit_folds(pairs, inner, inputs, targets, of_members)
             blocks = [
                 self._predict_layer(names, members, take_rows(inputs, test), self.outputs_[number])
                 for (_, test), members in zip(inner, fitted, strict=True)
             ]
             # The members that predict are fitted on all rows that this layer has.
-            members = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_member)(clone(member), name, inputs, targets, weights)
-                for name, member in pairs
-            )
-            self.layers_.append(members)
+            self.layers_.append(self._fit_all(pairs, inputs, targets, of_members))
             predicted = _averaged(inner, held_out, np.concatenate(blocks))
             rows = rows[held_out]
             if number < len(layers) - 1:
@@ -279,24 +292,19 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         outputs, ranks = self.outputs_[number], self._ranks[number]
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
-    def _fit_features(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
-        features = clone(self.features)
-        if weight is not None and has_fit_parameter(features, "sample_weight"):
-            features.fit(X, y, sample_weight=weight)
-        else:
-            features.fit(X, y)
-        return features
-
     def _beside_out_of_fold(
-        self, folds: Folds, X: Any, y: np.ndarray, weight: np.ndarray | None
+        self, folds: Folds, X: Any, y: np.ndarray, of_features: dict[str, Any]
     ) -> Any:
         """Columns beside the outputs, for all rows; generated ones are out of fold too."""
         made = None
         if self.features is not None:
             blocks = [
                 _numbers(
-                    self._fit_features(
-                        take_rows(X, train), y[train], _at(weight, train)
+                    fit_with(
+                        clone(self.features),
+                        take_rows(X, train),
+                        y[train],
+                        parameters_of_rows(of_features, train, len(y)),
                     ).transform(take_rows(X, test))
                 )
                 for train, test in folds
