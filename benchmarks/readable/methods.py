@@ -170,9 +170,13 @@ class BestSubset(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         kind = LogisticRegression if len(self.classes_) == 2 else MultinomialRegression
         # A little ridge: without it coefficients diverge where few columns separate the classes.
-        model = kind(support_size=self.support_size, alpha=self.alpha)
-        model.fit(X, np.searchsorted(self.classes_, y))
-        coef = np.asarray(model.coef_).reshape(X.shape[1], -1).T
+        # abess refuses columns that never change, which tell nothing anyway.
+        varies = np.flatnonzero(np.ptp(X, axis=0) > 0)
+        model = kind(support_size=min(self.support_size, len(varies)), alpha=self.alpha)
+        model.fit(X[:, varies], np.searchsorted(self.classes_, y))
+        own = np.asarray(model.coef_).reshape(len(varies), -1).T
+        coef = np.zeros((len(own), X.shape[1]))
+        coef[:, varies] = own
         intercept = np.asarray(model.intercept_).reshape(-1)
         self.coef_, self.intercept_ = coef, intercept
         return self
