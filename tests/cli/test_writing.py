@@ -56,3 +56,39 @@ def test_a_folder_s_name_is_not_the_file_s(folder, run):
         "predict", "flock.covey", "patients.csv", "--proba", "--out", "old.tsv.d/a.csv", cwd=folder
     )
     assert "\t" not in (folder / "old.tsv.d" / "a.csv").read_text()
+
+
+def test_text_that_a_spreadsheet_would_run_is_quoted(tmp_path):
+    hostile = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\tx"]
+    plain = ["-1.5", "+2e3", "-", "a=b", "1-2"]
+    frame = pd.DataFrame({"=name": [*hostile, *plain], "number": -1.0})
+    path = tmp_path / "out.csv"
+    with table_writer(str(path)) as write:
+        write(frame)
+    found = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert found.columns.tolist() == ["'=name", "number"]
+    assert found["'=name"].tolist() == [*(f"'{text}" for text in hostile), *plain]
+    assert set(found["number"]) == {"-1.0"}
+    with table_writer(str(path), raw=True) as write:
+        write(frame)
+    assert pd.read_csv(path, dtype=str)["=name"].tolist() == [*hostile, *plain]
+    with table_writer(str(tmp_path / "out.parquet")) as write:
+        write(frame)
+    assert pd.read_parquet(tmp_path / "out.parquet")["=name"].tolist() == [*hostile, *plain]
+
+
+def test_reasons_are_quoted_too(tmp_path, run):
+    rows = "".join(
+        f"{number},{number % 2 + number / 1e3},{'ab'[number % 2]}\n" for number in range(60)
+    )
+    (tmp_path / "t.csv").write_text(f"a,=b,y\n{rows}")
+    fitted = run("fit", "t.csv", "--target", "y", "--effort", "fast", cwd=tmp_path)
+    assert fitted.exit_code == 0, fitted.output
+    predict = ("predict", "flock.covey", "t.csv", "--explain", "--copy", "=b", "--out")
+    assert run(*predict, "safe.csv", cwd=tmp_path).exit_code == 0
+    assert run(*predict, "raw.csv", "--raw", cwd=tmp_path).exit_code == 0
+    safe, raw = (pd.read_csv(tmp_path / name) for name in ("safe.csv", "raw.csv"))
+    assert raw["because"].str.startswith("=b").any()
+    assert not safe["because"].str.startswith("=").any()
+    assert "=b" in raw.columns
+    assert "'=b" in safe.columns

@@ -35,7 +35,7 @@ def _make_app() -> Any:
     import typer
     from typer.core import TyperGroup
 
-    from covey.cli._console import guarded
+    from covey.cli._console import guarded, printable
     from covey.cli._options import example
 
     class Group(TyperGroup):
@@ -44,7 +44,7 @@ def _make_app() -> Any:
                 return super().invoke(ctx)
             except typer.BadParameter.__base__ as error:  # click's UsageError, wherever it is
                 sentence = error.format_message().replace("Value error, ", "")
-                print(f"covey: {sentence}", file=sys.stderr)
+                print(f"covey: {printable(sentence)}", file=sys.stderr)
                 raise typer.Exit(2) from None
 
     app = typer.Typer(

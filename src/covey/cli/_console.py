@@ -7,11 +7,15 @@ import glob
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+# Control characters but tabs and ends of lines, and marks of direction.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Terminated(KeyboardInterrupt):
@@ -29,6 +33,15 @@ class CommandError(Exception):
         self.status = status
 
 
+def printable(text: str) -> str:
+    """Text that a terminal shows and does not obey.
+
+    Names and labels come from tables of others: escape sequences in them could hide lines, or
+    rewrite what was printed before; marks that reverse the direction could show another name.
+    """
+    return _OBEYED.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 class Console:
     """The output of a command.
 
@@ -44,13 +57,13 @@ class Console:
         """Write a remark on the input or the method to stderr, and keep it for the JSON."""
         self.notes.append(sentence)
         if not self.quiet:
-            print(sentence, file=sys.stderr, flush=True)
+            print(printable(sentence), file=sys.stderr, flush=True)
 
     def result(self, *lines: str) -> None:
         """Write lines of the result to stdout."""
         if not self.as_json:
             for line in lines:
-                print(line)
+                print(printable(line))
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write a table to stdout: the first column to the left, the others to the right."""
@@ -61,9 +74,11 @@ class Console:
 
         table = Table(box=None, pad_edge=False)
         for position, name in enumerate(head):
-            table.add_column(name, justify="right" if position else "left", no_wrap=True)
+            table.add_column(
+                printable(name), justify="right" if position else "left", no_wrap=True
+            )
         for row in rows:
-            table.add_row(*map(str, row))
+            table.add_row(*(printable(str(cell)) for cell in row))
         # A line is never cut: it may be read by a program.
         terminal = Terminal(file=sys.stdout, width=1_000_000, markup=False, emoji=False)
         terminal.print(table, highlight=False)
@@ -101,12 +116,14 @@ class Console:
             redirect_stdout=False,  # stdout holds results only
         ) as bar:
             task = bar.add_task(what, total=total)
-            yield lambda text, done=0: bar.update(task, description=text, advance=done)
+            yield lambda text, done=0: bar.update(task, description=printable(text), advance=done)
 
 
 def as_json(value: Any) -> str:
     """A value as JSON that any reader takes."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    # JSON escapes the others itself.
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
@@ -146,7 +163,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             raise typer.Exit(0) from None
         except (Exception, KeyboardInterrupt) as error:
             sentence, status = _failure(error, kwargs.get("checkpoint"))
-            print(f"covey: {sentence}", file=sys.stderr, flush=True)
+            print(f"covey: {printable(sentence)}", file=sys.stderr, flush=True)
             if kwargs.get("as_json"):
                 # An object that was begun is ended, so that the output is one object.
                 print(f'{getattr(error, "begun_json", "{")}"error": {as_json(sentence)}}}')

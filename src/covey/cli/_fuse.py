@@ -52,6 +52,7 @@ def fuse(
         str | None, typer.Option(metavar="COLUMN", help="The column of the true classes.")
     ] = None,
     out: options.Out = None,
+    raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -86,7 +87,7 @@ def fuse(
         made[f"{_PROBABILITY}{label}"] = fused[:, code]
     frame = pd.DataFrame(made)
     if out or not as_json:
-        with table_writer(out) as write:
+        with table_writer(out, raw) as write:
             write(frame)
     if scores is not None:
         for name, correct in zip([*predictions, f"fused ({rule}{learned})"], scores, strict=True):

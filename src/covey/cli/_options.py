@@ -43,6 +43,14 @@ Task = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same result.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="Write text to CSV as it is, also where a spreadsheet would take it for a formula; "
+        "by default an apostrophe comes before.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 MaxFeatures = Annotated[
     str | None,

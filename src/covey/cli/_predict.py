@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from covey.cli import _console
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console, as_json
 
@@ -35,6 +35,7 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
     ] = None,
+    raw: options.Raw = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -63,7 +64,7 @@ def predict(
         )
     n_rows, notable = 0, _Notable(fitted)
     stream = as_json and out is None
-    writer = _JsonPieces() if stream else table_writer(out)
+    writer = _JsonPieces() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
         for piece, copies in read_pieces(
             table,
@@ -92,7 +93,7 @@ def predict(
     if out and not as_json and not quiet:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
-        print(f'], "rows": {n_rows}, "notes": {json.dumps(console.notes, ensure_ascii=False)}}}')
+        print(f'], "rows": {n_rows}, "notes": {_console.as_json(console.notes)}}}')
     else:
         console.emit(rows=n_rows, out=out)
 

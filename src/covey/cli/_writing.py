@@ -48,10 +48,13 @@ def writing(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def table_writer(path: str | None) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """A function that writes data frames one after another; to stdout as CSV without a path."""
+def table_writer(path: str | None, raw: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """A function that writes data frames one after another; to stdout as CSV without a path.
+
+    Text that a spreadsheet would run is quoted in CSV, unless it is to be ``raw``.
+    """
     if path is None:
-        yield _CsvPieces(sys.stdout).write
+        yield _CsvPieces(sys.stdout, raw=raw).write
         sys.stdout.flush()
         return
     lower = path.lower()
@@ -66,16 +69,43 @@ def table_writer(path: str | None) -> Iterator[Callable[[pd.DataFrame], None]]:
         separator = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
         opened: Any = gzip.open if lower.endswith(".gz") else open
         with opened(draft, "wt", encoding="utf-8", newline="") as file:
-            yield _CsvPieces(file, separator).write
+            yield _CsvPieces(file, separator, raw).write
+
+
+def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with an apostrophe before text that spreadsheets take for a formula."""
+    import pandas as pd
+
+    frame = frame.rename(columns=lambda name: _quoted(str(name)))
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(x) for x in frame.dtypes]]:
+        values = frame[name]
+        texts = values.map(lambda one: isinstance(one, str) and _quoted(one) != one)
+        if texts.any():
+            frame[name] = values.where(~texts, values[texts].map(_quoted))
+    return frame
+
+
+def _quoted(text: str) -> str:
+    """Text as a spreadsheet may have it; a number, or a single sign, stays as it is."""
+    if len(text) < 2 or text[0] not in "=+-@\t\r":
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 class _CsvPieces:
-    def __init__(self, file: TextIO, separator: str = ","):
+    def __init__(self, file: TextIO, separator: str = ",", raw: bool = False):
         self._file = file
+        self._raw = raw
         self._separator = separator
         self._begun = False
 
     def write(self, frame: pd.DataFrame) -> None:
+        if not self._raw:
+            frame = _harmless(frame)
         frame.to_csv(
             self._file,
             sep=self._separator,
