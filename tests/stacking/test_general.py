@@ -601,7 +601,9 @@ def test_without_probabilities_on_top_there_are_scores_as_in_scikit_learn(load):
     assert_array_equal(ours.predict(X), theirs.predict(X))
     assert_allclose(ours.explain_fusion(X).sum(axis=1), 1)
     with pytest.raises(ValueError, match="'stack' does not have"):
-        GeneralStackingClassifier([("stack", ours)]).fit(X, y)
+        GeneralStackingClassifier([("stack", ours)], outputs="probabilities").fit(X, y)
+    nested = GeneralStackingClassifier([("stack", ours)], cv=2).fit(X, y)
+    assert nested.outputs_ == [["scores"]]
 
 
 def test_a_model_on_top_that_only_decides_gives_no_scores():
@@ -880,6 +882,63 @@ def test_members_that_cannot_say_what_is_asked_are_named():
         GeneralStackingClassifier([("voter", Voter())], outputs="ranks").fit(X, y)
     with pytest.raises(ValueError, match="clip == 0.5, must be < 0.5"):
         GeneralStackingClassifier(members[:1], clip=0.5).fit(X, y)
+
+
+def test_members_without_probabilities_give_scores_as_in_scikit_learn():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    members = [("bayes", GaussianNB()), ("svc", LinearSVC()), ("ridge", RidgeClassifier())]
+    ours = GeneralStackingClassifier(members, cv=shuffled()).fit(X, y)
+    theirs = StackingClassifier(members, cv=shuffled()).fit(X, y)
+    assert ours.outputs_ == [["probabilities", "scores", "scores"]]
+    assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-10)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    # Of more classes they are centred.
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    ours = GeneralStackingClassifier(members[1:], cv=shuffled()).fit(X, y)
+    scores = ours.named_estimators_.svc.decision_function(X)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    assert_allclose(ours.transform(X)[:, :3], centred, atol=1e-10)
+    assert_array_equal(ours.member_probabilities(X)[:, 0].argmax(axis=1), scores.argmax(axis=1))
+    assert ours.score(X, y) > 0.95
+
+
+def test_each_member_gives_the_most_that_it_can():
+    X, y = load_iris(return_X_y=True)
+
+    class Voter(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.tree_ = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+            self.classes_ = self.tree_.classes_
+            return self
+
+        def predict(self, X):
+            return self.tree_.predict(X)
+
+    members = [("svc", SVC()), ("voter", Voter()), ("bayes", GaussianNB()), ("tree", GaussianNB())]
+    stack = GeneralStackingClassifier(members, outputs={"tree": "ranks"}, cv=3).fit(X, y)
+    assert stack.outputs_ == [["scores", "one_hot", "probabilities", "ranks"]]
+    assert stack.score(X, y) > 0.9
+
+
+def test_scores_far_apart_and_classes_unseen_stay_finite():
+    X, y = load_iris(return_X_y=True)
+    stack = GeneralStackingClassifier([RidgeClassifier()], cv=3).fit(X, y)
+    assert np.ptp(stack.estimators_[0].decision_function(1e4 * X), axis=1).min() > 1e3
+    assert np.isfinite(stack.transform(1e4 * X)).all()
+    # The first fold lacks the third class, which counts as the last of those seen.
+    folds = [(np.arange(100), np.arange(100, 150)), (np.arange(50, 150), np.arange(100))]
+    stack = GeneralStackingClassifier([RidgeClassifier()], cv=folds).fit(X, y)
+    assert stack.predict_proba(X).shape == (150, 3)
+
+
+@pytest.mark.parametrize("make", [GeneralStackingClassifier, GeneralStackingRegressor])
+def test_who_stacks_fitted_members_is_told_how(make):
+    X, y = load_iris(return_X_y=True)
+    member = GaussianNB() if make is GeneralStackingClassifier else Ridge()
+    with pytest.raises(ValueError, match="already by Fusion.*members, Stacking.*, prefit=True"):
+        make([member.fit(X, y)], cv="prefit").fit(X, y)
 
 
 def test_features_that_change_their_width_are_refused():

@@ -75,6 +75,7 @@ class Stacking(Fuser, name="stacking"):
         - "logits": :math:`\log p - \log(1 - p)`.
         - "ranks": average ranks of the classes, from 0 to 1. Of regressors the (weighted) share
           of the member's own held-out predictions that are lower, ties by half.
+        - "scores": :math:`\log p` less its mean over the classes.
 
         Labels are taken as ones and zeros, scores are taken for "one_hot" and "ranks" only.
     passthrough : bool, default=False

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _METHODS = {
     "probability": ("predict_proba",),
     "score": ("predict_proba", "decision_function"),
+    "decision": ("decision_function",),
     "label": ("predict",),
 }
 

@@ -21,10 +21,11 @@ KINDS_FOR = {
     "logits": ("probability",),
     "values": ("value",),
     "ranks": ("probability", "score", "label", "value"),
+    "scores": ("probability",),
 }
 # Without a wish: probabilities, or the numbers of regressors.
 DEFAULT_KINDS = ("probability", "label", "value")
-CLASS_OUTPUTS = ("probabilities", "one_hot", "logits", "ranks")
+CLASS_OUTPUTS = ("probabilities", "one_hot", "logits", "ranks", "scores")
 VALUE_OUTPUTS = ("values", "ranks")
 
 
@@ -44,6 +45,8 @@ def encode_outputs(
             part = np.eye(values.shape[2])[part.argmax(axis=2)]
         elif output == "logits":
             part = _logits(part, clip)
+        elif output == "scores":
+            part = _centered_logs(part)
         elif output == "ranks" and ranks is not None:
             part = _ranks_of_values(part, [ranks[k] for k in chosen])
         elif output == "ranks":
@@ -61,6 +64,11 @@ def ranks_of_classes(values: np.ndarray) -> np.ndarray:
 def _logits(values: np.ndarray, clip: float) -> np.ndarray:
     clipped = np.clip(values, clip, 1.0 - clip)
     return np.log(clipped) - np.log1p(-clipped)
+
+
+def _centered_logs(values: np.ndarray) -> np.ndarray:
+    logs = np.log(np.maximum(values, np.finfo(np.float64).tiny))
+    return logs - logs.mean(axis=-1, keepdims=True)
 
 
 def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:

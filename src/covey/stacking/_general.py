@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 from sklearn.utils.metaestimators import available_if
 
 from covey.fusers import Predictions, member_output, member_values
@@ -35,8 +36,9 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     members, and t, fitted without a row give for it; they are then fitted again on all rows.
     Stacked generalisation of Wolpert (1992).
 
-    With probabilities, one layer and folds that are a partition, this is scikit-learn's
-    `StackingClassifier` to rounding, which also drops the first of two classes; layers are then
+    With probabilities (or scores of two classes), one layer and folds that are a partition, this
+    is scikit-learn's `StackingClassifier` to rounding, which also drops the first of two classes;
+    layers are then
     what nesting it as ``final_estimator`` gives, and logits of all members what a transformer
     before the final model gives. Different are: any splitter (`TimeSeriesSplit`, repeated or
     overlapping folds), outputs for each member, chosen and generated columns, members that lack
@@ -63,11 +65,13 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     final_estimator : classifier, optional
         A; by default a `LogisticRegression`. Only with one that has ``predict_proba`` there
         are probabilities.
-    outputs : str, list of str or dict from members' names, default="probabilities"
-        How each member's output is encoded: "probabilities", "one_hot" (needs ``predict``
+    outputs : str, list of str or dict from members' names, default="auto"
+        How each member's output is encoded: "probabilities", "scores" (its
+        ``decision_function``, less its mean over the classes), "one_hot" (needs ``predict``
         only), "logits" or "ranks" (average ranks of the classes; needs ``predict_proba`` or
-        ``decision_function``). A list has one entry a member, over all layers, those that are
-        dropped included; members that a dict does not name give probabilities.
+        ``decision_function``). "auto": the first of these that it can give. A list has one entry
+        a member, over all layers, those that are dropped included; for members that a dict does
+        not name it is "auto".
     passthrough : bool, column, list of columns, mask, slice or callable, default=False
         The columns of X that later layers and A see too: True is all of them, others by name
         or position, or by a selector such as scikit-learn's `make_column_selector`. They must
@@ -123,14 +127,14 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
 
     kind_ = "probability"
     _models = Classifiers
-    _choices = CLASS_OUTPUTS
+    _choices = ("auto", *CLASS_OUTPUTS)
 
     def __init__(
         self,
         estimators: list,
         final_estimator: Any = None,
         *,
-        outputs: str | list[str] | Mapping[str, str] = "probabilities",
+        outputs: str | list[str] | Mapping[str, str] = "auto",
         passthrough: Any = False,
         features: Any = None,
         clip: float = 1e-6,
@@ -146,12 +150,17 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         self.cv = cv
         self.n_jobs = n_jobs
 
+    def _output_of(self, member: Any, wanted: str) -> str:
+        if wanted != "auto":
+            return wanted
+        return next(output for output in _METHODS_FOR if _can_give(member, output))
+
     def _check_output(self, member: Any, output: str, name: str) -> None:
-        if not any(hasattr(member, method) for method in _METHODS_FOR[output]):
+        if not _can_give(member, output):
             raise ValueError(
                 f"outputs={output!r} needs the {' or '.join(_METHODS_FOR[output])} of each "
-                f"member, which {name!r} does not have; calibrate it, or use outputs='one_hot' "
-                "for it."
+                f"member, which {name!r} does not have; calibrate it, or use outputs='auto' for "
+                "it."
             )
 
     def _predict_layer(
@@ -195,21 +204,32 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         return np.maximum(scores, np.finfo(np.float64).min)
 
 
-# The methods that can give what is encoded.
+# The methods that can give what is encoded; "auto" is the first that a member has.
 _METHODS_FOR = {
     "probabilities": ("predict_proba",),
-    "logits": ("predict_proba",),
+    "scores": ("decision_function",),
     "one_hot": ("predict",),
+    "logits": ("predict_proba",),
     "ranks": ("predict_proba", "decision_function"),
 }
+
+
+def _can_give(member: Any, output: str) -> bool:
+    return any(hasattr(member, method) for method in _METHODS_FOR[output])
 
 
 def _probabilities(member: Any, X: Any, classes: np.ndarray, output: str, name: str) -> np.ndarray:
     """What a member predicts, as numbers that sum to one over the classes.
 
     A member of which less than probabilities is encoded gives what is left of them: a one for
-    the class that it decides for, or shares in the order of its scores.
+    the class that it decides for, or shares in the order of its scores. Scores are found again
+    in the logarithms of shares that are proportional to their exponentials.
     """
+    if output == "scores":
+        scores, seen = member_output(member, X, classes, "decision", name)
+        # A class that the member never saw is as unlikely as its last.
+        last = scores[:, seen].min(axis=1, keepdims=True)
+        return softmax(np.where(seen, scores, last).astype(np.float64), axis=1)
     if output == "one_hot":
         codes, _ = member_output(member, X, classes, "label", name)
         return np.eye(len(classes))[codes]

@@ -156,6 +156,13 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
         layers = [self._kept(layer) for layer in given]
+        if isinstance(self.cv, str):
+            fusion = type(self).__name__.replace("GeneralStacking", "Fusion")
+            raise ValueError(
+                f"cv must be an int, a splitter or a list of splits, got {self.cv!r}; "
+                f"stack members that are fitted already by {fusion}(members, Stacking(...), "
+                "prefit=True)."
+            )
         if not all(layers):
             raise ValueError(
                 f"All members of layer {1 + layers.index([])} are dropped; at least one of each "
@@ -170,13 +177,19 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
             raise TypeError(f"features must be a transformer, got {self.features!r}.")
         names = [name for name, _ in everyone]
         listed = outputs_by_member(self.outputs, names, self._choices)
-        output_of = dict(zip(names, listed, strict=True))
-        self.outputs_ = [[output_of[name] for name, _ in layer] for layer in layers]
+        wanted = dict(zip(names, listed, strict=True))
+        self.outputs_ = [
+            [self._output_of(member, wanted[name]) for name, member in layer] for layer in layers
+        ]
         check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
         for pairs, encodings in zip(layers, self.outputs_, strict=True):
             for (name, member), output in zip(pairs, encodings, strict=True):
                 self._check_output(member, output, name)
         return everyone, layers
+
+    def _output_of(self, member: Any, wanted: str) -> str:
+        """The encoding of what a member predicts."""
+        return wanted
 
     def _check_output(self, member: Any, output: str, name: str) -> None:
         """Refuse an encoding of what the member cannot predict."""
