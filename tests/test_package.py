@@ -20,9 +20,9 @@ NAMES = """
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
-    to_onnx make_quarter_circle BiasVarianceDisplay CoSelectionDisplay DartsDisplay
-    DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
-    TrainingHistoryDisplay bias_variance diversity gate_share held_out_bound
+    to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
+    DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
+    TrainingHistoryDisplay ambiguity bias_variance diversity gate_share held_out_bound
     oracle_bounds oracle_interval vote_bound
 """
 

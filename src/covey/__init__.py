@@ -47,6 +47,7 @@ _NAMES_BY_MODULE = {
     "onnx": ("to_onnx",),
     "datasets": ("make_quarter_circle",),
     "inspection": (
+        "AmbiguityDisplay",
         "BiasVarianceDisplay",
         "CoSelectionDisplay",
         "DartsDisplay",
@@ -55,6 +56,7 @@ _NAMES_BY_MODULE = {
         "KappaErrorDisplay",
         "SizeDisplay",
         "TrainingHistoryDisplay",
+        "ambiguity",
         "bias_variance",
         "diversity",
         "gate_share",

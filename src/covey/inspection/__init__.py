@@ -1,5 +1,7 @@
 """Looks into models: what their errors are made of, and how their members differ."""
 
+from covey.inspection._ambiguity import Ambiguity, ambiguity
+from covey.inspection._ambiguity_display import AmbiguityDisplay
 from covey.inspection._bias_variance import BiasVariance, bias_variance
 from covey.inspection._bias_variance_displays import BiasVarianceDisplay, DartsDisplay
 from covey.inspection._bounds import (
@@ -21,6 +23,8 @@ from covey.inspection._training_history_display import TrainingHistoryDisplay
 
 __all__ = [
     "MEASURES",
+    "Ambiguity",
+    "AmbiguityDisplay",
     "BiasVariance",
     "BiasVarianceDisplay",
     "Bound",
@@ -34,6 +38,7 @@ __all__ = [
     "OracleInterval",
     "SizeDisplay",
     "TrainingHistoryDisplay",
+    "ambiguity",
     "bias_variance",
     "diversity",
     "gate_share",

@@ -261,6 +261,24 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         """
         return float(self.staged_score(X, y, sample_weight, fuser="oracle")[-1])
 
+    def gap_closed(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """How much of the way from equal weights to the oracle the fusion goes.
+
+        The accuracies are those of the fused decision, of the same members with equal weights
+        (the paper's g_EW; a majority vote of members without probabilities) and of the oracle:
+        ``(score - equal) / (oracle - equal)``, where constant members count as in
+        `oracle_score`. 0 is as good as equal weights, 1 as the oracle, and a fusion that mixes
+        members can be above; NaN where there is no way to go. It takes what ``score`` takes.
+        """
+        check_is_fitted(self, "fuser_")
+        votes = getattr(self, "kind_", "probability") != "probability"
+        rule = "majority" if votes else "product"
+        equal = float(self.staged_score(X, y, sample_weight, fuser=rule)[-1])
+        way = self.oracle_score(X, y, sample_weight) - equal
+        if way <= 0:
+            return float("nan")
+        return (float(self.score(X, y, sample_weight)) - equal) / way
+
     def _encoded(self, P: Predictions, y: np.ndarray) -> np.ndarray:
         # A label that no member knows is one that all get wrong.
         return P.encode(y, unknown="ignore")
