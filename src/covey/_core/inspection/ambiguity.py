@@ -28,8 +28,9 @@ def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
     """Eq. (10), ``prod_k p_k ** i_k / Z``, of probabilities (n, K, C) and importances (n, K)."""
     logs = np.einsum("nkc,nk->nc", np.log(values), importance)
     logs -= logs.max(axis=1, keepdims=True)
-    pooled = np.exp(logs)
-    return pooled / pooled.sum(axis=1, keepdims=True)
+    pooled: FloatArray = np.exp(logs)
+    pooled /= pooled.sum(axis=1, keepdims=True)
+    return pooled
 
 
 def linear_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
