@@ -53,8 +53,10 @@ def from_bagging(
     Parameters
     ----------
     ensemble : BaggingClassifier or BaggingRegressor
-        If it is not fitted, a copy of it is fitted to X and y. If it is, it is used as it is,
-        and X and y must be the rows that it was fitted on, in their order.
+        Or one of imbalanced-learn's: ``BalancedBaggingClassifier``, ``EasyEnsembleClassifier``,
+        of which a member's bag is its balanced sample. If it is not fitted, a copy of it is
+        fitted to X and y. If it is, it is used as it is, and X and y must be the rows that it
+        was fitted on, in their order.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), optional
@@ -107,7 +109,8 @@ def from_forest(
     Parameters
     ----------
     ensemble : RandomForestClassifier, ExtraTreesClassifier or their regressors
-        Fitted or not, as for `from_bagging`.
+        Or imbalanced-learn's ``BalancedRandomForestClassifier``, of which a tree's bag is its
+        balanced sample. Fitted or not, as for `from_bagging`.
     X, y, sample_weight, validation_fraction, random_state
         As for `from_bagging`. Rows are held out if the trees are grown without bootstrap.
 
@@ -204,7 +207,9 @@ class _SampledFusion(GivenModels):
         check_features(fuser, X)
         unfitted = seeded(self.ensemble, holding_out.seed)
         if not fuser.learns or leaves_rows_out(unfitted, len(y)):
-            return self._take(grown(unfitted, X, y, weight)._teach(fuser), fuser)
+            source = grown(unfitted, X, y, weight)
+            if not fuser.learns or source._leaves_enough_out():
+                return self._take(source._teach(fuser), fuser)
         return self._take(grown_without(unfitted, X, y, weight, holding_out, fuser), fuser)
 
     def _take(self, source: SampledMembers, fuser: Fuser) -> Self:

@@ -25,7 +25,14 @@ from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Regressors
 from covey.members._sampled_member import SampledClassifier, SampledRegressor
-from covey.members._sampling import FORESTS, HoldingOut, as_array, bags_of, check_features
+from covey.members._sampling import (
+    FORESTS,
+    HoldingOut,
+    as_array,
+    bags_of,
+    balances,
+    check_features,
+)
 
 # They compare the predictions of all members, or mix them, so that none may be missing.
 _NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
@@ -113,8 +120,9 @@ class SampledMembers(metaclass=ABCMeta):
         `MetaDES` need every member's prediction; for them the mean of the members grown without
         the row replaces those of the others.
 
-        Where every member has seen every row (extra trees, random subspaces of all rows) a rule
-        that learns needs rows that none has seen: ``validation_fraction`` of them (of each
+        Where every member has seen every row (extra trees, random subspaces of all rows; or every
+        row of the rarest class, under balanced samples) a rule that learns needs rows that none
+        has seen: ``validation_fraction`` of them (of each
         class) is held out, and the ensemble is **grown anew on the others**.
 
         Parameters
@@ -137,12 +145,13 @@ class SampledMembers(metaclass=ABCMeta):
         )
         validate_data(fused, self._X, skip_check_array=True)
         check_features(rule, self._X)
-        if not rule.learns or self.out_of_bag.any():
+        if not rule.learns or self._leaves_enough_out():
             return fused._take(self._teach(rule), rule)
         if self._unfitted is None:
+            every = "every row of a class" if self.out_of_bag.any() else "every row"
             raise ValueError(
                 f"{type(rule).__name__} learns, but every member of the fitted ensemble has seen "
-                "every row; give the ensemble unfitted, so that rows can be held out, or use "
+                f"{every}; give the ensemble unfitted, so that rows can be held out, or use "
                 f"{self._given_class}(members.estimators, prefit=True) on rows that it has not "
                 "seen."
             )
@@ -195,6 +204,16 @@ class SampledMembers(metaclass=ABCMeta):
         return float(self._score(self._decide(by)[rows], rows, weight))
 
     # -- shared by the methods above ---------------------------------------------------------
+
+    def _leaves_enough_out(self) -> bool:
+        """Whether a fuser can learn from rows outside bags.
+
+        Balanced samples may all hold the rarest class whole, which would not be learnt of then.
+        """
+        outside = self.out_of_bag.any(axis=1)
+        if self.classes is None or not balances(self.ensemble):
+            return bool(outside.any())
+        return len(np.unique(self._y[outside])) == len(self.classes)
 
     def _check_outside(self) -> None:
         if not self.out_of_bag.any():

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
@@ -93,9 +94,14 @@ def seeded(ensemble: BaseEstimator, seed: int) -> BaseEstimator:
     return ensemble.set_params(random_state=seed) if ensemble.random_state is None else ensemble
 
 
+def balances(ensemble: BaseEstimator) -> bool:
+    """Whether each member is grown on a balanced sample, as in imbalanced-learn's ensembles."""
+    return "sampling_strategy" in ensemble.get_params(deep=False)
+
+
 def leaves_rows_out(ensemble: BaseEstimator, n_rows: int) -> bool:
     """Whether members are grown on fewer rows than there are."""
-    if ensemble.bootstrap:
+    if ensemble.bootstrap or balances(ensemble):
         return True
     if isinstance(ensemble, FORESTS):
         return False
@@ -112,7 +118,11 @@ def bags_of(
     ensemble: BaseEstimator, n_rows: int, sample_weight: np.ndarray | None
 ) -> list[np.ndarray]:
     """The rows that each member was grown on, if these can be the rows given."""
-    bags = [np.asarray(bag) for bag in ensemble.estimators_samples_]
+    if hasattr(ensemble, "samplers_"):
+        # A balanced forest. Its trees may have drawn from their samples once more.
+        bags = [np.asarray(sampler.sample_indices_) for sampler in ensemble.samplers_]
+    else:
+        bags = [np.asarray(bag) for bag in ensemble.estimators_samples_]
     if len(bags) != len(ensemble.estimators_):
         raise ValueError(
             f"The ensemble was grown in several steps (warm_start), and scikit-learn knows the "
@@ -122,6 +132,7 @@ def bags_of(
     # With weights, a share of 1.0 may be one of their sum, which need not be the row count.
     exact = draws_as_many(ensemble) and (ensemble.max_samples is None or sample_weight is None)
     exact |= isinstance(ensemble, FORESTS) and not ensemble.bootstrap
+    exact &= not hasattr(ensemble, "samplers_")
     known = len(bags[0]) if exact else None
     if n_rows < needed or (known is not None and known != n_rows):
         count = f"{known}" if known is not None else f"{needed} or more"
@@ -129,7 +140,15 @@ def bags_of(
             f"The ensemble was fitted on {count} rows, but X has {n_rows}; give the rows, and the "
             "sample_weight, that it was fitted with."
         )
-    return bags
+    return [
+        balanced_bag(bag, member) for bag, member in zip(bags, ensemble.estimators_, strict=True)
+    ]
+
+
+def balanced_bag(bag: np.ndarray, member: Any) -> np.ndarray:
+    """The rows of a bag that are left by a sampler which is a member's first step."""
+    first = member.steps[0][1] if isinstance(member, Pipeline) else None
+    return bag[first.sample_indices_] if hasattr(first, "sample_indices_") else bag
 
 
 def as_array(X: Any, trees: bool = False) -> Any:
