@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest fuzz lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
 	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -26,6 +26,10 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests docs benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+# Model files that are changed at random: refused, or a model that predicts finite numbers.
+fuzz: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m tests.persistence.fuzz $(if $(COUNT),$(COUNT),100000)
 
 # The same suite on the oldest supported versions of what covey stands on.
 test-oldest: $(OLDEST)/.test

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +52,8 @@ def test_bytes_are_on_the_disk_before_the_name_points_to_them(tmp_path, monkeypa
     monkeypatch.setattr(os, "fsync", lambda file: (order.append("fsync"), sync(file)))
     monkeypatch.setattr(os, "replace", lambda *ends: (order.append("replace"), move(*ends)))
     write_file(tmp_path / "a.bin", memoryview(b"data"))
-    assert order == ["fsync", "replace"]
+    # And the name, which is the folder's, after that.
+    assert order == ["fsync", "replace", "fsync"]
     assert (tmp_path / "a.bin").read_bytes() == b"data"
 
 
@@ -60,3 +62,19 @@ def test_a_new_file_has_the_usual_rights(tmp_path):
     write_file(tmp_path / "ours", "")
     plain, ours = ((tmp_path / name).stat().st_mode for name in ("plain", "ours"))
     assert plain == ours
+
+
+def test_a_file_that_is_there_keeps_its_rights(tmp_path):
+    (tmp_path / "ours").write_text("old")
+    (tmp_path / "ours").chmod(0o600)
+    write_file(tmp_path / "ours", "new")
+    assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == 0o600
+
+
+def test_a_draft_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
+    def fails(self, missing_ok=False):
+        raise PermissionError(1, "not permitted")
+
+    monkeypatch.setattr(Path, "unlink", fails)
+    with pytest.raises(OSError, match=r"temporary file cannot be removed .*\.part\.bin"):
+        write_file(tmp_path / "a.bin", b"data")

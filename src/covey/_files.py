@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -14,7 +15,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """The path of a temporary file that replaces ``path`` once the block has ended.
 
     Until then, and if the block fails or is interrupted, ``path`` stays as it was and nothing
-    else is left in its folder. A link is written through.
+    else is left in its folder. A link is written through, and a file that is there keeps its
+    permissions.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -25,13 +27,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     # Renaming is one step only within a file system, so the draft is in the same folder.
     draft = path.with_name(f".{uuid.uuid4().hex}.part{path.suffix}")
     try:
+        _create_like(path, draft)
         yield draft
         with open(draft, "rb") as file:
             # The content must be on the disk before the name points to it.
             os.fsync(file.fileno())
         os.replace(draft, path)
+        _sync_folder(path.parent)
     finally:
+        _remove(draft)
+
+
+def _create_like(path: Path, draft: Path) -> None:
+    """Make an empty file with the permissions of another, or with those of any new file."""
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    if path.is_file():
+        draft.chmod(stat.S_IMODE(path.stat().st_mode))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on the disk too, where a system lets folders be synchronized."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+
+
+def _remove(draft: Path) -> None:
+    try:
         draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise OSError(
+            error.errno, f"a temporary file cannot be removed ({error.strerror})", str(draft)
+        ) from None
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) -> None:

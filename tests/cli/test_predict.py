@@ -79,3 +79,26 @@ def test_json_is_whole_whatever_happens(folder, run):
     said = json.loads(result.stdout, parse_constant=pytest.fail)["predictions"]
     assert [one["when"] for one in said] == ["2020-01-01 00:00:00", None, "2020-01-03 12:00:00"]
     assert [one["far"] for one in said] == [None, 1.5, None]
+
+
+def test_an_input_is_not_replaced(folder, run):
+    table, model = (folder / "patients.csv").read_bytes(), (folder / "flock.covey").read_bytes()
+    (folder / "link.csv").symlink_to("patients.csv")
+    for out in ("patients.csv", "./patients.csv", "link.csv"):
+        result = run("predict", "flock.covey", "patients.csv", "--out", out, cwd=folder)
+        assert result.exit_code == 2
+        assert "is what is read, and would be replaced; choose another." in result.stderr
+    assert (folder / "patients.csv").read_bytes() == table
+    assert (folder / "flock.covey").read_bytes() == model
+
+
+def test_times_of_greenwich_are_saved_and_predicted(folder, run):
+    table = pd.read_csv(folder / "patients.csv")
+    table["seen"] = table["visited"] + "T10:30:00Z"
+    table.to_csv(folder / "zoned.csv", index=False)
+    fit = ("fit", "zoned.csv", "--target", "outcome", "--effort", "fast", "--model", "z.covey")
+    result = run(*fit, cwd=folder)
+    assert result.exit_code == 0, result.output
+    result = run("predict", "z.covey", "zoned.csv", cwd=folder)
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout.splitlines()) == 91

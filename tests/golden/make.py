@@ -2,56 +2,69 @@
 
     python tests/golden/make.py
 
-writes ``<model>-<version>.covey`` and, beside it, ``<model>-<version>.json``: a few rows and what
-the model said of them. Files that are there stay as they are: they stand for the versions that
-wrote them, and a later covey must still read them. (A file of a version that has not been
-released yet may be deleted and made again.)
+writes ``<model>-<format>.covey`` and, beside it, ``<model>-<format>.json``: a few rows and what
+the model predicts of them. Files that are there stay as they are: they stand for the versions that
+wrote them, and a later covey must still read them. (A file of a version that has not been released
+yet may be deleted and made again.) ``former.covey`` is of the time before covey had a format of
+its own.
 """
 
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_iris
-from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import covey
-from covey.persistence import save
+from covey.persistence import FORMAT, save
+from covey.tables import TableClassifier
 
 HERE = Path(__file__).parent
 
 
 def models():
-    """Small models, by name. Their scikit-learn parts are such as hardly ever change."""
+    """Small models, by name."""
     flock = covey.SubsetEnsembleClassifier
-    members = [("nb", GaussianNB()), ("flock", flock(3, fuser="product", random_state=0))]
     return {
         "search": covey.FlockClassifier(n_estimators=2, random_state=0),
         "product": flock(3, fuser="product", max_iter=30, random_state=0),
         "gate": flock(3, fuser=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
-        "pipeline": make_pipeline(
-            StandardScaler(), covey.FlockClassifier(n_estimators=2, effort="fast", random_state=0)
-        ),
-        "fusion": covey.FusionClassifier(members, fuser="median"),
+        "selection": flock(3, fuser="knora_e", max_iter=30, random_state=0),
+        "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
     }
 
 
-def main():
-    """Fit and save all of them on a third of the iris data, with names for rows and classes."""
+def table():
+    """A third of the iris data, with columns of other kinds and gaps, and names of classes."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    X, y = X.iloc[::3], np.array(["setosa", "versicolor", "virginica"])[y[::3]]
-    rows = X.iloc[::7]
+    X, y = (
+        X.iloc[::3].reset_index(drop=True),
+        np.array(["setosa", "versicolor", "virginica"])[y[::3]],
+    )
+    place = np.arange(len(X))
+    days = pd.date_range("2024-01-01", periods=len(X), freq="35h")
+    more = X.assign(
+        town=np.array(["Rome", "Oslo", "Bath"])[place % 3],
+        seen=days.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        size=np.where(place % 7, place / 2, np.nan),
+    )
+    return X, more, y
+
+
+def main():
+    """Fit and save all of them."""
+    X, more, y = table()
     for name, model in models().items():
-        path = HERE / f"{name}-{covey.__version__}.covey"
+        path = HERE / f"{name}-{FORMAT}.covey"
         if path.exists():
             continue
-        model.fit(X, y)
-        save(model, path)
+        rows = more if name == "table" else X
+        save(model.fit(rows, y), path)
+        rows = rows.iloc[::7]
         said = {
             "columns": list(rows.columns),
-            "rows": rows.to_numpy().tolist(),
+            "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist(),
             "labels": model.predict(rows).tolist(),
             "probabilities": model.predict_proba(rows).tolist(),
         }

@@ -114,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         import typer  # noqa: F401
     except ImportError:
         print(
-            "covey: the command line needs typer, rich, skrub, skops and pyarrow; install them "
+            "covey: the command line needs typer, rich, skrub and pyarrow; install them "
             'with: pip install "covey[cli]".',
             file=sys.stderr,
         )

@@ -83,7 +83,7 @@ def fit_and_save(
         fitted._set_fitted(table.rows[ALL].preparation, table.fit(learner, ALL, files[1])[0])
         step("", 1)
     keep_facts(fitted, problem, scores, how, table.sample, table.n_answered)
-    save_model(fitted, model)
+    save_model(fitted, model, table.sample)
     for file in filter(None, files):
         Path(file).unlink(missing_ok=True)
     show_fit(

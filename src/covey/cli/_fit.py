@@ -99,14 +99,12 @@ def fit(
     rows.
     """
     from covey.cli._fitting import checked_limits, checked_search
-    from covey.cli._models import check_saving
     from covey.cli._writing import check_writable
 
     console = Console(quiet, as_json)
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))
     check_writable(checkpoint)
-    check_saving()
     settings: dict[str, Any] = {
         "model": model,
         "report": report,
@@ -178,7 +176,7 @@ def _fit_and_save(
         fitted = PreparedRows(problem, np.arange(n_rows), seed).fit(learner, files and files[-1])
         step("flock", 1)
     keep_facts(fitted, problem, scores, how, problem.table, n_rows)
-    save_model(fitted, model)
+    save_model(fitted, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
     if report:

@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 _MOST_ROWS_REMEMBERED = 20_000
 
 
-def check_saving() -> None:
-    """Report before anything slow happens that models cannot be saved."""
-    try:
-        import skops  # noqa: F401
-    except ImportError:
-        raise CommandError(
-            'saving a model needs skops; install it with: pip install "covey[cli]".', 1
-        ) from None
-
-
 def keep_facts(
     model: Any, problem: Problem, scores: list, how: str, rows: pd.DataFrame, n_rows: int
 ) -> None:
@@ -50,15 +40,27 @@ def fingerprints(model: Any, table: pd.DataFrame) -> np.ndarray:
     return row_hashes(table, model.preparation_.kinds_)
 
 
-def save_model(model: Any, path: str) -> None:
-    """Save a model, completely or not at all."""
-    from covey.persistence import ModelFileError, save
+def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
+    """Save a model, completely or not at all, and see that the file predicts what it does.
+
+    The first of some rows is predicted by both.
+    """
+    from covey.persistence import ModelFileError, load, save
 
     try:
         with writing(path):
             save(model, path)
+        again = load(path)
     except ModelFileError as error:
         raise CommandError(str(error), 1) from None
+    predicted, wanted = (predictions_of(one, rows.head(1)) for one in (again, model))
+    if not np.array_equal(predicted, wanted):
+        raise CommandError(f"{path} was written, but does not predict what the model does.", 1)
+
+
+def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
+    """Probabilities, or numbers of a regressor."""
+    return model.predict_proba(rows) if hasattr(model, "classes_") else model.predict(rows)
 
 
 def load_model(path: str) -> Any:

@@ -53,7 +53,7 @@ def predict(
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console, copy = Console(quiet, as_json), copy or []
-    check_writable(out, TABLE_ENDINGS)
+    check_writable(out, TABLE_ENDINGS, inputs=(table, model))
     fitted = load_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 TABLE_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
 
 
-def check_writable(path: str | None, endings: Sequence[str] | None = None) -> None:
-    """Refuse a file that cannot be written, before anything slow happens."""
+def check_writable(
+    path: str | None, endings: Sequence[str] | None = None, inputs: Sequence[str] = ()
+) -> None:
+    """Refuse a file that cannot be written, or is an input, before anything slow happens."""
     if path is None:
         return
     if endings and not path.lower().endswith(tuple(endings)):
@@ -29,6 +31,9 @@ def check_writable(path: str | None, endings: Sequence[str] | None = None) -> No
             f"{path} has an ending that covey does not know; write to {', '.join(endings)}."
         )
     file = Path(path)
+    for given in inputs:
+        if file.exists() and Path(given).exists() and file.samefile(given):
+            raise CommandError(f"{path} is what is read, and would be replaced; choose another.")
     folder = file.resolve().parent
     if file.is_dir():
         raise CommandError(f"{path} is a folder; name a file.")

@@ -117,7 +117,12 @@ class DynamicSelection(Fuser):
         self._n_near = min(self.n_neighbors, len(codes))
         if self.needs_X:
             self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
-            self._index = neighbor_index(self._scaler.fit_transform(X[used]), self._n_near)
+            self._set_points(self._scaler.fit_transform(X[used]))
+
+    def _set_points(self, points: Any) -> None:
+        """Keep the known samples, standardized, and index them."""
+        self._points = points
+        self._index = neighbor_index(points, self._n_near)
 
     def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._index.kneighbors(self._scaler.transform(X), return_distance=False)
@@ -279,8 +284,10 @@ class OutputProfiles:
             values = values[:, :, :1]  # the other class is its complement
         return values.reshape(P.n_samples, -1)
 
-    def _fit_profiles(self, P: Predictions, n_profiles: int) -> None:
-        self._profile_index = neighbor_index(self._profiles(P), min(n_profiles, P.n_samples))
+    def _set_profiles(self, profiles: np.ndarray, n_profiles: int) -> None:
+        """Keep the known samples' predictions, and index them."""
+        self._known_profiles = profiles
+        self._profile_index = neighbor_index(profiles, min(n_profiles, len(profiles)))
 
     def _profile_region(self, P: Predictions) -> np.ndarray:
         return self._profile_index.kneighbors(self._profiles(P), return_distance=False)
@@ -307,7 +314,8 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         super()._fit(P, codes, X, sample_weight)
-        self._fit_profiles(P.rows(np.flatnonzero(sample_weight > 0)), self.n_neighbors)
+        known = P.rows(np.flatnonzero(sample_weight > 0))
+        self._set_profiles(self._profiles(known), self.n_neighbors)
 
     def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._profile_region(P)

@@ -54,7 +54,8 @@ class GatedGroups(Fuser):
     @classmethod
     def of(cls, flock: Flock, classes: np.ndarray | None) -> Self:
         """The gates of what a search found."""
-        gates = flock.basis, flock.gate_coef, flock.gate_intercept
+        # As files hold them: products of other layouts differ in their last bit.
+        gates = flock.basis, np.ascontiguousarray(flock.gate_coef), flock.gate_intercept
         return cls(*gates, flock.sizes, flock.pools, flock.weights, classes)
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from covey._validation import check_number
 from covey.fusers._dynamic import OutputProfiles, SelectsSeveral
@@ -81,7 +81,7 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
                 "MetaDES judges samples by others and needs two or more to learn from."
             )
         P, codes = P.rows(used), codes[used]
-        self._fit_profiles(P, self.n_profiles)
+        self._set_profiles(self._profiles(P), self.n_profiles)
         self._true_probability = np.take_along_axis(P.values, codes[:, None, None], axis=2)[..., 0]
         # Each known sample is judged by its neighbors without itself.
         alone = max(1, P.n_samples - 1)
@@ -91,7 +91,7 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
         )
         self._n_near, self._n_alike = near.shape[1], alike.shape[1]
         if self.meta_classifier is None:
-            self.meta_classifier_ = make_pipeline(Levels(), MultinomialNB())
+            self.meta_classifier_ = self.default_meta()
         else:
             self.meta_classifier_ = clone(self.meta_classifier)
         available = slice(None) if P.available is None else P.available.ravel()
@@ -99,6 +99,11 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
         self._all_alike = right.all() or not right.any()
         if not self._all_alike:
             self.meta_classifier_.fit(self._evidence(P, near, alike)[available], right)
+
+    @staticmethod
+    def default_meta() -> Pipeline:
+        """The classifier that None stands for."""
+        return make_pipeline(Levels(), MultinomialNB())
 
     def _evidence(self, P: Predictions, near: np.ndarray, alike: np.ndarray) -> np.ndarray:
         """One row for each sample and member, one column for each piece of evidence."""

@@ -1,5 +1,6 @@
 """How members are grown, or brought along."""
 
+from covey.members._algorithm1_flock import GrownMember
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
@@ -33,6 +34,7 @@ __all__ = [
     "FusionRegressor",
     "GivenModels",
     "GrownClassifier",
+    "GrownMember",
     "InMemoryRows",
     "LinearFlock",
     "LinearMember",

@@ -281,7 +281,8 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         check_coefficients(coef, basis.feature, getattr(self, "feature_names_in_", None))
         return {
             "n_estimators_": len(coef),
-            "member_coef_": coef,
+            # As files hold them: products of other layouts differ in their last bit.
+            "member_coef_": np.ascontiguousarray(coef),
             "member_intercept_": intercept,
             "support_": support,
             "basis_": basis,

@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.preprocessing import OneHotEncoder
 
 from covey._files import write_file
+from covey.tables._encoders import Categories
 from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def table_to_onnx(
 
 def _check_exportable(preparation: TablePreparation) -> None:
     """Refuse, by name, a column that has no ONNX form."""
-    for name, steps in preparation._steps.items():
-        if not isinstance(steps[-1], OneHotEncoder):
+    for name, encoder in preparation._encoders.items():
+        if not isinstance(encoder, Categories):
             what = "a date" if preparation.kinds_[name] == "date" else "text of many values"
             raise ValueError(
                 f"Column {name!r} is {what}, which has no ONNX form; fit the model without it "
@@ -96,11 +96,11 @@ class _PreparationGraph:
         first = 0
         for position, (name, outputs) in enumerate(preparation._outputs.items()):
             own = f"prepared/{position}"
-            steps = preparation._steps.get(name)
-            if steps is None:
+            encoder = preparation._encoders.get(name)
+            if encoder is None:
                 self._add_number(name, own, preparation.imputer_.statistics_[first : first + 1])
             else:
-                self._add_categories(name, own, steps[-1])
+                self._add_categories(name, own, encoder)
             first += len(outputs)
         self._node("Concat", self.made, "prepared/X", axis=1)
 
@@ -126,10 +126,10 @@ class _PreparationGraph:
         if name in self._preparation._gaps:
             self.made.append(self._node("Cast", [gap], f"{own}/missing", to=self._number))
 
-    def _add_categories(self, name: str, own: str, encoder: OneHotEncoder) -> None:
+    def _add_categories(self, name: str, own: str, encoder: Categories) -> None:
         self._input(name, self._onnx.TensorProto.STRING)
-        # Whatever represents a gap in the encoder is an empty string in the graph.
-        known = ["" if one is None or one != one else str(one) for one in encoder.categories_[0]]
+        # A gap is an empty string in the graph.
+        known = ["" if word is None else word for word in encoder.known]
         last = self._node(
             "OneHotEncoder",
             [name],
@@ -140,9 +140,8 @@ class _PreparationGraph:
         )
         shape = self._constant(np.array([-1, len(known)], dtype=np.int64), f"{own}/shape")
         last = self._node("Reshape", [last, shape], f"{own}/flat")
-        left_out = None if encoder.drop_idx_ is None else encoder.drop_idx_[0]
-        if left_out is not None:
-            kept = np.delete(np.arange(len(known)), int(left_out))
+        if encoder.left_out is not None:
+            kept = np.delete(np.arange(len(known)), encoder.left_out)
             kept = self._constant(kept, f"{own}/kept")
             last = self._node("Gather", [last, kept], f"{own}/made", axis=1)
         if self._dtype != "float32":

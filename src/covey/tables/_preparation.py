@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from covey._kinds import as_frame, as_kind, listed, look
+from covey.tables._encoders import SECONDS, SECONDS_OF_A_DAY, Categories, Encoder, encoder_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# The last part of a date as skrub has it; in days its size is more like that of other numbers.
-_SECONDS = "total_seconds"
-_SECONDS_OF_A_DAY = 86_400.0
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
@@ -123,21 +119,18 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         # Columns of an array are known by their number only.
         self._width = None if hasattr(X, "columns") else table.shape[1]
         self._check_columns(table)
-        self._steps, names, made = self._vectorized(table)
+        self._encoders, names, made = self._vectorized(table)
         numbers = [name for name, kind in kinds.items() if kind == "number"]
         made.update(_number_columns(table, numbers))
         # Text that these rows lack makes no column, though other rows may have some.
         self._outputs = {name: names.get(name, [name]) for name in kinds if name in made}
-        # A column of gaps only is filled with zeros.
-        self.imputer_ = SimpleImputer(
-            strategy="median", add_indicator=True, keep_empty_features=True
-        ).set_output(transform="default")
+        self.imputer_ = _imputer()
         filled = self.imputer_.fit_transform(self._joined(made))
         self._set_names()
         return np.take(filled, self._order, axis=1)
 
-    def _vectorized(self, table: pd.DataFrame) -> tuple[dict, dict, dict]:
-        """By column, of those that are not numbers: steps, names of outputs, and numbers."""
+    def _vectorized(self, table: pd.DataFrame) -> tuple[dict[str, Encoder], dict, dict]:
+        """By column, of those that are not numbers: encoders, names of outputs, and numbers."""
         rest = [
             _for_skrub(as_kind(table[name], kind), kind)
             for name, kind in self.kinds_.items()
@@ -158,23 +151,30 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             # Text of a few n-grams has fewer directions, which is no reason for a warning.
             warnings.simplefilter("ignore")
             numbers = vectorizer.fit_transform(pd.concat(rest, axis=1))
-        steps, names, made = {}, {}, {}
+        encoders, names, made = {}, {}, {}
         for name, outputs in vectorizer.input_to_outputs_.items():
             if not outputs:
                 continue
             # The last step only casts to single precision.
-            steps[name] = vectorizer.all_processing_steps_[name][:-1]
+            encoders[name] = encoder_of(vectorizer.all_processing_steps_[name][:-1])
             made[name] = numbers[outputs].to_numpy(dtype=np.float64)
             categories = vectorizer.column_to_kind_[name] == "low_cardinality"
             names[name] = _readable(name, outputs, categories)
             if names[name][-1] == f"{name}: days":
-                made[name][:, -1] /= _SECONDS_OF_A_DAY
-        return steps, names, made
+                made[name][:, -1] /= SECONDS_OF_A_DAY
+        return encoders, names, made
 
     def _joined(self, made: Mapping[str, np.ndarray]) -> np.ndarray:
         """The numbers of all columns in their order, with gaps."""
         n_rows = len(next(iter(made.values()), ()))
         return np.hstack([np.empty((n_rows, 0)), *(made[name] for name in self._outputs)])
+
+    def _set_imputer(self, medians: np.ndarray, with_gaps: np.ndarray) -> None:
+        """Fill gaps with these numbers, one for each column, and mark those of some columns."""
+        # Fitted on two rows that have just these medians, and gaps in just these columns.
+        rows = np.vstack([medians, medians])
+        rows[0, with_gaps] = np.nan
+        self.imputer_ = _imputer().fit(rows)
 
     def _set_names(self) -> None:
         """The names of what comes out, and its order: after each column the mark of its gaps."""
@@ -239,9 +239,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 "as input."
             )
         self._check_columns(table)
-        made = _number_columns(table, [name for name in self._outputs if name not in self._steps])
-        for name in self._steps:
-            made[name] = self._numbers_of(name, table[name])
+        made = _number_columns(
+            table, [name for name in self._outputs if name not in self._encoders]
+        )
+        for name, encoder in self._encoders.items():
+            made[name] = encoder.numbers(as_kind(table[name], self.kinds_[name]))
         filled = self.imputer_.transform(self._joined(made))
         return self._named(np.take(filled, self._order, axis=1), table)
 
@@ -249,19 +251,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         import pandas as pd
 
         return pd.DataFrame(numbers, index=table.index, columns=self._feature_names)
-
-    def _numbers_of(self, name: str, values: pd.Series) -> np.ndarray:
-        values = _for_skrub(as_kind(values, self.kinds_[name]), self.kinds_[name])
-        with warnings.catch_warnings():
-            # A category that was never seen is none of those known, which is as it should be.
-            warnings.simplefilter("ignore")
-            for step in self._steps[name]:
-                frame = isinstance(step, OneHotEncoder)
-                values = step.transform(values.to_frame() if frame else values)
-        numbers = np.array(values, dtype=np.float64).reshape(len(values), -1)
-        if self._outputs[name][-1] == f"{name}: days":
-            numbers[:, -1] /= _SECONDS_OF_A_DAY
-        return numbers
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -290,9 +279,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """For each column of categories those that were known when it was fitted."""
         check_is_fitted(self, "imputer_")
         return {
-            name: steps[-1].categories_[0].tolist()
-            for name, steps in self._steps.items()
-            if isinstance(steps[-1], OneHotEncoder)
+            name: list(encoder.known)
+            for name, encoder in self._encoders.items()
+            if isinstance(encoder, Categories)
         }
 
     def groups(self) -> dict[str, list[str]]:
@@ -302,6 +291,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column, name in zip(self.column_of_, self._feature_names, strict=True):
             groups.setdefault(column, []).append(name)
         return groups
+
+
+def _imputer() -> SimpleImputer:
+    """Fills gaps and marks them; a column of gaps only is filled with zeros."""
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    return imputer.set_output(transform="default")
 
 
 def _number_columns(table: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -337,6 +332,6 @@ def _readable(name: str, outputs: list[str], categories: bool) -> list[str]:
         return outputs
     rests = [output.removeprefix(f"{name}_") for output in outputs]
     if not categories:
-        return [f"{name}: {'days' if rest == _SECONDS else rest}" for rest in rests]
+        return [f"{name}: {'days' if rest == SECONDS else rest}" for rest in rests]
     # A gap is the last category; text that says so was read as one.
     return [f"{name} is missing" if rest == "nan" else f"{name} = {rest}" for rest in rests]

@@ -1,0 +1,102 @@
+"""What saving, loading and predicting from a file cost.
+
+    python benchmarks/files.py
+
+prints, for some models, the size of the file and the least time of several saves and loads, and
+the processor time of ``covey predict`` on a small table, imports included.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_classification
+
+import covey
+from covey.tables import TableClassifier
+
+REPEATS = 7
+
+
+def models():
+    """Fitted models by name, and rows for each."""
+    X, y = make_classification(2_000, 30, n_informative=12, random_state=0)
+    wide, labels = make_classification(400, 2_000, n_informative=30, random_state=0)
+    n_rows = 2_000
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, n_rows),
+            "town": rng.choice(["Rome", "Oslo", "Bath"], n_rows),
+            "note": [f"word{n % 300} and {n % 17} more {n % 7}" for n in range(n_rows)],
+            "day": pd.date_range("2024-01-01", periods=n_rows, freq="7h").astype(str),
+        }
+    )
+    ill = np.where(table["age"] + 9 * (table["town"] == "Rome") > 53, "ill", "well")
+    fast = covey.FlockClassifier(effort="fast", random_state=0)
+    return {
+        "flock, 30 columns": fast.fit(X, y),
+        "subset ensemble, 2,000 columns": covey.SubsetEnsembleClassifier(
+            10, max_iter=30, random_state=0
+        ).fit(wide, labels),
+        "knora_e, 2,000 rows": covey.SubsetEnsembleClassifier(
+            10, fuser="knora_e", validation_fraction=0.5, max_iter=30, random_state=0
+        ).fit(X, y),
+        "table": TableClassifier(fast, random_state=0).fit(table, ill),
+    }, table
+
+
+def least_time(function):
+    """The least of several times, in milliseconds."""
+    taken = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        function()
+        taken.append(time.perf_counter() - started)
+    return 1e3 * min(taken)
+
+
+def predict_cost(model, table, folder):
+    """The processor seconds of one command, the least of three."""
+    found = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "covey", "predict", model, table, "--out", "answers.csv"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(found)
+
+
+def main():
+    """Measure and print."""
+    warnings.simplefilter("ignore")
+    fitted, table = models()
+    print(f"{'model':32}{'bytes':>10}{'save, ms':>10}{'load, ms':>10}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.covey"
+        for name, model in fitted.items():
+            covey.save(model, path)
+            costs = (
+                least_time(lambda model=model: covey.save(model, path)),
+                least_time(lambda: covey.load(path)),
+            )
+            print(f"{name:32}{os.path.getsize(path):10,}{costs[0]:10.1f}{costs[1]:10.1f}")
+        table.head(200).to_csv(Path(folder) / "table.csv", index=False)
+        cost = predict_cost("model.covey", "table.csv", folder)
+        print(f"covey predict, 200 rows: {cost:.2f} s of processor time")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""Archives of one JSON document and plain arrays, which are read within limits.
+
+A model file is a zip archive. Its entry ``model.json`` is a JSON document; ``0.npy``, ``1.npy``,
+... are arrays of numbers as NumPy writes them, which the document refers to by their number.
+There is nothing else in it. How much is in the archive, how long and how deep the document is and
+how large each array is are all checked before any of it is unpacked, and once more while it is.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from covey.persistence._errors import ModelFileError, damaged
+
+DOCUMENT = "model.json"
+
+# What a file may unpack to: a bomb shrinks a thousandfold. So does a mask of a million features,
+# but no large model does as a whole.
+_LARGEST_SIZE = 4 << 30
+_LARGE = 256 << 20
+_LARGEST_RATIO = 200
+_MOST_ENTRIES = 20_000
+# Of the document; its objects take far more memory than its text.
+_LARGEST_DOCUMENT = 32 << 20
+_MOST_PARTS = 1 << 20
+_DEEPEST = 64
+
+_KINDS = {
+    "float": "<f8",
+    "single": "<f4",
+    "whole": "<i8",
+    "unsigned": "<u8",
+    "flag": "|b1",
+    "byte": "|u1",
+}
+# The header of an array just as NumPy writes it. NumPy would evaluate any expression of literals.
+_HEADER = re.compile(
+    rb"\{'descr': '([<|][a-z]\d)', 'fortran_order': False, "
+    rb"'shape': \((|\d{1,15},|\d{1,15}(?:, \d{1,15}){1,4})\), \} *\n"
+)
+_MAGIC = b"\x93NUMPY\x01\x00"
+_LONGEST_HEADER = 512
+# The last record of an archive, without a comment, and the mark of one that is larger than 4 GiB.
+_END = struct.Struct("<4s4H2LH")
+_LARGE_ARCHIVE = b"PK\x06\x07"
+_LARGE_ARCHIVE_SIZE = 20
+# A string that does not end reaches to the end, so that each character is looked at once.
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+
+
+# -- write --------------------------------------------------------------------------------------
+
+
+def write_archive(document: Any, arrays: Sequence[np.ndarray]) -> memoryview:
+    """The bytes of an archive."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        # Escaped, so that text without a valid encoding is kept too.
+        archive.writestr(_entry(DOCUMENT), json.dumps(document, allow_nan=False, indent=1))
+        for number, values in enumerate(arrays):
+            packed = io.BytesIO()
+            values = np.ascontiguousarray(values)
+            np.lib.format.write_array(packed, values, version=(1, 0), allow_pickle=False)
+            archive.writestr(_entry(f"{number}.npy"), packed.getbuffer())
+    return buffer.getbuffer()
+
+
+def _entry(name):
+    # Without the time of writing, the same model makes the same file.
+    entry = zipfile.ZipInfo(name)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    return entry
+
+
+def stored_as(kind: str) -> np.dtype:
+    """The type that arrays of a kind have in a file."""
+    return np.dtype(_KINDS[kind])
+
+
+# -- read ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """An ordinary file, open for reading; a pipe would let the reader wait for ever."""
+    if path.is_dir():
+        raise ModelFileError("it is a folder; name a file.")
+    # A pipe is opened without waiting, to see what it is.
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(file, "rb") as opened_file:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ModelFileError("it is a pipe or a device; name an ordinary file.")
+        yield opened_file
+
+
+@contextmanager
+def archive_of(file: BinaryIO, size: int, max_size: int | None) -> Iterator[zipfile.ZipFile]:
+    """The archive in a file of some size, once its entries and what they unpack to are checked."""
+    _check_size(size, None, max_size)
+    _check_end(file, size)
+    try:
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error):
+        _no_model_file()
+    with archive:
+        entries = archive.infolist()
+        _check_size(sum(entry.file_size for entry in entries), size, max_size)
+        for entry in entries:
+            packed = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if entry.flag_bits & 0x1 or not packed:
+                damaged(f"its entry {entry.filename[:40]!r}", "is encrypted or packed otherwise.")
+        if len({entry.filename for entry in entries}) < len(entries):
+            damaged("it", "has two entries of one name.")
+        yield archive
+
+
+def _no_model_file() -> NoReturn:
+    raise ModelFileError(
+        "it is not a model file, or only a part of one; covey.load takes what covey.save writes, "
+        "and no pickles."
+    )
+
+
+def _check_size(total, packed, max_size):
+    largest = _LARGEST_SIZE if max_size is None else max_size
+    if total > largest:
+        raise ModelFileError(
+            f"it unpacks to {total:,} bytes, more than max_size={largest:,}; if you trust whoever "
+            "made it, pass a larger max_size."
+        )
+    if max_size is None and packed and total > max(_LARGE, _LARGEST_RATIO * packed):
+        raise ModelFileError(
+            f"it unpacks to {total:,} bytes from {packed:,}, as no model does; if you trust "
+            "whoever made it, pass max_size."
+        )
+
+
+def _check_end(file, size):
+    """Refuse what says that it has more entries than a model file, before they are listed."""
+    if size < _END.size:
+        _no_model_file()
+    behind = min(size, _END.size + _LARGE_ARCHIVE_SIZE)
+    file.seek(size - behind)
+    tail = file.read(behind)
+    mark, *_, n_entries, listed, start, comment = _END.unpack(tail[-_END.size :])
+    if mark != b"PK\x05\x06" or comment or start + listed + _END.size != size:
+        _no_model_file()
+    if n_entries > _MOST_ENTRIES or listed > 100 * n_entries or tail.startswith(_LARGE_ARCHIVE):
+        raise ModelFileError("it has more entries than any model file.")
+
+
+class Contents:
+    """The document and the arrays of an archive, each of which is read once."""
+
+    def __init__(self, archive: zipfile.ZipFile, max_size: int | None) -> None:
+        self._archive = archive
+        self._entries = {entry.filename: entry for entry in archive.infolist()}
+        # Headers may lie about sizes, so what is really unpacked is counted too.
+        self._left = _LARGEST_SIZE if max_size is None else max_size
+
+    def document(self) -> Any:
+        """The JSON document, within its limits; no name stands twice in an object."""
+        entry = self._take(DOCUMENT)
+        if entry.file_size > _LARGEST_DOCUMENT:
+            damaged(DOCUMENT, "is longer than that of any model.")
+        with self._reading(entry) as stream:
+            text = self._read(stream, entry.file_size)
+        outside = _STRING.sub(b"", text)
+        marks = np.frombuffer(outside, dtype=np.uint8)
+        opens = np.isin(marks, np.frombuffer(b"[{", dtype=np.uint8))
+        closes = np.isin(marks, np.frombuffer(b"]}", dtype=np.uint8))
+        if opens.sum() + outside.count(b",") > _MOST_PARTS:
+            damaged(DOCUMENT, "has more parts than that of any model.")
+        if np.cumsum(opens.astype(np.int8) - closes, dtype=np.int64).max(initial=0) > _DEEPEST:
+            damaged(DOCUMENT, "is nested deeper than that of any model.")
+        try:
+            return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            damaged(DOCUMENT, "is no JSON document.")
+
+    def array(self, number: int, kind: str, shape: Sequence[int | None], where: str) -> np.ndarray:
+        """An array of a kind and shape, in which None is any length."""
+        entry = self._take(f"{number}.npy")
+        with self._reading(entry) as stream:
+            dtype, found, length = self._header(stream, entry, where)
+            if dtype != stored_as(kind):
+                damaged(where, f"is no array of the kind {kind!r}.")
+            fits = len(found) == len(shape) and all(
+                wanted in (None, given) for wanted, given in zip(shape, found, strict=True)
+            )
+            if not fits:
+                wanted = ", ".join("any" if size is None else str(size) for size in shape)
+                damaged(where, f"has the shape {found} instead of ({wanted}).")
+            size = math.prod(found) * dtype.itemsize
+            if entry.file_size != length + size:
+                damaged(where, "has another size than it says.")
+            data = self._read(stream, size)
+        values = np.frombuffer(data, dtype=dtype).reshape(found)
+        if kind == "flag" and values.size and values.view(np.uint8).max() > 1:
+            damaged(where, "holds a flag that is neither true nor false.")
+        return values
+
+    def close(self) -> None:
+        """Refuse what nobody has read."""
+        if self._entries:
+            name = next(iter(self._entries))
+            damaged(f"its entry {name[:40]!r}", "belongs to nothing.")
+
+    def _take(self, name):
+        if name not in self._entries:
+            damaged(f"its entry {name!r}", "is missing, or is read twice.")
+        return self._entries.pop(name)
+
+    @contextmanager
+    def _reading(self, entry):
+        try:
+            with self._archive.open(entry) as stream:
+                yield stream
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            NotImplementedError,
+            struct.error,
+            UnicodeError,
+            RuntimeError,
+        ):
+            damaged(f"its entry {entry.filename!r}", "cannot be unpacked.")
+
+    def _read(self, stream, size):
+        """So many bytes, and writable: what is made of them is changed in place at times."""
+        if size > self._left:
+            damaged("it", "unpacks to more bytes than it says.")
+        self._left -= size
+        data = bytearray(size)
+        view, filled = memoryview(data), 0
+        while filled < size:
+            count = stream.readinto(view[filled:])
+            if not count:
+                raise EOFError
+            filled += count
+        return data
+
+    def _header(self, stream, entry, where):
+        begin = len(_MAGIC) + 2
+        if entry.file_size < begin:
+            damaged(where, "is no array.")
+        start = bytes(self._read(stream, begin))
+        length = int.from_bytes(start[-2:], "little")
+        if start[:-2] != _MAGIC or length > min(_LONGEST_HEADER, entry.file_size - begin):
+            damaged(where, "is no array as covey.save writes them.")
+        header = _HEADER.fullmatch(bytes(self._read(stream, length)))
+        if header is None or header[1].decode() not in _KINDS.values():
+            damaged(where, "is no array of plain numbers.")
+        shape = tuple(int(size) for size in header[2].split(b",") if size.strip())
+        return np.dtype(header[1].decode()), shape, begin + length
+
+
+def _once(pairs):
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice.")
+    return found
+
+
+def _no_number(name):
+    raise ValueError(f"{name} is no number in JSON.")

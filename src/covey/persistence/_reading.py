@@ -1,0 +1,324 @@
+"""What is read of model files: each part by its name, checked, and nothing else.
+
+A small validator of our own rather than one of a library: most of what must hold is about arrays
+and their shapes, which depend on one another (so many members, classes and columns), and saving
+and loading need no extra package this way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from covey.persistence._archive import Contents
+from covey.persistence._errors import damaged
+from covey.persistence._writing import OF_THE_MACHINE
+
+# No coefficient of a model is larger; sums of products of such numbers stay finite.
+LARGEST = 1e200
+_MOST = 1 << 40
+_LONGEST_TEXT = 1 << 16
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,60}")
+_LABEL_TYPES = {
+    **{f"int{bits}": "whole" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": "unsigned" for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": "float" for bits in (16, 32, 64)},
+    "bool": "flag",
+}
+
+
+class Source:
+    """Where the nodes of a document find arrays, and how models of all kinds are read."""
+
+    def __init__(self, contents: Contents, read_model: Callable[[Node], Any]) -> None:
+        self.contents = contents
+        self.read_model = read_model
+
+
+class Node:
+    """One object of the document: each of its names is read once, and none is left over.
+
+    >>> with node.child("basis") as basis:  # doctest: +SKIP
+    ...     n_features = basis.whole("n_features", 1)
+    """
+
+    def __init__(self, value: Any, source: Source, where: str) -> None:
+        self.where = where
+        if type(value) is not dict:
+            damaged(where, "is no object.")
+        self._left = dict(value)
+        self._source = source
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        if kind is None:
+            self.close()
+
+    def close(self) -> None:
+        """Refuse names that nobody has read."""
+        if self._left:
+            damaged(self.where, f"has an unknown part {next(iter(self._left))[:40]!r}.")
+
+    def check(self, condition: Any, name: str, what: str) -> None:
+        """Refuse the file if a condition on one of its parts does not hold."""
+        if not condition:
+            damaged(f"{self.where}.{name}", what)
+
+    def _take(self, name: str) -> Any:
+        if name not in self._left:
+            damaged(self.where, f"lacks {name!r}.")
+        return self._left.pop(name)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a part of this name."""
+        return name in self._left
+
+    def none(self, name: str) -> bool:
+        """Whether a part is None; it is read then."""
+        if name in self._left and self._left[name] is None:
+            del self._left[name]
+            return True
+        return False
+
+    # -- single values -------------------------------------------------------------------------
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        value = self._take(name)
+        self.check(type(value) is bool, name, "is neither true nor false.")
+        return value
+
+    def whole(self, name: str, low: int = 0, high: int = _MOST) -> int:
+        """A whole number within bounds."""
+        value = self._take(name)
+        self.check(type(value) is int, name, "is no whole number.")
+        self.check(low <= value <= high, name, f"is not between {low} and {high}.")
+        return value
+
+    def number(self, name: str, low: float = -LARGEST, high: float = LARGEST) -> float:
+        """A finite number within bounds."""
+        value = self._take(name)
+        self.check(type(value) in (int, float), name, "is no number.")
+        value = float(value) if abs(value) <= LARGEST else math.inf
+        self.check(low <= value <= high, name, f"is not between {low} and {high}.")
+        return value
+
+    def text(self, name: str, choices: Collection[str] | None = None) -> str:
+        """A string, or one of a few."""
+        value = self._take(name)
+        self.check(type(value) is str and len(value) <= _LONGEST_TEXT, name, "is no text.")
+        self.check(choices is None or value in choices, name, "is none of what it may be.")
+        return value
+
+    # -- arrays --------------------------------------------------------------------------------
+
+    def array(
+        self,
+        name: str,
+        shape: Sequence[int | None],
+        kind: str = "float",
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        nan: bool = False,
+        infinite: bool = False,
+    ) -> np.ndarray:
+        """An array of a kind and shape; its numbers are finite and within bounds."""
+        number = self.whole(name, 0)
+        values = self._source.contents.array(number, kind, shape, f"{self.where}.{name}")
+        if not values.size or kind in ("flag", "byte"):
+            return values
+        if kind in ("float", "single"):
+            counted = values[~np.isnan(values)] if nan else values
+            if infinite:
+                counted = counted[~np.isinf(counted)]
+            # NaN is not lower than anything.
+            self.check(
+                float(np.abs(counted).max(initial=0.0)) <= LARGEST,
+                name,
+                "holds a number that is not finite.",
+            )
+        else:
+            counted = values
+        if counted.size and low is not None:
+            self.check(counted.min() >= low, name, f"holds a number below {low}.")
+        if counted.size and high is not None:
+            self.check(counted.max() <= high, name, f"holds a number above {high}.")
+        return values
+
+    def texts(self, name: str, length: int | None = None) -> list[str]:
+        """A list of strings, of a length if one is given."""
+        return self._texts(self._take(name), name, length)
+
+    def _texts(self, value: Any, name: str, length: int | None) -> list[str]:
+        two = type(value) is list and [type(part) for part in value] == [int, int]
+        self.check(two, name, "is no list of text.")
+        contents, where = self._source.contents, f"{self.where}.{name}"
+        lengths = contents.array(value[0], "whole", (length,), where)
+        data = contents.array(value[1], "byte", (None,), where)
+        fits = not lengths.size or (lengths.min() >= 0 and lengths.max() <= _LONGEST_TEXT)
+        self.check(fits and lengths.sum() == data.size, name, "is no list of text.")
+        ends = np.cumsum(lengths).tolist()
+        data = data.tobytes()
+        try:
+            return (
+                [
+                    data[start:end].decode("utf-8", "surrogatepass")
+                    for start, end in zip([0, *ends[:-1]], ends, strict=True)
+                ]
+                if ends
+                else []
+            )
+        except UnicodeDecodeError:
+            damaged(where, "holds text that is not UTF-8.")
+
+    def labels(self, name: str, length: int | None = None) -> np.ndarray:
+        """Classes in ascending order, of a length if one is given."""
+        with self.child(name) as node:
+            kind = node.text("type", {"text", "object", *_LABEL_TYPES})
+            if kind in ("text", "object"):
+                words = node.texts("values", length)
+                labels = np.array(words, dtype=object)
+                labels = labels.astype(str) if kind == "text" and words else labels
+                # NumPy drops the last characters of text that end in NUL.
+                node.check(labels.tolist() == words, "values", "holds text with a NUL.")
+                ascends = all(one < other for one, other in itertools.pairwise(words))
+            else:
+                stored = node.array("values", (length,), _LABEL_TYPES[kind])
+                with np.errstate(over="ignore"):
+                    labels = stored.astype(kind)
+                same = np.array_equal(labels.astype(stored.dtype), stored)
+                node.check(same, "values", f"is not of the type {kind}.")
+                ascends = bool((labels[1:] > labels[:-1]).all())
+            node.check(len(labels) and ascends, "values", "is not in ascending order.")
+        return labels
+
+    def columns(self, name: str) -> dict[str, np.ndarray]:
+        """Columns of numbers or text by name, all of one length."""
+        return self.child(name).all_columns()
+
+    def all_columns(self) -> dict[str, np.ndarray]:
+        """All parts of this object as such columns."""
+        columns: dict[str, np.ndarray] = {}
+        length = None
+        for column in list(self._left):
+            self.check(_NAME.fullmatch(column), "names", "has a column without a proper name.")
+            with self.child(column) as one:
+                (kind,) = one._left if len(one._left) == 1 else ("",)
+                one.check(kind in ("text", "float", "whole", "flag"), "kind", "is not known.")
+                if kind == "text":
+                    found = np.array(one.texts(kind, length), dtype=str)
+                else:
+                    found = one.array(kind, (length,), kind, nan=True, infinite=True)
+            columns[column], length = found, len(found)
+        return columns
+
+    def names(self, name: str, choices: Collection[str], length: int | None = None) -> list[str]:
+        """A list of strings, each one of a few."""
+        value = self._take(name)
+        fits = type(value) is list and (length is None or len(value) == length)
+        fits = fits and all(type(part) is str and part in choices for part in value)
+        self.check(fits, name, "is no list of what it may be.")
+        return value
+
+    def shares(self, name: str, length: int) -> np.ndarray:
+        """Weights that are not negative and sum to one."""
+        weights = self.array(name, (length,), low=0.0)
+        self.check(abs(weights.sum() - 1.0) < 1e-6, name, "does not sum to one.")
+        return weights
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    def child(self, name: str) -> Node:
+        """An object within this one."""
+        return Node(self._take(name), self._source, f"{self.where}.{name}")
+
+    def children(self, name: str, length: int | None = None) -> list[Node | None]:
+        """A list of objects, or None in the place of one."""
+        value = self._take(name)
+        fits = type(value) is list and (length is None or len(value) == length)
+        self.check(fits, name, "is no list, or one of another length.")
+        return [
+            None if part is None else Node(part, self._source, f"{self.where}.{name}.{place}")
+            for place, part in enumerate(value)
+        ]
+
+    def model(self, name: str) -> Any:
+        """A model within this one."""
+        return self._source.read_model(self.child(name))
+
+    def models(self, name: str, length: int | None = None) -> list[Any]:
+        """A list of models."""
+        return [self._model_of(node, name) for node in self.children(name, length)]
+
+    def _model_of(self, node: Node | None, name: str) -> Any:
+        self.check(node is not None, name, "lacks a model.")
+        return self._source.read_model(node)
+
+    def parameters(
+        self, kind: type, models: Collection[str] = (), name: str = "parameters"
+    ) -> dict[str, Any]:
+        """The parameters of a class, by the names that the class itself gives them."""
+        given: dict[str, Any] = {}
+        known = set(inspect.signature(kind).parameters) - set(OF_THE_MACHINE)
+        with self.child(name) as node:
+            for parameter in sorted(known.intersection(node._left)):
+                value = node._left[parameter]
+                if parameter in models and type(value) is dict and set(value) == {"model"}:
+                    with node.child(parameter) as one:
+                        given[parameter] = one.model("model")
+                else:
+                    given[parameter] = node.plain(parameter)
+        return given
+
+    def plain(self, name: str) -> Any:
+        """A plain value: None, a flag, a number, text, or lists and dicts of those."""
+        return self._plain(self._take(name), name)
+
+    def _plain(self, value: Any, name: str) -> Any:
+        if type(value) is dict:
+            self.check(len(value) == 1, name, "is no plain value.")
+            ((kind, part),) = value.items()
+            if kind == "float":
+                self.check(part in ("inf", "-inf", "nan"), name, "is no number.")
+                return float(part)
+            fits = kind in ("list", "tuple", "array", "dict") and type(part) is list
+            self.check(fits, name, "is no plain value.")
+            if kind == "dict":
+                return self._dict(part, name)
+            parts = [self._plain(one, name) for one in part]
+            if kind == "array":
+                one = {type(each) for each in parts} <= {bool, int, float} or all(
+                    type(each) is str for each in parts
+                )
+                self.check(one and parts, name, "is no plain array.")
+                return np.array(parts)
+            return tuple(parts) if kind == "tuple" else parts
+        self.check(value is None or type(value) in (bool, int, float, str), name, "is no value.")
+        if type(value) is int:
+            self.check(abs(value) < 2**63, name, "is too large.")
+        if type(value) is float:
+            self.check(math.isfinite(value), name, "is not finite.")
+        return value
+
+    def _dict(self, pairs: list[Any], name: str) -> dict[Any, Any]:
+        proper = all(type(pair) is list and len(pair) == 2 for pair in pairs)
+        self.check(proper, name, "is no plain value.")
+        found = {}
+        for key, value in pairs:
+            key = self._plain(key, name)
+            hashable = key is None or isinstance(key, bool | int | float | str | tuple)
+            self.check(hashable, name, "is no plain value.")
+            try:
+                found[key] = self._plain(value, name)
+            except TypeError:
+                damaged(f"{self.where}.{name}", "is no plain value.")
+        return found

@@ -1,0 +1,67 @@
+"""Files that can run code, for those who trust whoever made them: the format of skops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from covey.persistence._errors import ModelFileError
+
+# The entry by which such a file is known.
+SKOPS_ENTRY = "schema.json"
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError(
+            "Models of other classes than covey's need skops; install it with: pip install "
+            '"covey[io]".'
+        ) from None
+    return skops.io
+
+
+def dumps_trusted(estimator: Any) -> bytes:
+    """The bytes of any estimator, as skops has them."""
+    skops_io = _skops()
+    try:
+        data = skops_io.dumps(estimator)
+        # What cannot be read again, such as a lambda, is better known now. These bytes are ours.
+        skops_io.loads(data, trusted=skops_io.get_untrusted_types(data=data))
+    except Exception as error:
+        raise ModelFileError(
+            f"This {type(estimator).__name__} cannot be saved, since something in it has no name "
+            f"or no state that could be read again: {_one_line(error)}"
+        ) from error
+    return data
+
+
+def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
+    """What is in such a file, if its types are trusted."""
+    if trusted is None:
+        raise ModelFileError(
+            "it is in the format of skops, which can run code; if you trust whoever made it, pass "
+            "trusted=[], or trusted=[...] with the names of types that belong to others."
+        )
+    skops_io = _skops()
+    named = {
+        one if isinstance(one, str) else f"{one.__module__}.{one.__qualname__}" for one in trusted
+    }
+    try:
+        found = set(skops_io.get_untrusted_types(data=data))
+        unknown = sorted(one for one in found - named if not one.startswith("covey."))
+        if unknown:
+            raise ModelFileError(
+                f"it holds types that are not trusted: {', '.join(unknown)}; if you trust them, "
+                "name them in trusted=[...]."
+            )
+        return skops_io.loads(data, trusted=sorted(found | named))
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError(f"it is damaged: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

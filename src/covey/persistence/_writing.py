@@ -1,0 +1,144 @@
+"""What is written of models: numbers and strings under fixed names, and plain arrays."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from covey.persistence._archive import stored_as
+from covey.persistence._errors import NotCoveredError
+
+# Parameters that belong to a machine or to one fit rather than to a model. What is loaded has
+# their defaults: it starts no processes and writes no files.
+OF_THE_MACHINE = ("checkpoint", "device", "n_jobs")
+_DEEPEST_VALUE = 6
+
+
+class Writer:
+    """Collects the arrays of a file while its document is made.
+
+    ``write_model(model, writer)`` is the function that writes models of all kinds.
+    """
+
+    def __init__(self, write_model: Callable[[Any, Writer], dict[str, Any]]) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._write_model = write_model
+
+    def model(self, model: Any) -> dict[str, Any] | None:
+        """Another model, or None."""
+        return None if model is None else self._write_model(model, self)
+
+    def models(self, models: Iterable[Any]) -> list[dict[str, Any] | None]:
+        """A list of models."""
+        return [self.model(model) for model in models]
+
+    def array(self, values: Any, kind: str = "float") -> int | None:
+        """An array of a kind, or None; the document has its number."""
+        if values is None:
+            return None
+        self.arrays.append(np.asarray(values).astype(stored_as(kind), casting="same_kind"))
+        return len(self.arrays) - 1
+
+    def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int] | None:
+        """A list of strings as two arrays: their lengths, and their bytes one after another."""
+        if texts is None:
+            return None
+        encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
+        lengths = self.array(np.array([len(text) for text in encoded], dtype=np.int64), "whole")
+        return [lengths, self.array(np.frombuffer(b"".join(encoded), dtype=np.uint8), "byte")]
+
+    def labels(self, labels: np.ndarray | None) -> dict[str, Any] | None:
+        """The classes, with their type."""
+        if labels is None:
+            return None
+        labels = np.asarray(labels)
+        if labels.dtype.kind == "O":
+            found = {type(label) for label in labels.tolist()}
+            if found != {str}:
+                raise NotCoveredError("classes that are neither text nor numbers")
+        if labels.dtype.kind in "OU":
+            kind = "object" if labels.dtype.kind == "O" else "text"
+            return {"type": kind, "values": self.texts(labels.tolist())}
+        kinds = {"b": "flag", "i": "whole", "u": "unsigned", "f": "float"}
+        if labels.dtype.kind not in kinds:
+            raise NotCoveredError(f"classes of the type {labels.dtype}")
+        values = self.array(labels, kinds[labels.dtype.kind])
+        return {"type": labels.dtype.name, "values": values}
+
+    def columns(self, columns: Mapping[str, np.ndarray] | None) -> dict[str, Any] | None:
+        """Columns of numbers or text by name, such as a history."""
+        if columns is None:
+            return None
+        kinds = {"b": "flag", "i": "whole", "f": "float"}
+        return {
+            name: {"text": self.texts(values)}
+            if (kind := np.asarray(values).dtype.kind) in "UO"
+            else {kinds[kind]: self.array(values, kinds[kind])}
+            for name, values in columns.items()
+        }
+
+    def parameters(self, estimator: Any, models: Collection[str] = ()) -> dict[str, Any]:
+        """The constructor's parameters that are plain values.
+
+        Those whose names are in ``models`` may be models too. Others, such as a generator of
+        random numbers, a function or a splitter, are left out: what is loaded has their defaults.
+        Of other packages' classes only those that are not as they default are written, since
+        their parameters come and go.
+        """
+        defaults = {}
+        if not type(estimator).__module__.startswith("covey."):
+            defaults = inspect.signature(type(estimator)).parameters
+        written = {}
+        for name, value in sorted(estimator.get_params(deep=False).items()):
+            if name in OF_THE_MACHINE or _is_default(value, defaults.get(name)):
+                continue
+            if name in models and hasattr(value, "get_params"):
+                written[name] = {"model": self.model(value)}
+                continue
+            try:
+                written[name] = plain(value)
+            except NotCoveredError:
+                continue
+        return written
+
+
+def _is_default(value: Any, parameter: inspect.Parameter | None) -> bool:
+    if parameter is None:
+        return False
+    default = parameter.default
+    return value is default or (
+        type(value) is type(default)
+        and isinstance(value, bool | int | float | str)
+        and value == default
+    )
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as JSON has it, tagged where JSON has no such type."""
+    if depth > _DEEPEST_VALUE:
+        raise NotCoveredError("a value that is nested deeply")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral) and abs(int(value)) < 2**63:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        number = float(value)
+        return number if math.isfinite(number) else {"float": str(number)}
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "bifU":
+        return {"array": [plain(part, depth + 1) for part in value.tolist()]}
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [plain(part, depth + 1) for part in value]}
+    if isinstance(value, dict):
+        pairs = [[plain(part, depth + 1) for part in pair] for pair in value.items()]
+        return {"dict": pairs}
+    raise NotCoveredError(f"a {type(value).__name__}")

@@ -1,0 +1,217 @@
+"""What columns of categories, text and dates become: plain data that makes numbers of new values.
+
+skrub learns from a column; what it has learnt is a few strings and numbers, and those are kept. So
+a fitted preparation needs no skrub, and a model file holds nothing but data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATE_PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "nanosecond")
+# The last part of a date as skrub has it; in days its size is more like that of other numbers.
+SECONDS = "total_seconds"
+SECONDS_OF_A_DAY = 86_400.0
+TIME_UNITS = ("s", "ms", "us", "ns")
+_FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
+
+
+@dataclass(frozen=True)
+class Categories:
+    """One column of zeros and ones for each category, or for all but one of them."""
+
+    known: tuple[str | None, ...]  # None is a gap
+    left_out: int | None  # the position of the category without a column
+    gaps: tuple[str, ...] = ()  # words that count as gaps
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return len(self.known) - (self.left_out is not None)
+
+    def numbers(self, values: pd.Series) -> np.ndarray:
+        """The columns (n_rows, n_columns) of text, None where it is missing.
+
+        A category that is not known has zeros everywhere.
+        """
+        import pandas as pd
+
+        values = _without_gaps(values, self.gaps)
+        words = [word for word in self.known if word is not None]
+        places = np.array([place for place, word in enumerate(self.known) if word is not None])
+        codes = pd.Categorical(values, categories=words).codes
+        place = np.where(codes >= 0, np.append(places, -1)[codes], -1)
+        if None in self.known:
+            place[values.isna().to_numpy()] = self.known.index(None)
+        made = np.zeros((len(values), len(self.known)))
+        rows = np.flatnonzero(place >= 0)
+        made[rows, place[rows]] = 1.0
+        return made if self.left_out is None else np.delete(made, self.left_out, axis=1)
+
+
+@dataclass(frozen=True)
+class Text:
+    """The leading directions of the n-grams of text, weighted by how rare they are."""
+
+    n_grams: tuple[str, ...]
+    lengths: tuple[int, int]  # the fewest and the most characters of an n-gram
+    rarity: np.ndarray  # (n_grams,), the inverse document frequencies
+    directions: np.ndarray | None  # (n_columns, n_grams), single precision; None: the n-grams
+    n_columns: int
+    scale: np.float32  # what the columns are divided by
+    gaps: tuple[str, ...] = ()  # words that count as gaps
+
+    @cached_property
+    def _vectorizer(self) -> TfidfVectorizer:
+        vectorizer = TfidfVectorizer(
+            analyzer="char_wb", ngram_range=self.lengths, vocabulary=list(self.n_grams)
+        )
+        vectorizer.idf_ = self.rarity
+        return vectorizer
+
+    def numbers(self, values: pd.Series) -> np.ndarray:
+        """The columns (n_rows, n_columns) of text, None where it is missing."""
+        words = ["" if gap else str(word) for word, gap in _with_marks(values, self.gaps)]
+        counts = self._vectorizer.transform(words).astype(np.float32)
+        if self.directions is None:
+            made = counts[:, : self.n_columns].toarray()
+        else:
+            made = counts @ self.directions.T
+        return (made / self.scale).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The parts of a date, and the days since 1970."""
+
+    format: str | None  # of dates that are given as text
+    time_zone: str | None
+    unit: str  # the finest part that is kept, one of `TIME_UNITS`
+    parts: tuple[str, ...]  # of `DATE_PARTS`, and `SECONDS`
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return len(self.parts)
+
+    def numbers(self, values: pd.Series) -> np.ndarray:
+        """The columns (n_rows, n_columns) of dates or of text; NaN where there is no date."""
+        import pandas as pd
+
+        zone = zone_of(self.time_zone)
+        if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+            utc = self.format is None or "%z" in self.format
+            values = pd.to_datetime(values, format=self.format, errors="coerce", utc=utc)
+        if values.dt.tz is not None:
+            values = values.dt.tz_convert(zone)
+        elif zone is not None:
+            # A time without a zone is taken as one of Greenwich.
+            values = values.dt.tz_localize(UTC).dt.tz_convert(zone)
+        values = values.dt.as_unit(self.unit)
+        made = np.column_stack([self._part(values, part) for part in self.parts])
+        made[values.isna().to_numpy()] = np.nan
+        return made
+
+    @staticmethod
+    def _part(values: pd.Series, part: str) -> np.ndarray:
+        if part != SECONDS:
+            return getattr(values.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
+        begin = datetime(1970, 1, 1, tzinfo=None if values.dt.tz is None else UTC)
+        seconds = (values - begin).dt.total_seconds()
+        # Single precision, as when the column was learnt from.
+        return seconds.to_numpy(dtype=np.float32).astype(np.float64) / SECONDS_OF_A_DAY
+
+
+Encoder = Categories | Text | Dates
+
+
+def zone_of(name: str | None) -> tzinfo | None:
+    """A time zone by its name, or by its distance from Greenwich as in UTC+02:00."""
+    if name is None:
+        return None
+    if name == "UTC":
+        return UTC
+    offset = _FIXED_OFFSET.fullmatch(name)
+    if offset is not None:
+        distance = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return timezone(-distance if offset[1] == "-" else distance)
+    from zoneinfo import ZoneInfo, available_timezones
+
+    # A name is looked for in the system's folders, so it must be one of those in there.
+    if name not in available_timezones():
+        raise ValueError(f"There is no time zone {name!r} on this machine.")
+    return ZoneInfo(name)
+
+
+def encoder_of(steps: Sequence[Any]) -> Encoder:
+    """What skrub's fitted steps for a column have learnt."""
+    import skrub
+
+    last = steps[-1]
+    gaps = tuple(word for step in steps for word in getattr(step, "null_strings_", ()))
+    if isinstance(last, skrub.DatetimeEncoder):
+        (dates,) = (step for step in steps if isinstance(step, skrub.ToDatetime))
+        dtype = dates.output_dtype_
+        return Dates(
+            dates.format_, _zone_name(dtype), _unit(dtype), tuple(last.extracted_features_)
+        )
+    if isinstance(last, skrub.StringEncoder):
+        vectorizer = last.vectorizer_
+        words = vectorizer.get_feature_names_out()
+        return Text(
+            tuple(words.tolist()),
+            tuple(vectorizer.ngram_range),
+            vectorizer.idf_,
+            last.tsvd_.components_ if hasattr(last, "tsvd_") else None,
+            int(last.n_components_),
+            np.float32(last.scaling_factor_),
+            gaps,
+        )
+    known = tuple(None if word is None or word != word else str(word) for word in _only(last))
+    left_out = None if last.drop_idx_ is None else last.drop_idx_[0]
+    return Categories(known, None if left_out is None else int(left_out), gaps)
+
+
+def _only(encoder):
+    (categories,) = encoder.categories_
+    return categories
+
+
+def _zone_name(dtype):
+    zone = getattr(dtype, "tz", None)
+    if zone is None:
+        return None
+    offset = zone.utcoffset(None)
+    if offset is None:
+        return str(zone)
+    minutes = round(offset.total_seconds() / 60)
+    sign = "-" if minutes < 0 else "+"
+    return f"UTC{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if minutes else "UTC"
+
+
+def _unit(dtype):
+    return dtype.unit if hasattr(dtype, "unit") else np.datetime_data(dtype)[0]
+
+
+def _with_marks(values, gaps):
+    values = _without_gaps(values, gaps)
+    return zip(values, values.isna(), strict=True)
+
+
+def _without_gaps(values, gaps):
+    """Text as it is but for words that count as gaps, which become None."""
+    if not gaps:
+        return values
+    text = values.astype(str)
+    return values.mask(text.isin(gaps) | (text.str.strip() == ""), None)

@@ -1,0 +1,396 @@
+"""Files made to do harm are refused, whatever they hold, and nothing of them is run."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import skops.io
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    StackingClassifier,
+)
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import IterativeImputer
+from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import Bunch
+
+import covey
+from covey.persistence import ModelFileError, load, save
+from covey.persistence._archive import write_archive
+from tests.persistence._helpers import (
+    GOLDEN,
+    changed,
+    entries_of,
+    saved,
+    with_array,
+    write_entries,
+)
+
+ROWS = np.random.default_rng(0).normal(size=(50, 2))
+SIDES = ROWS[:, 0] > 0
+
+
+def calls(thing, method):
+    """A stack whose transform is any method of anything, called with the rows."""
+    stack = StackingClassifier([("a", DummyClassifier())], DummyClassifier(), cv=2)
+    stack.fit([[0], [1]] * 2, [0, 1] * 2)
+    stack.estimators_, stack.stack_method_ = [FrozenEstimator(thing)], [method]
+    return stack
+
+
+def bytes_of(text):
+    return np.frombuffer(text, np.uint8)
+
+
+def writes_a_file(path):
+    return Pipeline(
+        [
+            ("rows to a path", calls(bytes_of(os.fsencode(path)), "__deepcopy__")),
+            ("array to bytes", FunctionTransformer(np.bytes_)),
+            ("bytes to a file", calls(bytes_of(b"print('run')\n"), "tofile")),
+        ]
+    )
+
+
+def reads_an_address(path):
+    model = DummyClassifier().fit([[0], [1]], [0, 1])
+    model.address = Bunch()
+    interface = {"data": (0x10, False), "shape": (4,), "typestr": "|u1", "version": 3}
+    dict.__setitem__(model.address, "__array_interface__", interface)
+    return model
+
+
+def svc_with_a_ufunc_as_kernel(path):
+    model = SVC().fit(ROWS, SIDES)
+    model.kernel, model.shape_fit_ = np.exp, (2, 2)
+    model.support_ = np.full(len(model.support_), 2**27, dtype=np.int32)
+    return model
+
+
+def boosting_with_features_of_bagging(path):
+    model = GradientBoostingClassifier(n_estimators=2, max_depth=2).fit(ROWS, SIDES)
+    model.estimators_features_ = [np.zeros(2, int), np.zeros(2_000, np.int8)]
+    model.estimators_[1, 0] = DecisionTreeRegressor(max_depth=2).fit(np.ones((50, 9)), SIDES)
+    return model
+
+
+def boosting_of_binned_rows(path):
+    model = HistGradientBoostingClassifier(max_iter=2).fit(ROWS, SIDES)
+    for stage in model._predictors:
+        for predictor in stage:
+            predictor.nodes["feature_idx"] = np.where(predictor.nodes["is_leaf"] == 0, 10**6, 0)
+    model._in_fit, model.n_features_in_ = True, 10**6 + 1
+    return model
+
+
+def neighbours_with_norms_of_wrong_length(path):
+    model = NearestNeighbors(n_neighbors=3, algorithm="brute").fit(ROWS)
+    model.effective_metric_params_ = {"Y_norm_squared": np.zeros(1)}
+    return model
+
+
+def fits_when_it_predicts(path):
+    stack = StackingClassifier([("a", DummyClassifier())], cv=2).fit([[0], [1]] * 2, [0, 1] * 2)
+    flock = covey.SubsetEnsembleClassifier(2, max_iter=10, checkpoint=str(path))
+    stack.estimators_ = [IterativeImputer(flock)]
+    stack.stack_method_ = ["fit_transform"]
+    return stack
+
+
+GADGETS = [
+    writes_a_file,
+    reads_an_address,
+    svc_with_a_ufunc_as_kernel,
+    boosting_with_features_of_bagging,
+    boosting_of_binned_rows,
+    neighbours_with_norms_of_wrong_length,
+    fits_when_it_predicts,
+    lambda path: calls(bytes_of(b"x"), "tofile"),
+    lambda path: FunctionTransformer(np.bytes_),
+]
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+def test_gadgets_are_neither_saved_nor_loaded(gadget, tmp_path):
+    """Each of these once did harm when it was loaded or predicted."""
+    target, path = tmp_path / "written", tmp_path / "model.covey"
+    model = gadget(target)
+    with pytest.raises(ModelFileError, match="which covey's model files do not hold"):
+        save(model, path)
+    path.write_bytes(skops.io.dumps(model))
+    with pytest.raises(ModelFileError, match="in the format of skops, which can run code"):
+        load(path)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("gadget", GADGETS)
+def test_gadgets_cannot_be_put_into_a_file_by_hand(gadget, tmp_path):
+    (search,) = (path for path in GOLDEN if path.stem.startswith("search"))
+    inner = gadget(tmp_path / "written")
+
+    def put(document):
+        document["model"] = {
+            "kind": "TableClassifier",
+            "parameters": {},
+            "fitted": {"estimator": {"kind": type(inner).__name__, **_plain_state(inner)}},
+        }
+
+    path = tmp_path / "model.covey"
+    path.write_bytes(search.read_bytes())
+    with pytest.raises(ModelFileError, match="it is damaged: it.model"):
+        load(changed(path, put))
+
+
+def _plain_state(model):
+    return {name: value for name, value in vars(model).items() if isinstance(value, int | str)}
+
+
+def test_commands_refuse_gadgets(tmp_path):
+    path, table = tmp_path / "model.covey", tmp_path / "table.csv"
+    path.write_bytes(skops.io.dumps(writes_a_file(tmp_path / "written")))
+    table.write_text("a,b\n1,2\n")
+    page, graph = tmp_path / "page.html", tmp_path / "graph.onnx"
+    for command in (
+        ["predict", path, table],
+        ["report", path, table, "--out", page],
+        ["export", path, "--onnx", graph],
+    ):
+        run = subprocess.run(
+            [sys.executable, "-m", "covey", *map(str, command)],
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 2
+        assert "in the format of skops, which can run code" in run.stderr
+    assert not (tmp_path / "written").exists()
+
+
+# -- what keeps a reader busy ---------------------------------------------------------------------
+
+
+def refused_soon(path, match, seconds=2.0, **how):
+    started = time.process_time()
+    with pytest.raises(ModelFileError, match=match):
+        load(path, **how)
+    assert time.process_time() - started < seconds
+
+
+def test_an_entry_is_never_unpacked_twice(tmp_path):
+    matrix = io.BytesIO()
+    sp.save_npz(matrix, sp.csr_matrix(np.eye(2)))
+    nodes = [{"__loader__": "SparseMatrixNode", "file": "big"}] * 20
+    schema = {"protocol": 2, "junk": nodes}
+    entries = [("schema.json", json.dumps(schema)), ("big", bytes(100 << 20) + matrix.getvalue())]
+    refused_soon(write_entries(tmp_path / "model.covey", entries), "in the format of skops")
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("[" + "{}," * (5 << 20) + "{}]", "more parts"),
+        ("[" * 100_000 + "]" * 100_000, "nested deeper"),
+        ('{"a":' * 100 + "1" + "}" * 100, "nested deeper"),
+        ('"' + '\\"' * (8 << 20), "no JSON document"),
+        ('{"format": ' + "9" * 100_000 + "}", "no JSON document"),
+        ('{"format": 1, "format": 1}', "no JSON document"),
+        ('{"format": NaN}', "no JSON document"),
+        ("[1, 2]", "is no object"),
+        ("", "no JSON document"),
+        ("\udcff", "no JSON document"),
+        (" " * (64 << 20), "longer than that of any model"),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else None,
+)
+def test_documents_that_are_too_much_are_refused_soon(text, match, tmp_path):
+    entries = [("model.json", text.encode("utf-8", "surrogateescape"))]
+    refused_soon(write_entries(tmp_path / "model.covey", entries), match)
+
+
+def test_archives_that_are_too_much_are_refused_soon(tmp_path):
+    path = tmp_path / "model.covey"
+    refused_soon(write_entries(path, [("a", bytes(300 << 20))]), "as no model does")
+    refused_soon(path, "more than max_size=1,000", max_size=1_000)
+    refused_soon(write_entries(path, ((f"{n}.npy", b"") for n in range(30_000))), "more entries")
+
+
+@pytest.mark.parametrize("size", [0, 10, 100, 1_000, -1, -22, -30])
+def test_parts_of_files_are_refused(size, path):
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(ModelFileError, match="not a model file, or only a part"):
+        load(path)
+
+
+def test_what_is_behind_an_archive_is_refused(path):
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(ModelFileError, match="not a model file"):
+        load(path)
+
+
+def test_encrypted_repeated_and_unknown_entries_are_refused(path):
+    entries = list(entries_of(path).items())
+    with pytest.raises(ModelFileError, match="'evil.npy' belongs to nothing"):
+        load(write_entries(path, [*entries, ("evil.npy", b"")]))
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        write_entries(path, [*entries, entries[-1]])
+    with pytest.raises(ModelFileError, match="two entries of one name"):
+        load(path)
+    with pytest.raises(ModelFileError, match="'0.npy' is missing, or is read twice"):
+        load(write_entries(path, [pair for pair in entries if pair[0] != "0.npy"]))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("model.json", "{}")
+    with pytest.raises(ModelFileError, match="encrypted or packed otherwise"):
+        load(path)
+
+
+def test_an_array_is_read_once(path):
+    def twice(document):
+        document["model"]["fitted"]["mean"] = document["model"]["fitted"]["scale"]
+
+    with pytest.raises(ModelFileError, match="is missing, or is read twice"):
+        load(changed(path, twice))
+
+
+# -- what is no plain data ------------------------------------------------------------------------
+
+
+def theta(document):
+    return document["model"]["fitted"]["theta"]
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda values: values.astype(object), "no array of plain numbers"),
+        (lambda values: values.astype(">f8"), "no array of plain numbers"),
+        (lambda values: values.astype("c16"), "no array of plain numbers"),
+        (lambda values: values.astype("M8[s]"), "no array of plain numbers"),
+        (lambda values: values.astype(np.float32), "no array of the kind 'float'"),
+        (lambda values: np.asfortranarray(values), "no array of plain numbers"),
+        (lambda values: values[:, :, :2], "theta has the shape"),
+        (lambda values: values[0], "theta has the shape"),
+        (lambda values: values[:0], "has the shape|n_members"),
+        (lambda values: values * np.nan, "theta holds a number that is not finite"),
+        (lambda values: values * np.inf, "theta holds a number that is not finite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_arrays_are_of_the_kind_and_shape_that_the_model_needs(change, match, path):
+    with pytest.raises(ModelFileError, match=match):
+        load(with_array(path, theta, change))
+
+
+def test_flags_are_true_or_false(path):
+    def support(document):
+        return document["model"]["fitted"]["support"]
+
+    def break_one(values):
+        values.view(np.uint8).flat[0] = 2
+
+    with pytest.raises(ModelFileError, match="support holds a flag that is neither"):
+        load(with_array(path, support, break_one))
+
+
+@pytest.mark.parametrize("header", [b"{'descr': __import__('os')}", b"-" * 200, b"{" * 400, b""])
+def test_headers_of_arrays_are_not_evaluated(header, path):
+    entries = entries_of(path)
+    length = len(header).to_bytes(2, "little")
+    entries["0.npy"] = b"\x93NUMPY\x01\x00" + length + header + bytes(64)
+    with pytest.raises(ModelFileError, match="no array"):
+        load(write_entries(path, entries.items()))
+
+
+def unfitted():
+    return {"kind": "StandardScaler", "parameters": {}, "fitted": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda model: model.update(kind="SVC "), "kind is none of what it may be"),
+        (lambda model: model.update(kind="os.system"), "kind is none of what it may be"),
+        (lambda model: model.update(more=1), "unknown part 'more'"),
+        (lambda model: model["fitted"].update(_evil=1), "unknown part '_evil'"),
+        (lambda model: model["parameters"].update(evil=1), "unknown part 'evil'"),
+        (lambda model: model["parameters"].update(checkpoint="/tmp/x"), "unknown part 'check"),
+        (lambda model: model["parameters"].update(n_jobs=10**6), "unknown part 'n_jobs'"),
+        (lambda model: model["parameters"].update(tol=[1]), "tol is no value"),
+        (lambda model: model["parameters"].update(tol={"call": [1]}), "tol is no plain value"),
+        (
+            lambda model: model["parameters"].update(fuser={"model": unfitted()}),
+            "fuser is no Fuser",
+        ),
+        (lambda model: model["fitted"].pop("mean") and None, "lacks 'mean'"),
+        (lambda model: model["fitted"].update(mean=-1), "mean is not between"),
+        (lambda model: model["fitted"].update(mean=True), "mean is no whole number"),
+        (lambda model: model["fitted"].update(mean="../0"), "mean is no whole number"),
+        (lambda model: model["fitted"].update(n_features=10**12), "n_features is not between"),
+        (lambda model: model["fitted"].update(n_members=99), "n_members is not between"),
+        (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
+    ],
+)
+def test_documents_say_what_the_reader_expects_and_nothing_else(change, match, path):
+    with pytest.raises(ModelFileError, match=match):
+        load(changed(path, lambda document: change(document["model"])))
+
+
+def test_a_loaded_model_writes_no_checkpoint(tmp_path):
+    journal = tmp_path / "journal"
+    flock = covey.SubsetEnsembleClassifier(2, max_iter=10, checkpoint=str(journal))
+    again = load(saved(flock.fit(ROWS, SIDES), tmp_path / "model.covey"))
+    journal.unlink(missing_ok=True)
+    again.fit(ROWS, SIDES)
+    assert not journal.exists()
+
+
+def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
+    (table,) = (path for path in GOLDEN if path.stem.startswith("table"))
+    path = tmp_path / "model.covey"
+
+    def dates(document):
+        return next(
+            part
+            for part in document["model"]["fitted"]["preparation"]["fitted"]["encoders"]
+            if part is not None and part["encoder"] == "dates"
+        )
+
+    for part, value in (
+        ("time_zone", "dateutil//etc/passwd"),
+        ("time_zone", "../../../etc/passwd"),
+        ("format", "%d%d%d%d%d%d"),
+        ("format", "%" * 10),
+        ("format", "(a+)+$" * 20),
+        ("unit", "D"),
+        ("parts", ["__class__"]),
+        ("parts", ["year", "year"]),
+    ):
+        path.write_bytes(table.read_bytes())
+        changed(
+            path, lambda document, part=part, value=value: dates(document).update({part: value})
+        )
+        with pytest.raises(ModelFileError, match=f"{part} (is|are) "):
+            load(path)
+
+
+def test_numbers_of_a_file_that_lies_about_its_size_are_refused(path):
+    buffer = io.BytesIO(write_archive({"format": 1}, [np.zeros(10)]))
+    data = bytearray(buffer.getvalue())
+    # The size in the list of entries, which comes last.
+    place = data.rindex(b"PK\x01\x02") + 24
+    data[place : place + 4] = (1 << 20).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(ModelFileError, match="it "):
+        load(path)
