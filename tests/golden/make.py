@@ -14,10 +14,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey.persistence import FORMAT, save
+from covey.stacking import GeneralStackingClassifier
 from covey.tables import TableClassifier
 
 HERE = Path(__file__).parent
@@ -31,6 +41,24 @@ def models():
         "product": flock(3, fuser="product", max_iter=30, random_state=0),
         "gate": flock(3, fuser=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
         "selection": flock(3, fuser="knora_e", max_iter=30, random_state=0),
+        "mixed": covey.FlockClassifier(members=["linear", "svm"], effort="fast", random_state=0),
+        "kinds": covey.FusionClassifier(
+            [
+                ExtraTreesClassifier(3, max_depth=4, random_state=0),
+                HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5),
+                make_pipeline(
+                    StandardScaler(), CalibratedClassifierCV(SVC(), ensemble=False, cv=3)
+                ),
+                make_pipeline(StandardScaler(), KNeighborsClassifier(weights="distance")),
+                LogisticRegression(max_iter=1000),
+            ]
+        ),
+        "fusion": covey.FusionClassifier(
+            [("tree", DecisionTreeClassifier(max_depth=3)), ("bayes", GaussianNB())], "gate"
+        ),
+        "stack": GeneralStackingClassifier(
+            [[GaussianNB(), KNeighborsClassifier()], [LogisticRegression()]], cv=3
+        ),
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
     }
 

@@ -8,18 +8,37 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from covey import (
     ConsensusClustering,
     FlockClassifier,
     FlockRegressor,
+    FusionClassifier,
     Gate,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
 from covey.fusers import FUSERS, KOfN, Mean, Stacking
+from covey.members import FusionRegressor
 from covey.persistence import load, save
+from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 from covey.tables import TableClassifier, TableRegressor
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*-*.covey"))
@@ -39,6 +58,15 @@ def flock(**parameters):
     return FlockClassifier(**{"n_estimators": 2, "random_state": 0, **parameters})
 
 
+def members():
+    return [LogisticRegression(), GaussianNB(), DecisionTreeClassifier(max_depth=3)]
+
+
+def linear():
+    return [LinearRegression(), Ridge()]
+
+
+MACHINE = CalibratedClassifierCV(SVC(C=10), ensemble=False, cv=3)
 CLASSIFIERS = {
     "search": flock(),
     "fast": flock(effort="fast"),
@@ -53,6 +81,35 @@ CLASSIFIERS = {
     "logits": flock(fuser=Stacking(outputs="logits", passthrough=True)),
     **{f"by {rule}": flock(fuser=rule) for rule in FUSERS if rule != "oracle"},
     "table": TableClassifier(flock(effort="fast")),
+    "mixed": flock(effort="fast", members="mixed"),
+    "own mixture": flock(effort="fast", members=[("linear", "linear"), ("nb", GaussianNB())]),
+    **{
+        f"fused by {rule}": FusionClassifier(members(), fuser=rule, cv=3)
+        for rule in ("mean", "majority", "gate", "stacking", "meta_des", "linear_stacking")
+    },
+    "dropped": FusionClassifier([("a", GaussianNB()), ("b", "drop"), ("c", LogisticRegression())]),
+    "stack": GeneralStackingClassifier(members(), cv=3),
+    "layers": GeneralStackingClassifier(
+        [members(), [LogisticRegression()]],
+        passthrough=[0, 1],
+        features=StandardScaler(),
+        outputs={"gaussiannb": "ranks"},
+        cv=3,
+    ),
+    **{
+        type(model).__name__: model
+        for model in (
+            ExtraTreesClassifier(3, random_state=0),
+            RandomForestClassifier(3, max_depth=4, random_state=0),
+            HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5),
+            KNeighborsClassifier(weights="distance"),
+            SVC(),
+            MACHINE,
+        )
+    },
+    "each fold": CalibratedClassifierCV(SVC(), cv=3),
+    "scaled machine": make_pipeline(StandardScaler(), MACHINE),
+    "ball tree": KNeighborsClassifier(algorithm="ball_tree", metric="manhattan"),
 }
 REGRESSORS = {
     "search": FlockRegressor(n_estimators=2, effort="fast", random_state=0),
@@ -65,6 +122,20 @@ REGRESSORS = {
         2, fuser=Stacking(outputs="ranks"), max_iter=10, random_state=0
     ),
     "table": TableRegressor(FlockRegressor(n_estimators=2, effort="fast", random_state=0)),
+    "mixed": FlockRegressor(members="mixed", effort="fast", random_state=0),
+    "fused": FusionRegressor(linear(), "linear_stacking", cv=3),
+    "layers": GeneralStackingRegressor([linear(), [Ridge()]], outputs="ranks", cv=3),
+    **{
+        type(model).__name__: model
+        for model in (
+            ExtraTreesRegressor(3, random_state=0),
+            RandomForestRegressor(3, random_state=0),
+            ExtraTreeRegressor(random_state=0),
+            HistGradientBoostingRegressor(max_iter=3, loss="quantile", quantile=0.3),
+            KNeighborsRegressor(),
+            SVR(C=100.0),
+        )
+    },
 }
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from covey._core.algorithm1.members import AccuracyHistory, LossHistory
 from covey._core.basis import Basis
 from covey._core.value_losses import ValueLoss
-from covey.fusers import Fuser, GatedGroups
+from covey.fusers import Fuser, GatedGroups, Mean
 from covey.members import (
     FlockClassifier,
     FlockRegressor,
@@ -22,11 +23,16 @@ from covey.members import (
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._fusers import read_fuser
+from covey.persistence._membership import check_member
 from covey.persistence._reading import LARGEST, Node
+from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer, plain
 
 # A feature is divided by this or more.
 _NARROWEST = 1e-200
+LARGEST_ROW = 1e100
+# The name of the linear members among those of other kinds.
+LINEAR = "linear"
 
 
 # -- what members see -----------------------------------------------------------------------------
@@ -88,10 +94,14 @@ def _read_flock(flock: Any, node: Node) -> tuple[int, int]:
     """Set what all flocks keep; the number of features, and of what members predict."""
     n_features = read_features(flock, node)
     flock._seed = node.whole("seed", 0, 2**31)
+    _read_scale(flock, node, n_features)
+    return n_features, _read_target(flock, node)
+
+
+def _read_scale(flock: Any, node: Node, n_features: int) -> None:
     flock._usable = node.array("usable", (n_features,), "flag")
     flock.mean_ = node.array("mean", (n_features,))
     flock.scale_ = node.array("scale", (n_features,), low=_NARROWEST)
-    return n_features, _read_target(flock, node)
 
 
 def _write_target(flock: Any, out: Writer) -> dict[str, Any]:
@@ -140,6 +150,23 @@ def _check_members(flock: Any, node: Node) -> None:
 
 
 def _write_searched(flock: Any, out: Writer) -> dict[str, Any]:
+    if flock._is_mixed():
+        return {"mixed": _write_mixed(flock, out), "linear": None}
+    return {"mixed": None, "linear": _write_linear(flock, out)}
+
+
+def _read_searched(flock: Any, node: Node) -> None:
+    flock._grown = []
+    if node.none("mixed"):
+        with node.child("linear") as inner:
+            _read_linear(flock, inner)
+        return
+    node.check(node.none("linear"), "linear", "belongs to a member.")
+    with node.child("mixed") as inner:
+        _read_mixed(flock, inner)
+
+
+def _write_linear(flock: Any, out: Writer) -> dict[str, Any]:
     gates = flock.fuser_
     return {
         **_write_flock(flock, out),
@@ -163,11 +190,10 @@ def _write_searched(flock: Any, out: Writer) -> dict[str, Any]:
     }
 
 
-def _read_searched(flock: Any, node: Node) -> None:
+def _read_linear(flock: Any, node: Node) -> None:
     n_features, n_outputs = _read_flock(flock, node)
     basis = _read_basis(node.child("basis"), n_features)
     n_columns = basis.n_columns
-    flock._grown = []
     flock.basis_ = basis
     flock.member_coef_ = node.array("coef", (None, n_outputs, n_columns))
     n_members = flock.n_estimators_ = len(flock.member_coef_)
@@ -194,6 +220,56 @@ def _read_searched(flock: Any, node: Node) -> None:
     classes = None if flock._numeric else flock.classes_
     gates = basis, gate_coef, gate_intercept
     flock.fuser_ = GatedGroups(*gates, sizes.tolist(), pools, weights, classes)
+
+
+# -- flocks of several kinds of members -----------------------------------------------------------
+
+
+def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
+    scaled = hasattr(flock, "mean_")
+    return {
+        **write_features(flock, out),
+        "seed": flock._seed,
+        "usable": out.array(flock._usable, "flag") if scaled else None,
+        "mean": out.array(flock.mean_) if scaled else None,
+        "scale": out.array(flock.scale_) if scaled else None,
+        "target": _write_target(flock, out),
+        "names": out.texts(list(flock.named_estimators_)),
+        "members": out.models(flock.named_estimators_.values()),
+        "weights": out.array(flock.weights_),
+        "candidates": out.columns(flock.cv_results_),
+        "typical": out.array(flock._typical),
+        "examples": out.array(flock._examples),
+    }
+
+
+def _read_mixed(flock: Any, node: Node) -> None:
+    n_features = read_features(flock, node)
+    flock._seed = node.whole("seed", 0, 2**31)
+    if not (node.none("usable") and node.none("mean") and node.none("scale")):
+        _read_scale(flock, node, n_features)
+    _read_target(flock, node)
+    names = node.member_names("names")
+    node.check(names, "names", "are missing.")
+    members = node.models("members", len(names))
+    for name, member in zip(names, members, strict=True):
+        linear = type(member) is type(flock) and hasattr(member, "basis_")
+        node.check(linear or name != LINEAR, "members", "has another member as the linear one.")
+        check_member(flock, member, n_features, node, "members")
+        same = flock._numeric or np.array_equal(member.classes_, flock.classes_)
+        node.check(same or name != LINEAR, "members", "has a member of other classes.")
+    flock.named_estimators_ = Bunch()
+    flock.named_estimators_.update(zip(names, members, strict=True))
+    flock.weights_ = node.shares("weights", len(names))
+    flock.n_estimators_ = len(names)
+    flock.kind_ = "value" if flock._numeric else "probability"
+    flock.cv_results_ = node.columns("candidates")
+    flock._typical = node.array("typical", (n_features,), low=-LARGEST_ROW, high=LARGEST_ROW)
+    examples = node.array("examples", (None, n_features), low=-LARGEST_ROW, high=LARGEST_ROW)
+    node.check(len(examples) > 0, "examples", "are missing.")
+    flock._examples = examples
+    flock.fuser_ = Mean(weights=flock.weights_)
+    try_row(flock, node)
 
 
 def _read_histories(node: Node, n_members: int) -> list[dict[str, np.ndarray]]:
@@ -255,7 +331,7 @@ def _read_grown(flock: Any, node: Node) -> None:
     _check_members(flock, node)
     flock._member_shares = node.array("member_shares", (n_members,), low=0.0)
     _read_means(flock, node, n_members, n_outputs)
-    flock.fuser_ = read_fuser(node, flock._example(), n_features)
+    flock.fuser_ = read_fuser(node, lambda fuser: flock._example(), n_features)
 
 
 def _read_history(node: Node | None, kind: type) -> Any:
@@ -311,7 +387,9 @@ def _read_value_member(node: Node) -> LinearRegressionMember:
 
 
 FORMATS = {
-    cls.__name__: estimator_format(cls, "fuser_", *functions, models={"fuser": Fuser})
+    cls.__name__: estimator_format(
+        cls, "fuser_", *functions, models={"fuser": Fuser}, lists=("members",)
+    )
     for classes, functions in (
         ((FlockClassifier, FlockRegressor), (_write_searched, _read_searched)),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,23 +27,25 @@ def estimator_format(
     read: Callable[[Any, Node], None],
     *,
     models: Mapping[str, type] | None = None,
+    lists: Collection[str] = (),
 ) -> Format:
     """The format of an estimator: its parameters, and what ``fit`` has learnt.
 
     ``fitted`` is the attribute that a fitted one has. ``write`` gives what it has learnt as an
     object of the document, and ``read`` checks that and sets it. ``models`` are the parameters
-    that may be models, with the class that each must have.
+    that may be models, with the class that each must have, and ``lists`` those that are lists of
+    members.
     """
     models = models or {}
 
     def write_all(estimator: Any, out: Writer) -> dict[str, Any]:
-        written = {"parameters": out.parameters(estimator, models), "fitted": None}
+        written = {"parameters": out.parameters(estimator, models, lists), "fitted": None}
         if hasattr(estimator, fitted):
             written["fitted"] = write(estimator, out)
         return written
 
     def read_all(node: Node) -> Any:
-        parameters = node.parameters(cls, models)
+        parameters = node.parameters(cls, models, lists)
         for name, wanted in models.items():
             value = parameters.get(name)
             if hasattr(value, "get_params") and not isinstance(value, wanted):

@@ -33,8 +33,12 @@ from covey.persistence._writing import Writer
 _FARTHEST = 1e100
 
 
-def read_fuser(node: Node, example: Predictions, n_features: int | None) -> Fuser:
-    """The part ``fuser``, which fuses predictions like those of an example.
+def read_fuser(
+    node: Node,
+    example_for: Callable[[Fuser], Predictions],
+    n_features: int | None,
+) -> Fuser:
+    """The part ``fuser``, which fuses predictions like those of an example for it.
 
     It is tried on the example, beside a row of ``n_features`` zeros where they are known, so that
     what does not fit the members is known now.
@@ -42,6 +46,10 @@ def read_fuser(node: Node, example: Predictions, n_features: int | None) -> Fuse
     fuser = node.model("fuser")
     node.check(isinstance(fuser, Fuser), "fuser", "is no fuser.")
     node.check(hasattr(fuser, "classes_"), "fuser", "is not fitted.")
+    try:
+        example = example_for(fuser)
+    except (ValueError, TypeError) as error:
+        damaged(f"{node.where}.fuser", f"does not fit its members: {error}")
     fits = fuser.n_members_ == example.n_members and np.array_equal(
         fuser.classes_, example.classes
     )

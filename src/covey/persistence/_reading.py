@@ -229,6 +229,21 @@ class Node:
         self.check(fits, name, "is no list of what it may be.")
         return value
 
+    def member_names(self, name: str) -> list[str]:
+        """Names of members or steps: different, and none that an object has for itself."""
+        names = self.texts(name)
+        plain = all(one and not one.startswith("_") and "__" not in one for one in names)
+        self.check(plain and len(set(names)) == len(names), name, "are no names of members.")
+        return names
+
+    def arrays(self, name: str, length: int, shape: Sequence[int | None]) -> list[np.ndarray]:
+        """A list of arrays of finite numbers, all of one shape."""
+        value = self._take(name)
+        proper = type(value) is list and len(value) == length
+        self.check(proper, name, "is no list, or one of another length.")
+        parts = Node({str(n): one for n, one in enumerate(value)}, self._source, self.where)
+        return [parts.array(str(n), shape, low=-1e100, high=1e100) for n in range(length)]
+
     def shares(self, name: str, length: int) -> np.ndarray:
         """Weights that are not negative and sum to one."""
         weights = self.array(name, (length,), low=0.0)
@@ -263,8 +278,32 @@ class Node:
         self.check(node is not None, name, "lacks a model.")
         return self._source.read_model(node)
 
+    def lists(self, name: str, length: int) -> list[Node]:
+        """A list of lists, each as the only part of an object, which has the same name."""
+        value = self._take(name)
+        self.check(type(value) is list and len(value) == length, name, "is no list.")
+        return [Node({name: part}, self._source, f"{self.where}.{name}") for part in value]
+
+    def members(self, name: str) -> list[Any]:
+        """A list of members as users give them; see `Writer.members`."""
+        listed: list[Any] = []
+        for part in self.children(name):
+            self.check(part is not None, name, "lacks a member.")
+            with part:
+                if part.has("layer"):
+                    listed.append(part.members("layer"))
+                    continue
+                called = None if part.none("name") else part.text("name")
+                member = part.text("word") if part.has("word") else part.model("model")
+                listed.append(member if called is None else (called, member))
+        return listed
+
     def parameters(
-        self, kind: type, models: Collection[str] = (), name: str = "parameters"
+        self,
+        kind: type,
+        models: Collection[str] = (),
+        lists: Collection[str] = (),
+        name: str = "parameters",
     ) -> dict[str, Any]:
         """The parameters of a class, by the names that the class itself gives them."""
         given: dict[str, Any] = {}
@@ -275,6 +314,9 @@ class Node:
                 if parameter in models and type(value) is dict and set(value) == {"model"}:
                     with node.child(parameter) as one:
                         given[parameter] = one.model("model")
+                elif parameter in lists and type(value) is dict and set(value) == {"members"}:
+                    with node.child(parameter) as one:
+                        given[parameter] = one.members("members")
                 else:
                     given[parameter] = node.plain(parameter)
         return given

@@ -25,9 +25,20 @@ _HOMES = {
         "LinearStacking Majority Max Mean Median MetaDES Min OLA Or Oracle Product SingleBest "
         "Stacking TrimmedMean"
     ),
+    "_fusions": (
+        "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
+    ),
+    "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
+    "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
+    "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
+    "_trees": (
+        "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
+        "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
+        "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor"
+    ),
 }
 HOMES = {name: module for module, names in _HOMES.items() for name in names.split()}
 

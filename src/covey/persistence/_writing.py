@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from covey.persistence._archive import stored_as
 from covey.persistence._errors import NotCoveredError
@@ -82,10 +83,28 @@ class Writer:
             for name, values in columns.items()
         }
 
-    def parameters(self, estimator: Any, models: Collection[str] = ()) -> dict[str, Any]:
+    def members(self, listed: Iterable[Any]) -> list[dict[str, Any]]:
+        """A list of members, none fitted: models or words, with or without names, or layers."""
+        written: list[dict[str, Any]] = []
+        for entry in listed:
+            if isinstance(entry, list):
+                written.append({"layer": self.members(entry)})
+                continue
+            name, member = entry if isinstance(entry, tuple) else (None, entry)
+            part = {"name": None if name is None else str(name)}
+            if isinstance(member, str):
+                written.append({**part, "word": member})
+            else:
+                written.append({**part, "model": self.model(clone(member))})
+        return written
+
+    def parameters(
+        self, estimator: Any, models: Collection[str] = (), lists: Collection[str] = ()
+    ) -> dict[str, Any]:
         """The constructor's parameters that are plain values.
 
-        Those whose names are in ``models`` may be models too. Others, such as a generator of
+        Those whose names are in ``models`` may be models too, and those in ``lists`` lists of
+        members. Others, such as a generator of
         random numbers, a function or a splitter, are left out: what is loaded has their defaults.
         Of other packages' classes only those that are not as they default are written, since
         their parameters come and go.
@@ -99,6 +118,9 @@ class Writer:
                 continue
             if name in models and hasattr(value, "get_params"):
                 written[name] = {"model": self.model(value)}
+                continue
+            if name in lists and isinstance(value, list | tuple):
+                written[name] = {"members": self.members(value)}
                 continue
             try:
                 written[name] = plain(value)

@@ -1,0 +1,30 @@
+"""What members of an ensemble must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey.persistence._reading import Node
+
+
+def check_names(model: Any, member: Any, node: Node, name: str) -> None:
+    """See that two that are given the same table know its columns by the same names."""
+    names, own = (getattr(one, "feature_names_in_", None) for one in (model, member))
+    same = names is None or own is None or names.tolist() == own.tolist()
+    node.check(same, name, "has a member that knows other columns.")
+
+
+def check_member(model: Any, member: Any, n_features: int | None, node: Node, name: str) -> None:
+    """See that a member predicts the classes, or the numbers, of its ensemble."""
+    classes = getattr(model, "classes_", None)
+    if n_features is not None:
+        check_names(model, member, node, name)
+    proper = model._models.accepts(member)
+    proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
+    if classes is not None:
+        own = getattr(member, "classes_", None)
+        same = own is not None and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
+        proper = proper and same and bool(np.isin(own, classes).all())
+    node.check(proper, name, "has a member that does not fit.")

@@ -1,0 +1,40 @@
+"""Estimators that scikit-learn fits on a handful of rows, to be given other numbers."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from covey.persistence._errors import damaged
+from covey.persistence._reading import Node
+
+_ROWS_OF_A_CLASS = 2
+
+
+def few_rows(classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """A table of one column, with two rows of each class or with two numbers to predict."""
+    y = np.arange(1.0, 3.0) if classes is None else np.repeat(classes, _ROWS_OF_A_CLASS)
+    return np.arange(len(y), dtype=np.float64)[:, None], y
+
+
+def set_parameters(model: Any, parameters: dict[str, Any]) -> None:
+    """Give a stand-in the parameters of the model that it is made into."""
+    model.set_params(**type(model)(**parameters).get_params(deep=False))
+
+
+def try_row(model: Any, node: Node) -> None:
+    """See that a model that was put together predicts a row of zeros."""
+    row = np.zeros((1, model.n_features_in_))
+    try:
+        with warnings.catch_warnings():
+            # The row has no names, where the training rows had some.
+            warnings.simplefilter("ignore")
+            proba = hasattr(model, "predict_proba")
+            predicted = model.predict_proba(row) if proba else model.predict(row)
+    except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
+        damaged(node.where, f"does not predict: {str(error).splitlines()[0]}")
+    numbers = np.asarray(predicted)
+    finite = numbers.dtype.kind != "f" or np.isfinite(numbers).all()
+    node.check(finite, "model", "predicts no finite number.")
