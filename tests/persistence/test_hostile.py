@@ -3,8 +3,6 @@
 import io
 import json
 import os
-import subprocess
-import sys
 import time
 import zipfile
 
@@ -21,14 +19,16 @@ from sklearn.ensemble import (
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import IterativeImputer
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import Bunch
+from typer.testing import CliRunner
 
 import covey
+from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
 from tests.persistence._helpers import (
@@ -116,7 +116,6 @@ GADGETS = [
     reads_an_address,
     svc_with_a_ufunc_as_kernel,
     boosting_with_features_of_bagging,
-    boosting_of_binned_rows,
     neighbours_with_norms_of_wrong_length,
     fits_when_it_predicts,
     lambda path: calls(bytes_of(b"x"), "tofile"),
@@ -159,6 +158,20 @@ def _plain_state(model):
     return {name: value for name, value in vars(model).items() if isinstance(value, int | str)}
 
 
+def test_what_a_model_has_beside_its_numbers_is_not_saved(tmp_path):
+    """Flags of a fit, and norms that were computed before, are no part of a file."""
+    boosting = load(saved(boosting_of_binned_rows(None), tmp_path / "model.covey"))
+    assert not hasattr(boosting, "_in_fit")
+    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 1000001"):
+        boosting.predict(np.zeros((3, 2), dtype=np.uint8))
+    neighbors = KNeighborsClassifier(3, algorithm="brute").fit(ROWS, SIDES)
+    neighbors.effective_metric_params_ = {"Y_norm_squared": np.zeros(1)}
+    again = load(saved(neighbors, tmp_path / "model.covey"))
+    assert again.effective_metric_params_ == {}
+    fresh = KNeighborsClassifier(3, algorithm="brute").fit(ROWS, SIDES)
+    np.testing.assert_array_equal(again.kneighbors(ROWS)[1], fresh.kneighbors(ROWS)[1])
+
+
 def test_commands_refuse_gadgets(tmp_path):
     path, table = tmp_path / "model.covey", tmp_path / "table.csv"
     path.write_bytes(skops.io.dumps(writes_a_file(tmp_path / "written")))
@@ -169,13 +182,9 @@ def test_commands_refuse_gadgets(tmp_path):
         ["report", path, table, "--out", page],
         ["export", path, "--onnx", graph],
     ):
-        run = subprocess.run(
-            [sys.executable, "-m", "covey", *map(str, command)],
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode == 2
-        assert "in the format of skops, which can run code" in run.stderr
+        result = CliRunner().invoke(app, list(map(str, command)))
+        assert result.exit_code == 2
+        assert "in the format of skops, which can run code" in result.stderr
     assert not (tmp_path / "written").exists()
 
 
