@@ -3,8 +3,10 @@
 import io
 import json
 import os
+import re
 import time
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,6 +275,33 @@ def test_an_array_is_read_once(path):
         load(changed(path, twice))
 
 
+@pytest.mark.parametrize("name", ["kinds", "stack"])
+def test_a_million_classes_are_refused_soon(name, tmp_path):
+    """They are a few kilobytes in an archive."""
+    (golden,) = (path for path in GOLDEN if path.stem.startswith(name))
+    path = tmp_path / "model.covey"
+    path.write_bytes(golden.read_bytes())
+
+    def first_member(document):
+        return document["model"]["fitted"]["members"][0]["fitted"]
+
+    entries = entries_of(path)
+    document = json.loads(entries["model.json"])
+    number = len(entries) - 1
+    classes = io.BytesIO()
+    np.save(classes, np.arange(10**6))
+    first_member(document)["classes"] = {"type": "int64", "values": number}
+    entries |= {"model.json": json.dumps(document), f"{number}.npy": classes.getvalue()}
+    refused_soon(write_entries(path, entries.items()), "classes are more than 200|has the shape")
+
+
+def test_a_million_members_are_refused_soon(path):
+    refused_soon(
+        with_array(path, theta, lambda values: np.zeros((10**6, *values.shape[1:]))),
+        "theta has no members, or too many",
+    )
+
+
 # -- what is no plain data ------------------------------------------------------------------------
 
 
@@ -291,7 +320,7 @@ def theta(document):
         (lambda values: np.asfortranarray(values), "no array of plain numbers"),
         (lambda values: values[:, :, :2], "theta has the shape"),
         (lambda values: values[0], "theta has the shape"),
-        (lambda values: values[:0], "has the shape|n_members"),
+        (lambda values: values[:0], "theta has no members"),
         (lambda values: values * np.nan, "theta holds a number that is not finite"),
         (lambda values: values * np.inf, "theta holds a number that is not finite"),
     ],
@@ -403,3 +432,16 @@ def test_numbers_of_a_file_that_lies_about_its_size_are_refused(path):
     path.write_bytes(data)
     with pytest.raises(ModelFileError, match="it "):
         load(path)
+
+
+def test_every_promise_has_its_tests():
+    """SECURITY.md names them."""
+    here = Path(__file__).parent
+    said = (here.parents[1] / "SECURITY.md").read_text()
+    promises = re.findall(r"^\d\. .*?(?=^\d\. |^What is)", said, re.MULTILINE | re.DOTALL)
+    written = "".join(path.read_text() for path in here.glob("test_*.py"))
+    assert len(promises) == 5
+    for promise in promises:
+        names = re.findall(r"`(test_\w+)`", promise)
+        assert names
+        assert all(f"def {name}(" in written for name in names)

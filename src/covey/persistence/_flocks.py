@@ -31,6 +31,8 @@ from covey.persistence._writing import Writer, plain
 # A feature is divided by this or more.
 _NARROWEST = 1e-200
 LARGEST_ROW = 1e100
+# Each member is an object of its own.
+_MOST_MEMBERS = 100_000
 # The name of the linear members among those of other kinds.
 LINEAR = "linear"
 
@@ -197,7 +199,7 @@ def _read_linear(flock: Any, node: Node) -> None:
     flock.basis_ = basis
     flock.member_coef_ = node.array("coef", (None, n_outputs, n_columns))
     n_members = flock.n_estimators_ = len(flock.member_coef_)
-    node.check(n_members > 0, "coef", "is empty.")
+    node.check(0 < n_members <= _MOST_MEMBERS, "coef", "has no members, or too many.")
     flock.member_intercept_ = node.array("intercept", (n_members, n_outputs))
     flock.support_ = node.array("support", (n_members, n_features), "flag")
     flock.n_iter_ = node.array("n_iter", (n_members,), "whole", low=0)
@@ -306,6 +308,7 @@ def _read_grown(flock: Any, node: Node) -> None:
     n_features, n_outputs = _read_flock(flock, node)
     theta = node.array("theta", (None, n_outputs, n_features))
     n_grown = len(theta)
+    node.check(0 < n_grown <= _MOST_MEMBERS, "theta", "has no members, or too many.")
     intercept = node.array("intercept", (n_grown, n_outputs))
     support = node.array("support", (n_grown, n_features), "flag")
     n_iter = node.array("n_iter", (n_grown,), "whole", low=0)

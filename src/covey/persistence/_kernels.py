@@ -19,7 +19,7 @@ from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
 from covey.persistence._membership import check_names
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import few_rows, set_parameters, try_row
+from covey.persistence._stand_ins import check_classes, few_rows, set_parameters, try_row
 from covey.persistence._writing import Writer
 
 # Squared distances, and sums of coefficients, stay finite.
@@ -40,6 +40,7 @@ def _write_machine(model: Any, out: Writer) -> dict[str, Any]:
         parameters.pop(name, None)
     if not hasattr(model, "support_vectors_"):
         return written
+    check_classes(model)
     if model._sparse:
         raise NotCoveredError(f"a {type(model).__name__} of sparse rows")
     written["fitted"] = {
@@ -80,7 +81,7 @@ def _fitted_machine(cls: type, parameters: dict[str, Any], node: Node) -> Any:
     intercept = node.array(
         "intercept", (n_pairs if cls is SVC else 1,), low=-_FARTHEST, high=_FARTHEST
     )
-    model = cls().fit(*few_rows(classes))
+    model = cls().fit(*few_rows(classes, node))
     n_features = read_features(model, node)
     vectors = node.array("vectors", (None, n_features), low=-_FARTHEST, high=_FARTHEST)
     n_vectors = len(vectors)
@@ -124,6 +125,7 @@ def _write_calibrated(model: CalibratedClassifierCV, out: Writer) -> dict[str, A
     }
     if model.method != "sigmoid":
         raise NotCoveredError(f"a CalibratedClassifierCV with method={model.method!r}")
+    check_classes(model)
     if hasattr(model, "calibrated_classifiers_"):
         written["fitted"] = {
             **write_features(model, out),
@@ -147,7 +149,9 @@ def _read_calibrated(node: Node) -> CalibratedClassifierCV:
         classes = inner.labels("classes")
         inner.check(len(classes) > 1, "classes", "are too few.")
         stand_in = GaussianNB()
-        model = CalibratedClassifierCV(stand_in, cv=2, ensemble=False).fit(*few_rows(classes))
+        model = CalibratedClassifierCV(stand_in, cv=2, ensemble=False).fit(
+            *few_rows(classes, inner)
+        )
         n_features = read_features(model, inner)
         models = inner.models("models")
         inner.check(models, "models", "are missing.")

@@ -32,7 +32,7 @@ from covey.persistence._errors import NotCoveredError
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import few_rows, set_parameters, try_row
+from covey.persistence._stand_ins import check_classes, few_rows, set_parameters, try_row
 from covey.persistence._writing import Writer
 
 _LEAF = -1
@@ -138,6 +138,7 @@ def _write_forest(model: Any, out: Writer) -> dict[str, Any]:
     trees = _trees_of(model) if hasattr(model, "tree_") or hasattr(model, "estimators_") else []
     if not trees:
         return written
+    check_classes(model)
     if model.n_outputs_ != 1:
         raise NotCoveredError(f"a {type(model).__name__} of several outputs")
     states = [tree.tree_.__getstate__() for tree in trees]
@@ -170,7 +171,7 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
     model = cls(**few, random_state=0)
     classes = node.labels("classes") if is_classifier(model) else None
     node.check(classes is not None or node.none("classes"), "classes", "belong to nothing.")
-    model.fit(*few_rows(classes))
+    model.fit(*few_rows(classes, node))
     n_features = read_features(model, node)
     stand_in = _trees_of(model)[0]
     stand_in.n_features_in_ = n_features
@@ -240,6 +241,7 @@ def _write_boosting(model: Any, out: Writer) -> dict[str, Any]:
     written: dict[str, Any] = {"parameters": out.parameters(model), "fitted": None}
     if not hasattr(model, "_predictors"):
         return written
+    check_classes(model)
     stages = model._predictors
     nodes = [predictor.nodes for stage in stages for predictor in stage]
     names = {*_OF_BOOSTING, *_OF_CATEGORIES}
@@ -275,7 +277,7 @@ def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
     model = cls(**how, max_iter=1, early_stopping=False, categorical_features=None, random_state=0)
     classes = node.labels("classes") if is_classifier(model) else None
     node.check(classes is not None or node.none("classes"), "classes", "belong to nothing.")
-    model.fit(*few_rows(classes))
+    model.fit(*few_rows(classes, node))
     n_features = read_features(model, node)
     shape = np.shape(model._baseline_prediction)
     model._baseline_prediction = node.array(
