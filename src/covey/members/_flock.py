@@ -164,7 +164,7 @@ class FlockClassifier(MixedFlock, ClassFlock):
         ``rows`` (their numbers), ``predictions`` (n_rows, n_classes), and of several kinds
         ``members`` (n_rows, n_estimators_, n_classes) and ``importance`` (n_rows,
         n_estimators_). Of long tables only the rows on which candidates were compared. Not
-        with ``effort="fast"``.
+        with ``effort="fast"``, nor for Dask collections.
     named_estimators_, weights_ : Bunch and ndarray of shape (n_estimators_,)
         Of several kinds: the members that have a weight, and what it is. The linear members are
         one of them, "linear", a flock with all of these attributes; the flock itself then has
