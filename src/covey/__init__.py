@@ -15,6 +15,8 @@ __version__ = "0.1.0"
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _NAMES_BY_MODULE = {
     "members": (
+        "BoostedFusionClassifier",
+        "BoostedFusionRegressor",
         "FlockClassifier",
         "FlockRegressor",
         "FusionClassifier",
@@ -25,6 +27,7 @@ _NAMES_BY_MODULE = {
         "SubsetEnsembleClassifier",
         "SubsetEnsembleRegressor",
         "from_bagging",
+        "from_boosting",
         "from_forest",
     ),
     # Plain rules are given by name (fuser="median"), or as objects of `covey.fusers`.

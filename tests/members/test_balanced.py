@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from covey import SampledFusionClassifier
 from covey.inspection import diversity
-from covey.members import from_bagging, from_forest
+from covey.members import from_bagging, from_boosting, from_forest
 
 ensembles = pytest.importorskip("imblearn.ensemble")
 
@@ -103,3 +103,11 @@ def test_rows_that_a_balanced_forest_cannot_have_seen_are_refused(rare):
     fitted = forest().fit(X, y)
     with pytest.raises(ValueError, match="was fitted on .* or more rows, but X has 100"):
         from_forest(fitted, X[:100], y[:100])
+
+
+def test_models_of_balanced_boosting_are_members(rare):
+    X, y = rare
+    boosting = ensembles.RUSBoostClassifier(n_estimators=8, random_state=0)
+    members = from_boosting(boosting, X, y)
+    assert_array_equal(members.fuse().predict(X), members.ensemble.predict(X))
+    assert members.n_members == 8

@@ -1,6 +1,7 @@
 """How members are fused into one decision."""
 
 from covey.fusers._base import FUSERS, Fuser
+from covey.fusers._boosting import LastStage, WeightedMedian
 from covey.fusers._dynamic import (
     DESKNN,
     DESP,
@@ -65,6 +66,7 @@ __all__ = [
     "KOfN",
     "KnoraEliminate",
     "KnoraUnion",
+    "LastStage",
     "LinearStacking",
     "Majority",
     "Max",
@@ -80,6 +82,7 @@ __all__ = [
     "Stacking",
     "TrimmedMean",
     "WeightedFuser",
+    "WeightedMedian",
     "align_classes",
     "as_predictions",
     "common_kind",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from covey.fusers._base import Fuser
@@ -18,17 +19,26 @@ def stage_scores(
     ``truth`` holds the positions of the true classes, or the true numbers. The oracle is the
     paper's, which chooses among all members.
     """
-    for name in ("weights", "k"):
-        if name in fuser.get_params() and getattr(fuser, name) is not None:
-            raise ValueError(
-                f"{type(fuser).__name__} has {name} for all members and cannot fuse the first "
-                "few; use a rule without."
-            )
+    if fuser.get_params().get("k") is not None:
+        raise ValueError(
+            f"{type(fuser).__name__} has k for all members and cannot fuse the first few; use a "
+            "rule without."
+        )
     if fuser.needs_y:
         right = np.logical_or.accumulate(Oracle().right(P, truth), axis=1)
         return weight @ right / weight.sum()
-    fused = (fuser.fuse(P.first(k), X) for k in range(1, P.n_members + 1))
+    fused = (_for_first(fuser, P, k).fuse(P.first(k), X) for k in range(1, P.n_members + 1))
     if P.kind == "value":
         return np.array([r2_score(truth, one, sample_weight=weight) for one in fused])
     right = np.stack([one.argmax(axis=1) == truth for one in fused], axis=1)
     return weight @ right / weight.sum()
+
+
+def _for_first(fuser: Fuser, P: Predictions, number: int) -> Fuser:
+    """The rule for the first members, with their weights if it has some."""
+    weights = fuser.get_params().get("weights")
+    if weights is None:
+        return fuser
+    # Where only members without weight are left, all count alike.
+    first = np.asarray(weights)[:number]
+    return clone(fuser).set_params(weights=first if first.any() else None)

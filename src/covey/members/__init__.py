@@ -1,6 +1,12 @@
 """How members are grown, or brought along."""
 
 from covey.members._algorithm1_flock import GrownMember
+from covey.members._boosted import (
+    BoostedFusionClassifier,
+    BoostedFusionRegressor,
+    from_boosting,
+)
+from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
@@ -24,6 +30,10 @@ from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import InMemoryRows, TrainingRows
 
 __all__ = [
+    "BoostedClassifiers",
+    "BoostedFusionClassifier",
+    "BoostedFusionRegressor",
+    "BoostedRegressors",
     "Classifiers",
     "FitParameters",
     "FlockClassifier",
@@ -53,5 +63,6 @@ __all__ = [
     "check_tree_range",
     "check_warm_start",
     "from_bagging",
+    "from_boosting",
     "from_forest",
 ]

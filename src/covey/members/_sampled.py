@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import get_tags
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator
 
 from covey._core.fusion.out_of_bag import mean_in_order
-from covey.fusers import FUSERS, Fuser, Mean, Predictions, encode_labels, member_values
+from covey.fusers import Fuser, Mean, Predictions, member_values
+from covey.members._ensemble_fusion import EnsembleFusion
+from covey.members._ensemble_members import members_from
 from covey.members._fused import FusedClassifier, FusedRegressor
-from covey.members._given import Classifiers, GivenModels, Regressors
+from covey.members._given import Classifiers, Regressors
 from covey.members._sampled_sources import (
     SampledClassifiers,
     SampledMembers,
     SampledRegressors,
-    grown,
-    grown_without,
     members_of,
 )
 from covey.members._sampling import (
@@ -27,11 +26,7 @@ from covey.members._sampling import (
     FORESTS,
     HoldingOut,
     as_array,
-    check_ensemble,
-    check_features,
-    checked_rows,
     leaves_rows_out,
-    seeded,
 )
 
 
@@ -92,7 +87,8 @@ def from_bagging(
     >>> members.out_of_bag_score(by="majority") > 0.9
     True
     """
-    return _sampled(ensemble, BAGGING, X, y, sample_weight, validation_fraction, random_state)
+    holding_out = HoldingOut(validation_fraction, random_state)
+    return members_from(members_of, ensemble, BAGGING, X, y, sample_weight, holding_out)
 
 
 def from_forest(
@@ -139,38 +135,17 @@ def from_forest(
     >>> trees.fuse("majority").score(X[1::2], y[1::2]) > 0.95
     True
     """
-    return _sampled(ensemble, FORESTS, X, y, sample_weight, validation_fraction, random_state)
-
-
-def _sampled(
-    ensemble: BaseEstimator,
-    known: tuple,
-    X: ArrayLike,
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    validation_fraction: float,
-    random_state: Any,
-) -> SampledMembers:
-    check_ensemble(ensemble, known)
     holding_out = HoldingOut(validation_fraction, random_state)
-    X, y, weight = checked_rows(X, y, sample_weight, is_classifier(ensemble))
-    if not hasattr(ensemble, "estimators_"):
-        return grown(seeded(ensemble, holding_out.seed), X, y, weight, holding_out)
-    if getattr(ensemble, "n_outputs_", 1) > 1:
-        raise ValueError(
-            f"The ensemble was fitted to {ensemble.n_outputs_} outputs; fit one for each."
-        )
-    validate_data(ensemble, X, reset=False, skip_check_array=True)
-    if is_classifier(ensemble):
-        encode_labels(y, ensemble.classes_, "y holds")
-    return members_of(ensemble, X, y, weight, None, holding_out)
+    return members_from(members_of, ensemble, FORESTS, X, y, sample_weight, holding_out)
 
 
 # -- the fused models ------------------------------------------------------------------------
 
 
-class _SampledFusion(GivenModels):
-    """What both kinds share: how they are grown and taught, and which rows they take."""
+class _SampledFusion(EnsembleFusion):
+    """What both kinds share."""
+
+    _known = BAGGING + FORESTS
 
     def __init__(
         self,
@@ -185,45 +160,11 @@ class _SampledFusion(GivenModels):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow the members and learn to fuse them.
+    def _make(self) -> Callable[..., SampledMembers]:
+        return members_of
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `from_bagging`.
-        """
-        fuser = self._models.make_fuser(self.fuser, "fuser")
-        check_ensemble(self.ensemble, BAGGING + FORESTS)
-        classifies = is_classifier(self)
-        if is_classifier(self.ensemble) != classifies:
-            wanted, other = ("classifiers", "regressors")[:: 1 if classifies else -1]
-            raise TypeError(
-                f"ensemble must grow {wanted}, but {type(self.ensemble).__name__} grows {other}."
-            )
-        holding_out = HoldingOut(self.validation_fraction, self.random_state)
-        X, y, weight = checked_rows(X, y, sample_weight, classifies)
-        validate_data(self, X, skip_check_array=True)
-        check_features(fuser, X)
-        unfitted = seeded(self.ensemble, holding_out.seed)
-        if not fuser.learns or leaves_rows_out(unfitted, len(y)):
-            source = grown(unfitted, X, y, weight)
-            if not fuser.learns or source._leaves_enough_out():
-                return self._take(source._teach(fuser), fuser)
-        return self._take(grown_without(unfitted, X, y, weight, holding_out, fuser), fuser)
-
-    def _take(self, source: SampledMembers, fuser: Fuser) -> Self:
-        """Become the fitted model of these members and this fuser."""
-        if source.classes is not None:
-            self.classes_ = source.classes
-        self.kind_ = source._kind_for(fuser)
-        self.ensemble_ = source.ensemble
-        self.estimators_, self._member_names = source.estimators, source.names
-        self.fuser_ = fuser
-        return self
-
-    def _names(self) -> list[str]:
-        return self._member_names
+    def _leaves_rows_out(self, unfitted: BaseEstimator, n_rows: int) -> bool:
+        return leaves_rows_out(unfitted, n_rows)
 
     def _as_members_take(self, X: Any) -> Any:
         """The rows as members take them, converted once for all."""
@@ -244,16 +185,6 @@ class _SampledFusion(GivenModels):
     def _is_plain_mean(self) -> bool:
         """Whether the members are fused as the ensemble itself does, to the last bit."""
         return type(self.fuser_) is Mean and self.fuser_.weights is None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if hasattr(self.ensemble, "__sklearn_tags__"):
-            inner = get_tags(self.ensemble).input_tags
-            known = isinstance(self.fuser, str) and self.fuser in FUSERS
-            fuser = FUSERS[self.fuser]() if known else self.fuser
-            tags.input_tags.sparse = inner.sparse
-            tags.input_tags.allow_nan = inner.allow_nan and not getattr(fuser, "needs_X", False)
-        return tags
 
 
 class SampledFusionClassifier(_SampledFusion, FusedClassifier):

@@ -18,7 +18,21 @@ from covey._blocks import as_table
 from covey.members._sampling import as_array
 
 
-class _OnColumns(BaseEstimator):
+class FrozenMember(BaseEstimator):
+    """A fitted member of an ensemble, which stays as it is."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Do nothing: the member is fitted."""
+        return self
+
+
+class _OnColumns(FrozenMember):
     """A fitted member that picks its columns out of the whole X."""
 
     def __init__(
@@ -45,21 +59,11 @@ class _OnColumns(BaseEstimator):
             raise AttributeError("This member was fitted on columns without names.")
         return self.feature_names
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_clone__(self) -> Self:
-        return self
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator).input_tags
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
-
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
-        """Do nothing: the member is fitted."""
-        return self
 
     def _view(self, X: Any) -> Any:
         """The columns that the member uses, without names: it was fitted without."""

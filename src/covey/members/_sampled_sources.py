@@ -1,18 +1,17 @@
-"""The members of ensembles that sample, with their bags, and how they are grown."""
+"""The members of ensembles that sample, with their bags."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils.validation import validate_data
 
-from covey._blocks import as_table, take_rows
+from covey._blocks import take_rows
 from covey._core.fusion.out_of_bag import (
     mean_in_order,
     median_of_available,
@@ -22,6 +21,7 @@ from covey._core.fusion.out_of_bag import (
 )
 from covey._validation import check_choice, check_sample_weight
 from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions
+from covey.members._ensemble_members import EnsembleMembers
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Regressors
 from covey.members._sampled_member import SampledClassifier, SampledRegressor
@@ -31,22 +31,18 @@ from covey.members._sampling import (
     as_array,
     bags_of,
     balances,
-    check_features,
 )
 
 # They compare the predictions of all members, or mix them, so that none may be missing.
 _NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
 
-class SampledMembers(metaclass=ABCMeta):
+class SampledMembers(EnsembleMembers):
     """What members of both kinds have: see `SampledClassifiers` and `SampledRegressors`.
 
-    A subclass sets ``_models``, ``_rules`` (how out-of-bag predictions are summarized),
-    ``_given_class`` (the ensemble of models that are fitted already) and, once it exists,
-    ``_fused_by`` (the estimator that fuses such members); it writes ``_member`` and ``_score``.
+    A subclass of `EnsembleMembers` that also sets ``_rules`` (how out-of-bag predictions are
+    summarized) and writes ``_member`` and ``_score``.
     """
-
-    classes: np.ndarray | None = None
 
     def __init__(
         self,
@@ -57,9 +53,7 @@ class SampledMembers(metaclass=ABCMeta):
         unfitted: BaseEstimator | None,
         holding_out: HoldingOut | None = None,
     ) -> None:
-        self.ensemble = ensemble
-        self._X, self._y, self._sample_weight = X, y, sample_weight
-        self._unfitted, self._holding_out = unfitted, holding_out
+        super().__init__(ensemble, X, y, sample_weight, unfitted, holding_out)
         self._is_forest = isinstance(ensemble, FORESTS)
         word = "tree" if self._is_forest else "member"
         self.names = [f"{word} {k}" for k in range(1, len(ensemble.estimators_) + 1)]
@@ -79,9 +73,6 @@ class SampledMembers(metaclass=ABCMeta):
             mask[member.tree_.feature[member.tree_.feature >= 0] if used is None else used] = True
         self._out_of_bag_of_kind: dict[str, Predictions] = {}
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.names)} members of {self.ensemble!r})"
-
     @abstractmethod
     def _member(self, member: Any, columns: Any, n_features: int, names: Any) -> Any:
         """A member of the ensemble as a model of the whole X."""
@@ -89,20 +80,6 @@ class SampledMembers(metaclass=ABCMeta):
     @abstractmethod
     def _score(self, decided: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> float:
         """How good decisions about some training rows are."""
-
-    @property
-    def n_members(self) -> int:
-        """How many members there are."""
-        return len(self.names)
-
-    def predictions(self, X: ArrayLike) -> Predictions:
-        """What every member predicts of new rows, as fusers and `covey.inspection` take it.
-
-        These are probabilities where the members have them, else labels; of regressors numbers.
-        """
-        X = as_table(X)
-        validate_data(self.ensemble, X, reset=False, skip_check_array=True)
-        return self._predict(X, self.kind)
 
     def out_of_bag_predictions(self) -> Predictions:
         """What members predict of the training rows outside their bags.
@@ -122,8 +99,8 @@ class SampledMembers(metaclass=ABCMeta):
 
         Where every member has seen every row (extra trees, random subspaces of all rows; or every
         row of the rarest class, under balanced samples) a rule that learns needs rows that none
-        has seen: ``validation_fraction`` of them (of each
-        class) is held out, and the ensemble is **grown anew on the others**.
+        has seen: ``validation_fraction`` of them (of each class) is held out, and the ensemble is
+        **grown anew on the others**.
 
         Parameters
         ----------
@@ -136,27 +113,7 @@ class SampledMembers(metaclass=ABCMeta):
         fused : SampledFusionClassifier or SampledFusionRegressor
             Fitted. A copy of it that is fitted to other rows grows the ensemble on them.
         """
-        rule = self._models.make_fuser(fuser, "fuser")
-        fused = self._fused_by(
-            self.ensemble if self._unfitted is None else self._unfitted,
-            fuser,
-            validation_fraction=self._holding_out.fraction,
-            random_state=self._holding_out.random_state,
-        )
-        validate_data(fused, self._X, skip_check_array=True)
-        check_features(rule, self._X)
-        if not rule.learns or self._leaves_enough_out():
-            return fused._take(self._teach(rule), rule)
-        if self._unfitted is None:
-            every = "every row of a class" if self.out_of_bag.any() else "every row"
-            raise ValueError(
-                f"{type(rule).__name__} learns, but every member of the fitted ensemble has seen "
-                f"{every}; give the ensemble unfitted, so that rows can be held out, or use "
-                f"{self._given_class}(members.estimators, prefit=True) on rows that it has not "
-                "seen."
-            )
-        data = self._X, self._y, self._sample_weight
-        return fused._take(grown_without(self._unfitted, *data, self._holding_out, rule), rule)
+        return self._fuse(fuser)
 
     def out_of_bag_decision(self, by: str = "mean") -> np.ndarray:
         """What the members outside whose bags a row is decide together.
@@ -215,6 +172,9 @@ class SampledMembers(metaclass=ABCMeta):
             return bool(outside.any())
         return len(np.unique(self._y[outside])) == len(self.classes)
 
+    def _what_all_have_seen(self) -> str:
+        return "every row of a class" if self.out_of_bag.any() else "every row"
+
     def _check_outside(self) -> None:
         if not self.out_of_bag.any():
             raise ValueError(
@@ -234,9 +194,6 @@ class SampledMembers(metaclass=ABCMeta):
                 stacklevel=3,
             )
         return outside
-
-    def _kind_for(self, fuser: Fuser) -> str:
-        return self._models.kind_for(fuser, self.estimators, self.names)
 
     def _predict(self, X: Any, kind: str) -> Predictions:
         X = as_array(X, self._is_forest)
@@ -286,10 +243,9 @@ class SampledMembers(metaclass=ABCMeta):
 
     def _teach(self, fuser: Fuser) -> Self:
         """Self, after the fuser has learnt from out-of-bag predictions what it has to."""
-        kind = self._kind_for(fuser)
         if not fuser.learns:
-            fuser.fit(self._predict(take_rows(self._X, np.arange(1)), kind))
-            return self
+            return super()._teach(fuser)
+        kind = self._kind_for(fuser)
         rows = np.flatnonzero(self._rows_outside("teach the fuser nothing"))
         P = self._out_of_bag(kind).rows(rows)
         if isinstance(fuser, _NEED_ALL_MEMBERS):
@@ -406,44 +362,7 @@ class SampledRegressors(SampledMembers):
         return r2_score(self._y[rows], decided, sample_weight=weight)
 
 
-# -- how they are grown ----------------------------------------------------------------------
-
-
 def members_of(ensemble: BaseEstimator, *data: Any) -> SampledMembers:
     """The members of a fitted ensemble, of either kind."""
     kind = SampledClassifiers if is_classifier(ensemble) else SampledRegressors
     return kind(ensemble, *data)
-
-
-def grown(
-    unfitted: BaseEstimator,
-    X: Any,
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    holding_out: HoldingOut | None = None,
-) -> SampledMembers:
-    """The members of a copy of the ensemble, fitted here."""
-    ensemble = clone(unfitted)
-    if weight is None:
-        ensemble.fit(X, y)
-    else:
-        ensemble.fit(X, y, sample_weight=weight)
-    return members_of(ensemble, X, y, weight, unfitted, holding_out)
-
-
-def grown_without(
-    unfitted: BaseEstimator,
-    X: Any,
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    holding_out: HoldingOut,
-    fuser: Fuser,
-) -> SampledMembers:
-    """Members grown without some rows, from which the fuser has then learnt."""
-    others, held_out = holding_out.split(y if is_classifier(unfitted) else None, weight, len(y))
-    weights = [None if weight is None else weight[rows] for rows in (others, held_out)]
-    source = grown(unfitted, take_rows(X, others), y[others], weights[0])
-    rows = take_rows(X, held_out)
-    P = source._predict(rows, source._kind_for(fuser))
-    fuser.fit(P, y[held_out], rows if fuser.needs_X else None, weights[1])
-    return source
