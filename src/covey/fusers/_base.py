@@ -142,6 +142,8 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     def _check(self, P: Any, X: Any) -> tuple[Predictions, Any]:
         P = as_predictions(P)
+        if len(P.classes) == 0:
+            raise ValueError("Predictions hold no class; give at least one row, or classes.")
         if P.kind not in self.kinds:
             raise ValueError(
                 f"{type(self).__name__} fuses predictions of kind {' or '.join(self.kinds)}, "

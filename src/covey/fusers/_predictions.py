@@ -91,8 +91,6 @@ class Predictions:
         if values.ndim == 2:
             values = self._mark_missing_labels(values)
             self.classes, self._labels = _encoded(values, classes)
-            if len(self.classes) == 0:
-                raise ValueError("Predictions hold no class; give at least one row, or classes.")
         else:
             self._values = self._mark_missing(values.astype(np.float64, copy=False))
             self.classes = np.arange(values.shape[2]) if classes is None else np.asarray(classes)
