@@ -674,7 +674,7 @@ def test_a_learning_rate_that_diverges_is_reported(wine):
             ValueError, match="learning_rate=1e\\+308 lets the training of member 1"
         ):
             flock(learning_rate=1e308, **printed).fit(X, y)
-    with pytest.raises(ValueError, match="features are too large or too small"):
+    with pytest.raises(ValueError, match="the features, or the weights.*use scale_features=True"):
         flock(scale_features=False).fit(X * 1e200, y)
     with pytest.warns(ConvergenceWarning, match="learning_rate=50.0 overshoots"):
         model = flock(learning_rate=50.0, max_iter=4, tol=-np.inf).fit(X[:, :3], y)
