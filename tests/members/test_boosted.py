@@ -55,7 +55,7 @@ def rows_for(ensemble):
     return load_rows(return_X_y=True)
 
 
-_DRAWS = "rows are drawn or held out by position, so a weight of 2 and a row given twice differ"
+_DRAWS = "scikit-learn's own boosting takes no weight of 2 for a row given twice"
 
 
 @parametrize_with_checks(
