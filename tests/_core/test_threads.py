@@ -72,6 +72,22 @@ def test_the_last_of_overlapping_fits_puts_the_threads_back():
     assert threads._shared.pool is None
 
 
+def test_a_fit_within_a_call_of_another_fit_waits_for_no_thread_of_that_fit():
+    def inner(item):
+        with own_threads():
+            return list(in_order(lambda one: one * item, range(4)))
+
+    def outer():
+        with own_threads():
+            found.extend(in_order(inner, range(6)))
+
+    found = []
+    fit = threading.Thread(target=outer, daemon=True)
+    fit.start()
+    fit.join(20)
+    assert found == [[one * item for one in range(4)] for item in range(6)]
+
+
 def test_many_fits_in_threads_put_them_back():
     n_wrong = []
 

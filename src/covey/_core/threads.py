@@ -35,6 +35,8 @@ class _Shared:
 
 
 _shared = _Shared()
+# Whether this thread is one of the pool's.
+_own = threading.local()
 
 
 @cache
@@ -60,7 +62,7 @@ def own_threads() -> Iterator[None]:
         if not _shared.n_users:
             cores = n_cores()
             _shared.limiter = _limited()
-            _shared.pool = ThreadPoolExecutor(cores) if cores > 1 else None
+            _shared.pool = ThreadPoolExecutor(cores, initializer=_join) if cores > 1 else None
         _shared.n_users += 1
     try:
         yield
@@ -105,6 +107,11 @@ def _release() -> None:
             release(force=True)
 
 
+def _join() -> None:
+    """A thread of the pool begins to work."""
+    _own.is_in_pool = True
+
+
 def _begin_anew() -> None:
     """Forget the fits of the parent in a forked process: none of their threads exists here."""
     global _shared
@@ -119,7 +126,8 @@ if hasattr(os, "register_at_fork"):
 def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """What the function returns of each item, in their order; by several threads in a fit."""
     pool = _shared.pool
-    if pool is None:
+    # A fit within a call of another fit: its threads would wait for calls that wait for them.
+    if pool is None or getattr(_own, "is_in_pool", False):
         return map(function, items)
     # A thread has a context of its own, which says what NumPy does about overflows.
     return _results([pool.submit(copy_context().run, function, item) for item in items])
