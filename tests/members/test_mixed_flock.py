@@ -1,6 +1,7 @@
 """Flocks of several kinds of members: how they are weighted, and who decided."""
 
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import FlockClassifier, FlockRegressor
+from covey._checkpoint import Journal
+from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
+from covey.members import _mixed_flock, _searched_flock
 from covey.members._member_kinds import KINDS
+from covey.members._mixing import Clock
 
 FEW = ["linear", GaussianNB(), ("tree", DecisionTreeClassifier(max_depth=3))]
 
@@ -211,13 +216,90 @@ def test_models_that_are_given_stay_as_they_are(noisy):
     assert tree.random_state is None
 
 
-def test_a_fit_goes_on_from_its_checkpoint(noisy, tmp_path):
+class Killed(BaseException):
+    """Ends a fit as a kill would."""
+
+
+@pytest.fixture
+def killed_after(monkeypatch):
+    """Lets a fit end after so many candidates that are no linear members."""
+
+    def fit(number, model, X, y):
+        seen, keep = [], Journal.keep
+
+        def counted(self, result):
+            keep(self, result)
+            seen.extend({"predicted", "left_out"} & set(result))
+            if len(seen) == number:
+                raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "keep", counted)
+            with pytest.raises(Killed):
+                model.fit(X, y)
+
+    return fit
+
+
+def assert_same_flock(one, other, X):
+    assert_array_equal(one.cv_results_["weight"], other.cv_results_["weight"])
+    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_a_fit_that_was_killed_between_candidates_goes_on(noisy, killed_after, tmp_path):
+    X, y = noisy
+    whole = flock().fit(X, y)
+    path = tmp_path / "fit.checkpoint"
+    killed_after(1, flock(checkpoint=path), X, y)
+    assert_same_flock(flock(checkpoint=path).fit(X, y), whole, X)
+    # All of it is known by now.
+    assert_same_flock(flock(checkpoint=path).fit(X, y), whole, X)
+
+
+@pytest.mark.filterwarnings("ignore:Class 2 has one row")
+def test_a_checkpoint_remembers_which_kind_was_left_out(killed_after, tmp_path, monkeypatch):
+    monkeypatch.setattr(_mixed_flock, "KINDS", ("linear", "svm", "neighbors", "neighbors_few"))
+    X, y = load_iris(return_X_y=True)
+    X, y = X[20:101], y[20:101]
+    whole, path = flock("mixed").fit(X, y), tmp_path / "fit.checkpoint"
+    assert "svm" not in whole.cv_results_["member"]
+    killed_after(2, flock("mixed", checkpoint=path), X, y)
+    assert_same_flock(flock("mixed", checkpoint=path).fit(X, y), whole, X)
+
+
+def test_a_checkpoint_remembers_when_a_fit_was_late(noisy, tmp_path, monkeypatch):
     X, y = noisy
     path = tmp_path / "fit.checkpoint"
-    model = flock(checkpoint=path).fit(X, y)
-    again = flock(checkpoint=path).fit(X, y)
-    assert_array_equal(model.predict_proba(X), again.predict_proba(X))
-    assert_array_equal(model.predict_proba(X), flock().fit(X, y).predict_proba(X))
+    how = {"time_limit": 1e-3, "checkpoint": path}
+    late = flock(**how).fit(X, y)
+    monkeypatch.setattr(Clock, "is_late", lambda self, share: False)
+    assert_same_flock(flock(**how).fit(X, y), late, X)
+
+
+def test_a_kind_that_takes_all_the_time_is_left_out(noisy):
+    class Slow(GaussianNB):
+        def fit(self, X, y):
+            time.sleep(0.2)
+            return super().fit(X, y)
+
+    model = flock([GaussianNB(), ("slow", Slow())], time_limit=0.5).fit(*noisy)
+    assert model.cv_results_["member"].tolist() == ["gaussiannb"]
+
+
+def test_who_interrupts_the_search_of_linear_members_gets_no_other_kinds(noisy, monkeypatch):
+    calls, hold_out = [], CrossFit.hold_out
+
+    def interrupted(self, family):
+        calls.append(family)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return hold_out(self, family)
+
+    monkeypatch.setattr(CrossFit, "hold_out", interrupted)
+    monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
+    with pytest.warns(UserWarning, match="Interrupted: 1 of"):
+        model = flock(effort="balanced").fit(*noisy)
+    assert model.cv_results_["member"].tolist() == ["linear"]
 
 
 # -- tables of all kinds ---------------------------------------------------------------------

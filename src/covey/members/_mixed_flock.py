@@ -24,7 +24,7 @@ from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member
 from covey.members._fused import FusedEnsemble
 from covey.members._member_kinds import KINDS, LINEAR, Table, made, suits
 from covey.members._mixed_views import mixed_decisions, mixed_importances, mixed_summary
-from covey.members._mixing import Clock, Library
+from covey.members._mixing import Clock, Library, OutOfTime
 from covey.members._named import NamedParameters
 from covey.members._out_of_fold import HeldOut
 from covey.members._searched_flock import Progress, SearchedFlock, is_interactive
@@ -109,7 +109,19 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
         clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), _SHARE_OF_SEARCH))
         how = super()._progress(rows, context, given)
-        return {**how, "is_late": lambda: clock.is_late(share)}
+        # Who interrupts the search for linear members wants no other kinds either.
+        return {**how, "is_late": lambda: self._is_late(clock, share), "on_stop": clock.stop}
+
+    def _is_late(self, clock: Clock, share: float) -> bool:
+        """Whether candidates are begun no more; as it was found in the fit that is continued."""
+        is_late = clock.is_late(share)
+        if self._journal is None or self.time_limit is None:
+            return is_late
+        task = self._journal.begin()
+        if task.result is None:
+            task.finish({"is_late": np.array(is_late)})
+            return is_late
+        return bool(task.result["is_late"])
 
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
@@ -237,12 +249,14 @@ class MixedFlock(NamedParameters, SearchedFlock):
         for name, kind in wanted.items():
             if name == LINEAR or (everything and not suits(kind, table)):
                 continue
-            if library.names and clock.is_late(_SHARE_OF_SEARCH):
+            if library.names and self._is_late(clock, _SHARE_OF_SEARCH):
                 break
             says.begin(f"{name}, on {len(library.held_out.folds)} folds")
             before, model = clock.seconds(), made(kind, table)
             try:
-                predicted = self._cross_predicted(name, model, rows, library)
+                found = self._on_folds(
+                    name, model, rows, library, clock, must_fit=not (everything and library.names)
+                )
             except KeyboardInterrupt:
                 if not (library.names and self._journal is None and is_interactive()):
                     raise
@@ -253,32 +267,57 @@ class MixedFlock(NamedParameters, SearchedFlock):
                     stacklevel=5,
                 )
                 break
-            except ValueError as error:
-                # A class of one row cannot be calibrated, and the like.
-                if not (everything and library.names):
-                    raise
-                says.begin(f"{name} is left out: {error}")
+            if isinstance(found, str):
+                says.begin(f"{name} is left out: {found}")
                 continue
-            library.add(name, predicted, clock.seconds() - before)
+            library.add(name, found, clock.seconds() - before)
             models[name] = model
             says.begin(library.told(name))
         return models
 
+    def _on_folds(
+        self,
+        name: str,
+        model: Any,
+        rows: TrainingRows,
+        library: Library,
+        clock: Clock,
+        *,
+        must_fit: bool,
+    ) -> np.ndarray | str:
+        """What `_cross_predicted` gives, or why a model is left out; a checkpoint keeps either."""
+        task = None if self._journal is None else self._journal.begin()
+        if task is not None and task.result is not None:
+            kept = task.result
+            return str(kept["left_out"]) if "left_out" in kept else kept["predicted"]
+        try:
+            found = self._cross_predicted(name, model, rows, library, clock)
+        except OutOfTime:
+            found = "the time is over"
+        except ValueError as error:
+            # A class of one row cannot be calibrated, and the like.
+            if must_fit:
+                raise
+            found = str(error)
+        if task is not None:
+            what = "left_out" if isinstance(found, str) else "predicted"
+            task.finish({what: np.asarray(found)})
+        return found
+
     def _cross_predicted(
-        self, name: str, model: Any, rows: TrainingRows, library: Library
+        self, name: str, model: Any, rows: TrainingRows, library: Library, clock: Clock
     ) -> np.ndarray:
         """What a model predicts of the rows that each fold holds out, one after the other.
 
         Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
         fitted on the others.
         """
-        task = None if self._journal is None else self._journal.begin()
-        if task is not None and task.result is not None:
-            return task.result["predicted"]
         held_out = library.held_out
         X, weight = self._as_given(rows.X, name), held_out.weight
 
         def of_fold(number: int) -> np.ndarray:
+            if library.names and clock.is_late(1.0):
+                raise OutOfTime
             train, test = held_out.folds[number]
             counted = weight if np.ptp(weight[train]) > 0 else None
             weights = weight_parameters(model, name, counted)
@@ -291,10 +330,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             parts += self._side_by_side(of_fold, folds)
             if not library.may_gain(np.concatenate(parts)):
                 break
-        predicted = np.concatenate(parts)
-        if task is not None:
-            task.finish({"predicted": predicted})
-        return predicted
+        return np.concatenate(parts)
 
     def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
         if self.n_jobs is None:

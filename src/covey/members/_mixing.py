@@ -36,6 +36,14 @@ class Clock:
         """Whether more than a share of the limit is over."""
         return self.seconds() > share * self._limit
 
+    def stop(self) -> None:
+        """Let it be late from now on."""
+        self._limit = 0.0
+
+
+class OutOfTime(Exception):
+    """The time of a fit is over while a candidate is compared."""
+
 
 class Library:
     """What candidates predict of the rows held out: probabilities (n, C), or numbers (n,).

@@ -81,6 +81,7 @@ class _How:
     n_restarts: int
     fit_intercept: bool
     on_iteration: Callable[[], None] | None
+    on_stop: Callable[[], None] | None
     keeps_folds: bool
 
 
@@ -203,6 +204,7 @@ class Search:
         on_refit: Callable[[], None] | None = None,
         on_iteration: Callable[[], None] | None = None,
         may_stop: bool = False,
+        on_stop: Callable[[], None] | None = None,
         is_late: Callable[[], bool] | None = None,
         keeps_folds: bool = False,
     ) -> Flock:
@@ -213,11 +215,11 @@ class Search:
         many standard errors more loss fewer terms are worth; ``on_family`` gives the context in
         which a family is cross-fitted, ``on_refit`` and ``on_iteration`` are called before the
         last fit and after each iteration. With ``may_stop``, who interrupts the comparison of
-        candidates gets the best of those that are compared; no family is begun any more when
-        ``is_late``. With ``keeps_folds``, the flock knows what is selected as it was fitted on
-        each fold too.
+        candidates gets the best of those that are compared, and ``on_stop`` is called; no family
+        is begun any more when ``is_late``. With ``keeps_folds``, the flock knows what is selected
+        as it was fitted on each fold too.
         """
-        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration, keeps_folds)
+        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration, on_stop, keeps_folds)
         found: list[_Compared] = []
         starts: dict[Point, Group] = {}
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
@@ -231,7 +233,7 @@ class Search:
             fits = self._cross_fit(rung, n_parts, n_fitted, how, before)
             if n_parts:
                 stopped = _held_out(
-                    fits, families, on_family, may_stop, is_late, known=bool(found)
+                    fits, families, on_family, may_stop, on_stop, is_late, known=bool(found)
                 )
                 if stopped and not fits.candidates:
                     break
@@ -342,6 +344,8 @@ class Search:
                 if not may_stop:
                     raise
                 warnings.warn(_STOPPED_LATE, UserWarning, stacklevel=6)
+                if how.on_stop is not None:
+                    how.on_stop()
                 stopped = True
             groups += list(zip(shares, found, strict=True))
         groups.sort(key=lambda pair: -pair[0])
@@ -466,6 +470,7 @@ def _held_out(
     families: Sequence[Family],
     on_family: Callable[[Family], AbstractContextManager[None]],
     may_stop: bool,
+    on_stop: Callable[[], None] | None,
     is_late: Callable[[], bool] | None,
     known: bool,
 ) -> bool:
@@ -489,6 +494,8 @@ def _held_out(
                 UserWarning,
                 stacklevel=6,
             )
+            if on_stop is not None:
+                on_stop()
             return True
     return False
 
