@@ -12,10 +12,17 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.metrics import accuracy_score, log_loss, make_scorer, roc_auc_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+)
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -25,7 +32,7 @@ from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
 from covey.members import _mixed_flock, _searched_flock
-from covey.members._member_kinds import KINDS
+from covey.members._member_kinds import KINDS, Table, made
 from covey.members._mixing import Clock
 
 FEW = ["linear", GaussianNB(), ("tree", DecisionTreeClassifier(max_depth=3))]
@@ -46,6 +53,16 @@ def noisy():
 @pytest.fixture(scope="module")
 def fitted(noisy):
     return flock().fit(*noisy)
+
+
+@pytest.fixture(scope="module")
+def searched(noisy):
+    return flock(effort="balanced").fit(*noisy)
+
+
+def assert_same_flock(one, other, X):
+    assert_array_equal(one.cv_results_["weight"], other.cv_results_["weight"])
+    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
 # -- which members, with which weights -------------------------------------------------------
@@ -107,12 +124,20 @@ def test_no_worse_out_of_fold_than_linear_members_alone(noisy, fitted):
     assert both[0] <= both[1] + 1e-12
 
 
-def test_the_linear_members_are_those_of_a_flock_of_their_own(noisy):
+def test_the_linear_members_are_those_of_a_flock_of_their_own(noisy, searched):
     X, y = noisy
     alone = FlockClassifier(n_estimators=3, random_state=0).fit(X, y)
-    part = flock(effort="balanced").fit(X, y).named_estimators_["linear"]
+    part = searched.named_estimators_["linear"]
     assert_array_equal(part.predict_proba(X), alone.predict_proba(X))
     assert_array_equal(part.out_of_fold_.predictions, alone.out_of_fold_.predictions)
+
+
+def test_best_effort_compares_all_kinds_on_the_same_folds(noisy, searched):
+    # Its linear members are searched as by default, so that all the rest is the same.
+    best = flock(effort="best").fit(*noisy)
+    assert best.n_estimators_ > 1
+    assert_array_equal(best.cv_results_["log_loss"], searched.cv_results_["log_loss"])
+    assert_same_flock(best, searched, noisy[0])
 
 
 def test_predictions_out_of_fold_know_nothing_of_labels_that_mean_nothing():
@@ -133,7 +158,40 @@ def test_scoring_takes_the_place_of_the_loss(noisy):
         for k in range(model.n_estimators_)
     ]
     assert np.mean(known.predictions.argmax(axis=1) == y[known.rows]) >= max(members) - 1e-12
-    assert flock(scoring="roc_auc").fit(X, y).weights_.sum() == pytest.approx(1)
+    assert flock([GaussianNB()], scoring="roc_auc").fit(X, y).weights_.sum() == pytest.approx(1)
+
+
+def test_a_scorer_gets_the_rows_and_only_the_weights_that_it_takes(noisy):
+    table = pd.DataFrame(noisy[0], columns=list("abcdef"))
+    y, weight = noisy[1], np.where(noisy[1] == 1, 3.0, 1.0)
+
+    def unweighted(estimator, X, y):
+        assert list(X.columns) == list("abcdef")
+        assert X["a"].std() > 0
+        return accuracy_score(y, estimator.predict(X))
+
+    others = [GaussianNB(), DecisionTreeClassifier(max_depth=2)]
+    model = flock(others, scoring=unweighted).fit(table, y, sample_weight=weight)
+    named = flock(others, scoring="accuracy").fit(table, y)
+    assert_array_equal(named.cv_results_["member"], model.cv_results_["member"])
+    areas = make_scorer(roc_auc_score, response_method="decision_function")
+    assert flock(others, scoring=areas).fit(table, y).n_estimators_ > 0
+
+
+@pytest.mark.parametrize(
+    ("scoring", "words"),
+    [
+        ("nonsense", "'nonsense' is not a valid scoring"),
+        (["accuracy", "f1"], "scoring must be a name"),
+        (accuracy_score, "metric function rather than a scorer"),
+        (lambda estimator, X, y: np.nan, "scoring gives nan"),
+        ("roc_auc", "scoring cannot measure what members predict"),
+    ],
+)
+def test_scoring_that_measures_nothing_is_refused_before_kinds_are_compared(scoring, words):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=words):
+        flock([GaussianNB(), RidgeClassifier()], scoring=scoring).fit(X, y)
 
 
 # -- parameters ------------------------------------------------------------------------------
@@ -175,6 +233,41 @@ def test_members_that_make_no_sense_are_refused_in_one_sentence(noisy, members, 
 def test_a_member_without_probabilities_is_named(noisy):
     with pytest.raises(ValueError, match=r"'ridgeclassifier' has no predict_proba"):
         flock(["linear", RidgeClassifier()]).fit(*noisy)
+
+
+class Gaps(GaussianNB):
+    def predict_proba(self, X):
+        probabilities = super().predict_proba(X)
+        probabilities[1] = np.nan
+        return probabilities
+
+
+class Beyond(Ridge):
+    def predict(self, X):
+        return np.full(len(X), 1e200)
+
+
+class GapsInNumbers(Ridge):
+    def predict(self, X):
+        return np.full(len(X), np.nan)
+
+
+def test_members_whose_predictions_are_no_numbers_are_named(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match="'gaps' predicts NaN for row 1 of the 80"):
+        flock([GaussianNB(), Gaps()]).fit(X, y)
+    with pytest.raises(ValueError, match="'gapsinnumbers' predicts NaN"):
+        FlockRegressor(members=[GapsInNumbers()]).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="beyond: the loss of what these members predict"):
+        FlockRegressor(members=[Beyond()]).fit(X, X[:, 0])
+
+
+def test_members_of_any_name_and_frozen_ones(noisy):
+    X, y = noisy
+    frozen = FrozenEstimator(GaussianNB().fit(X[::2], y[::2]))
+    model = flock([("self", GaussianNB()), ("items", frozen)], scoring="accuracy").fit(X, y)
+    assert set(model.named_estimators_) <= {"self", "items"}
+    assert model.predict(X).shape == y.shape
 
 
 def test_a_time_limit_ends_the_search_with_the_best_so_far(noisy):
@@ -239,11 +332,6 @@ def killed_after(monkeypatch):
                 model.fit(X, y)
 
     return fit
-
-
-def assert_same_flock(one, other, X):
-    assert_array_equal(one.cv_results_["weight"], other.cv_results_["weight"])
-    assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
 def test_a_fit_that_was_killed_between_candidates_goes_on(noisy, killed_after, tmp_path):
@@ -335,6 +423,39 @@ def test_neighbors_are_left_out_of_weighted_tables_and_boosting_of_sparse_ones(n
     assert len(model.explain(table[:2])) == 2
 
 
+def test_kinds_that_cannot_be_fitted_to_a_table_are_refused_by_name(noisy):
+    X, y = noisy
+    with pytest.raises(ValueError, match="'boosting_small' takes no sparse X"):
+        flock(["linear", "boosting_small"]).fit(sparse.csr_array(X), y)
+    with pytest.raises(ValueError, match="'neighbors' takes no weights"):
+        flock(["linear", "neighbors"], class_weight={0: 1, 1: 2}).fit(X, y)
+
+
+def test_neighbors_are_no_more_than_the_rows_of_a_fold(noisy):
+    X, y = noisy[0][:20], np.arange(20) % 2
+    model = flock(["neighbors", "neighbors_few"], cv=TimeSeriesSplit(4)).fit(X, y)
+    assert model.out_of_fold_.rows.tolist() == list(range(4, 20))
+
+
+def test_boosting_holds_out_nothing_where_a_class_has_few_rows():
+    about = {"n_rows": 20_000, "n_fitted": 16_000, "is_sparse": False, "is_weighted": False}
+    few, many = (Table(**about, n_smallest=n, seed=0) for n in (3, 300))
+    assert not made("boosting", few).early_stopping
+    assert made("boosting", many).early_stopping
+
+
+@pytest.mark.parametrize("members", [["linear", "neighbors"], ["linear", GaussianNB()]])
+def test_rows_far_out_are_predicted_without_a_warning(noisy, members):
+    X, y = noisy
+    model = flock(members, scoring="neg_log_loss").fit(X, y)
+    far = np.vstack([X[:1], np.full((1, 6), 1e300), np.full((1, 6), -1e308)])
+    with np.errstate(all="raise"):
+        probabilities = model.predict_proba(far)
+        model.explain(X[:2])
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert_allclose(probabilities[0], model.predict_proba(X[:1])[0])
+
+
 def test_pipelines_find_columns_by_name():
     X, y = load_iris(return_X_y=True, as_frame=True)
     one = make_pipeline(
@@ -352,6 +473,16 @@ def test_a_class_of_one_row_is_no_reason_to_stop():
         model = flock("mixed").fit(X, y)
     assert model.predict_proba(X).shape == (101, 3)
     assert "svm" not in model.cv_results_["member"]
+
+
+def test_models_without_weights_are_compared_on_samples_of_long_tables():
+    # The samples have more of the rare class than its share.
+    X, y = make_classification(45_000, 3, n_informative=3, n_redundant=0, random_state=0)
+    y[:30] = 2
+    members = [KNeighborsClassifier(), GaussianNB()]
+    assert len(flock(members).fit(X, y).cv_results_["member"]) == 2
+    with pytest.raises(TypeError, match="'kneighborsclassifier' cannot be fitted with sample_we"):
+        flock(members).fit(X, y, sample_weight=1 + y)
 
 
 def test_long_tables_are_compared_on_some_of_their_rows():

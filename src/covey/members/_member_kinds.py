@@ -27,8 +27,10 @@ LINEAR = "linear"
 
 # Beyond so many rows a kind takes more time, or memory, than it is worth.
 _MOST_ROWS = {"extra_trees": 200_000, "svm": 3_000, "neighbors": 50_000, "boosting_small": 20_000}
-# From so many rows on, boosting finds out by itself when to stop.
+# From so many rows on, boosting finds out by itself when to stop; it holds out some of each
+# class for that, of which there must be some rows on every fold.
 _MANY_ROWS = 10_000
+_ENOUGH_OF_CLASS = 10
 _N_TREES = 100
 
 
@@ -37,6 +39,8 @@ class Table:
     """What a kind must know of the table that it is fitted to."""
 
     n_rows: int
+    n_fitted: int  # the rows of the smallest fold to fit on
+    n_smallest: int  # the rows of the smallest class
     is_sparse: bool
     is_weighted: bool  # whether some rows count more than others
     seed: int
@@ -52,7 +56,7 @@ class Table:
 
 def _boosting(table: Table) -> Any:
     how: dict[str, Any] = {"max_iter": 100, "max_leaf_nodes": 15, "max_features": 0.6}
-    if table.n_rows >= _MANY_ROWS:
+    if table.n_rows >= _MANY_ROWS and table.n_smallest >= _ENOUGH_OF_CLASS:
         return _boosted(table, **how | {"max_iter": 500}, early_stopping=True)
     return _boosted(table, **how, early_stopping=False)
 
@@ -90,7 +94,7 @@ def _svm(table: Table, C: float = 10.0) -> Any:
 def _neighbors(table: Table, most: int = 25) -> Any:
     kind = KNeighborsRegressor if table.is_numeric else KNeighborsClassifier
     # A fold of a small table has fewer rows than the table.
-    n_neighbors = max(1, min(most, table.n_rows // 4))
+    n_neighbors = max(1, min(most, table.n_rows // 4, table.n_fitted))
     return make_pipeline(_scaler(table), kind(n_neighbors, weights="distance"))
 
 
@@ -123,6 +127,19 @@ def suits(kind: str, table: Table) -> bool:
     return not (table.is_numeric and table.loss == "quantile")
 
 
+def check_kind(kind: Any, table: Table) -> None:
+    """Refuse a kind that was asked for and cannot be fitted to such a table."""
+    family = kind.partition("_")[0] if isinstance(kind, str) else None
+    if family == "boosting" and table.is_sparse:
+        raise ValueError(
+            f"The member {kind!r} takes no sparse X; leave it out, or give X.toarray()."
+        )
+    if family == "neighbors" and table.is_weighted:
+        raise ValueError(
+            f"The member {kind!r} takes no weights of rows or classes; leave it out, or give none."
+        )
+
+
 def made(kind: Any, table: Table) -> Any:
     """A model of a kind, or a copy of one that a user gave; not fitted.
 
@@ -136,4 +153,6 @@ def made(kind: Any, table: Table) -> Any:
         for name, value in model.get_params(deep=True).items()
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     }
-    return model.set_params(**unseeded)
+    if unseeded:
+        model.set_params(**unseeded)
+    return model

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
+from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
-from covey._blocks import in_blocks, take_rows
+from covey._blocks import finite, in_blocks, take_rows
 from covey._core.search.rungs import rung_sizes
-from covey._core.threads import in_order
-from covey._models import fit_member, fit_on_rows, weight_parameters
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
+from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
-from covey.members._member_kinds import KINDS, LINEAR, Table, made, suits
+from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind
 from covey.members._mixed_views import mixed_decisions, mixed_importances, mixed_summary
-from covey.members._mixing import Clock, Library, OutOfTime
+from covey.members._mixing import Clock, Library
 from covey.members._named import NamedParameters
 from covey.members._out_of_fold import HeldOut
-from covey.members._searched_flock import Progress, SearchedFlock, is_interactive
+from covey.members._searched_flock import Progress, SearchedFlock
 from covey.members._training_rows import TrainingRows
 
-# The share of a time limit after which no candidate is begun: what is kept is fitted once more.
-_SHARE_OF_SEARCH = 0.75
-# The same of linear members, where other kinds are to be compared, too.
+# The share of a time limit after which no linear members are begun, where other kinds are to be
+# compared, too.
 _SHARE_OF_LINEAR = 0.4
-# Fits of fewer rows take one thread each; more of them would wait for each other.
-_FEW_ROWS = 10_000
+# Rows that are farther out than this count as this far.
+_FARTHEST = 1e30
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
 # What only a fit of linear members alone sets, and what only one of several kinds does.
@@ -72,8 +67,20 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._wanted()
+        self._scorer()
         if self.time_limit is not None:
             check_number(self.time_limit, "time_limit", low=0, closed="neither")
+
+    def _scorer(self) -> Any:
+        """What takes the place of the loss, as scikit-learn calls it; None: nothing."""
+        if self.scoring is None or isinstance(self.scoring, str):
+            return get_scorer(self.scoring)
+        if not callable(self.scoring):
+            raise ValueError(
+                "scoring must be a name of scikit-learn's, a callable or None, got "
+                f"{self.scoring!r}."
+            )
+        return check_scoring(self, self.scoring)
 
     def _wanted(self) -> dict[str, Any]:
         """The members by name: kinds, or models that a user gave."""
@@ -89,8 +96,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
         for name, member in wanted.items():
             if (name in KINDS or isinstance(member, str)) and member != name:
                 raise ValueError(
-                    f"The member {name!r} has the name of a kind of members, or the other way "
-                    f"round; {', '.join(KINDS)} are given by these names alone."
+                    f"The member {name!r} is {member!r}; the kinds {', '.join(KINDS)} are given "
+                    "by these names, once each, and no other member has the name of a kind."
                 )
         return wanted
 
@@ -107,7 +114,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return super()._compares() or "_clock_of_all" in self.__dict__
 
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
-        clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), _SHARE_OF_SEARCH))
+        clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), SHARE_OF_SEARCH))
         how = super()._progress(rows, context, given)
         # Who interrupts the search for linear members wants no other kinds either.
         return {**how, "is_late": lambda: self._is_late(clock, share), "on_stop": clock.stop}
@@ -153,6 +160,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
         if not self._numeric:
             for name in ("mean_", "scale_", "_usable"):
                 self.__dict__.pop(name, None)
+        everything = self.members in (None, "mixed")
+        table = self._described(rows, rows.weight)
+        for kind in () if everything else wanted.values():
+            check_kind(kind, table)
         clock = Clock(self.time_limit)
         says = Progress(type(self).__name__, bool(self.verbose))
         linear = None
@@ -160,32 +171,37 @@ class MixedFlock(NamedParameters, SearchedFlock):
             linear = self._linear_flock(clock)
             linear.fuser_ = SearchedFlock._fit_rows(linear, rows, fuser, context, given)
             held_out, predicted = linear.__dict__.pop("_compared")
-            library = self._library(rows, self._in_repeats(held_out, rows))
+            library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
             for name in ("_clock_of_all", "_journal", "_grown"):
                 linear.__dict__.pop(name, None)
         else:
             library = self._library(rows, self._shared_folds(rows))
-        models = self._compared_models(rows, wanted, library, clock, says)
+        held_out = library.held_out
+        table = self._described(rows, held_out.weight, min(len(one) for one, _ in held_out.folds))
+        comparison = Comparison(self, rows, library, clock, says)
+        comparison.run(wanted, table, as_far_as_they_suit=everything)
         shares = library.weights()
+        kept = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
+        says.begin("what is selected, on all rows: " + ", ".join(kept))
+        members = [linear if name == LINEAR else comparison.fitted(name) for name in kept]
+        self._keep_members(library, shares, dict(zip(kept, members, strict=True)))
+        self._keep_typical(rows)
+        return Mean(weights=self.weights_)
+
+    def _keep_members(self, library: Library, shares: np.ndarray, members: dict[str, Any]) -> None:
         self.cv_results_ = {
             "member": np.array(library.names),
             self._task.loss_name: library.losses(),
             "weight": shares,
             "seconds": np.array(list(library.seconds.values())),
         }
-        kept = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
-        says.begin("what is selected, on all rows: " + ", ".join(kept))
-        members = {}
-        for name in kept:
-            members[name] = linear if name == LINEAR else self._fitted(name, models[name], rows)
-        self.named_estimators_ = Bunch(**members)
+        self.named_estimators_ = Bunch()
+        self.named_estimators_.update(members)
         self.weights_ = shares[shares > 0]
-        self.n_estimators_ = len(kept)
+        self.n_estimators_ = len(members)
         self.kind_ = "value" if self._numeric else "probability"
-        self._keep_predictions(library, kept)
-        self._keep_typical(rows)
-        return Mean(weights=self.weights_)
+        self._keep_predictions(library, list(members))
 
     def _linear_flock(self, clock: Clock) -> Any:
         """The linear members as a flock of their own, on the same rows and with the same seed."""
@@ -214,29 +230,27 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return replace(held_out, n_repeats=self._n_repeats(rows) if drawn else 1)
 
     def _library(self, rows: TrainingRows, held_out: HeldOut) -> Library:
+        truth, scorer, X = rows.y[held_out.rows], self._scorer(), None
+        if scorer is not None:
+            X = self._as_given(take_rows(rows.X, held_out.rows), "scoring")
         if not self._numeric:
-            truth = np.searchsorted(self.classes_, rows.y[held_out.rows])
-            return Library(held_out, truth, self.classes_, None, self.scoring)
-        truth = rows.y[held_out.rows]
+            codes = np.searchsorted(self.classes_, truth)
+            return Library(held_out, codes, self.classes_, None, scorer, X)
 
         def losses(numbers: np.ndarray) -> np.ndarray:
             known = truth[: numbers.shape[-1]]
             return self._value_loss.value((known - numbers) / self.y_scale_)
 
-        return Library(held_out, truth, None, losses, self.scoring)
+        return Library(held_out, truth, None, losses, scorer, X)
 
-    def _compared_models(
-        self,
-        rows: TrainingRows,
-        wanted: dict[str, Any],
-        library: Library,
-        clock: Clock,
-        says: Progress,
-    ) -> dict[str, Any]:
-        """Compare kinds of members one after another; the models, not fitted."""
-        weight = library.held_out.weight
-        table = Table(
+    def _described(
+        self, rows: TrainingRows, weight: np.ndarray, n_fitted: int | None = None
+    ) -> Table:
+        """What kinds must know of a table whose rows count by their weight."""
+        return Table(
             n_rows=rows.n_weighted(),
+            n_fitted=rows.n_weighted() if n_fitted is None else n_fitted,
+            n_smallest=int(rows.class_counts[rows.class_counts > 0].min()),
             is_sparse=hasattr(rows.X, "tocsr"),
             is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
             seed=self._seed,
@@ -244,112 +258,6 @@ class MixedFlock(NamedParameters, SearchedFlock):
             loss=self._setting("loss"),
             quantile=getattr(self, "quantile", 0.5),
         )
-        everything = self.members in (None, "mixed")
-        models: dict[str, Any] = {}
-        for name, kind in wanted.items():
-            if name == LINEAR or (everything and not suits(kind, table)):
-                continue
-            if library.names and self._is_late(clock, _SHARE_OF_SEARCH):
-                break
-            says.begin(f"{name}, on {len(library.held_out.folds)} folds")
-            before, model = clock.seconds(), made(kind, table)
-            try:
-                found = self._on_folds(
-                    name, model, rows, library, clock, must_fit=not (everything and library.names)
-                )
-            except KeyboardInterrupt:
-                if not (library.names and self._journal is None and is_interactive()):
-                    raise
-                warnings.warn(
-                    f"Interrupted: the flock is the best of {', '.join(library.names)}, which "
-                    "were compared. Interrupt once more to have none.",
-                    UserWarning,
-                    stacklevel=5,
-                )
-                break
-            if isinstance(found, str):
-                says.begin(f"{name} is left out: {found}")
-                continue
-            library.add(name, found, clock.seconds() - before)
-            models[name] = model
-            says.begin(library.told(name))
-        return models
-
-    def _on_folds(
-        self,
-        name: str,
-        model: Any,
-        rows: TrainingRows,
-        library: Library,
-        clock: Clock,
-        *,
-        must_fit: bool,
-    ) -> np.ndarray | str:
-        """What `_cross_predicted` gives, or why a model is left out; a checkpoint keeps either."""
-        task = None if self._journal is None else self._journal.begin()
-        if task is not None and task.result is not None:
-            kept = task.result
-            return str(kept["left_out"]) if "left_out" in kept else kept["predicted"]
-        try:
-            found = self._cross_predicted(name, model, rows, library, clock)
-        except OutOfTime:
-            found = "the time is over"
-        except ValueError as error:
-            # A class of one row cannot be calibrated, and the like.
-            if must_fit:
-                raise
-            found = str(error)
-        if task is not None:
-            what = "left_out" if isinstance(found, str) else "predicted"
-            task.finish({what: np.asarray(found)})
-        return found
-
-    def _cross_predicted(
-        self, name: str, model: Any, rows: TrainingRows, library: Library, clock: Clock
-    ) -> np.ndarray:
-        """What a model predicts of the rows that each fold holds out, one after the other.
-
-        Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
-        fitted on the others.
-        """
-        held_out = library.held_out
-        X, weight = self._as_given(rows.X, name), held_out.weight
-
-        def of_fold(number: int) -> np.ndarray:
-            if library.names and clock.is_late(1.0):
-                raise OutOfTime
-            train, test = held_out.folds[number]
-            counted = weight if np.ptp(weight[train]) > 0 else None
-            weights = weight_parameters(model, name, counted)
-            with _few_threads(len(train)):
-                fitted = fit_on_rows(model, name, X, rows.y, weights, train, number + 1)
-                return self._member_prediction(name, fitted, take_rows(X, test))
-
-        parts: list[np.ndarray] = []
-        for folds in held_out.repeats:
-            parts += self._side_by_side(of_fold, folds)
-            if not library.may_gain(np.concatenate(parts)):
-                break
-        return np.concatenate(parts)
-
-    def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
-        if self.n_jobs is None:
-            return list(in_order(function, items))
-        jobs = Parallel(n_jobs=self.n_jobs, prefer="threads")
-        return list(jobs(delayed(function)(item) for item in items))
-
-    def _fitted(self, name: str, model: Any, rows: TrainingRows) -> Any:
-        """A model on all rows."""
-        used = np.flatnonzero(rows.weight)
-        X, weight = self._as_given(rows.X, name), rows.weight[used]
-        with _few_threads(len(used)):
-            return fit_member(
-                model,
-                name,
-                X if len(used) == len(rows.y) else take_rows(X, used),
-                rows.y[used],
-                weight if np.ptp(weight) > 0 else None,
-            )
 
     def _keep_predictions(self, library: Library, kept: list[str]) -> None:
         members = np.stack([library.predicted[name] for name in kept], axis=1)
@@ -376,8 +284,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _as_given(self, X: Any, name: str) -> Any:
         """Rows as a member was fitted on them; models that a user gave may read names."""
+        if name in KINDS:
+            return _within_reach(X)
         names = getattr(self, "feature_names_in_", None)
-        if name in KINDS or names is None or hasattr(X, "tocsr"):
+        if names is None or hasattr(X, "tocsr"):
             return X
         import pandas as pd
 
@@ -386,19 +296,20 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _member_prediction(self, name: str, member: Any, X: Any) -> np.ndarray:
         """What a fitted member predicts: (n, C), or (n,) numbers."""
         if self._numeric:
-            return member_values([member], [name], X)[:, 0]
+            return _without_gaps(member_values([member], [name], X)[:, 0], name)
         if not hasattr(member, "predict_proba"):
             raise ValueError(
                 f"The member {name!r} has no predict_proba, which members of a flock need; wrap "
                 "it in CalibratedClassifierCV."
             )
         output = member_output(member, X, self.classes_, "probability", name)
+        _without_gaps(output[0], name)
         return gather([output], self.classes_, [name], "probability").values[:, 0]
 
     def _each_prediction(self, X: Any) -> Iterator[np.ndarray]:
         for name, member in self.named_estimators_.items():
             if name == LINEAR:
-                yield member._fused(X)
+                yield member._by_blocks(member._fused, X)
             else:
                 yield self._member_prediction(name, member, self._as_given(X, name))
 
@@ -428,7 +339,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         # Members have threads of their own.
-        return in_blocks(function, X) if self._is_mixed() else super()._by_blocks(function, X)
+        if self._is_mixed():
+            return in_blocks(finite(function), X)
+        return super()._by_blocks(function, X)
 
     def _names(self) -> list[str]:
         return list(self.named_estimators_) if self._is_mixed() else super()._names()
@@ -472,11 +385,23 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return mixed_summary(self)
 
 
-@contextmanager
-def _few_threads(n_rows: int) -> Iterator[None]:
-    """Let a fit on few rows have one thread of OpenMP: more of them would wait for each other."""
-    if n_rows >= _FEW_ROWS:
-        yield
-        return
-    with threadpool_limits(1, user_api="openmp"):
-        yield
+def _within_reach(X: Any) -> Any:
+    """Rows no farther out than trees, which compute in single precision, and kernels can tell."""
+    numbers = X.data if hasattr(X, "tocsr") else X
+    if np.abs(numbers).max(initial=0.0) <= _FARTHEST:
+        return X
+    X = X.copy()
+    numbers = X.data if hasattr(X, "tocsr") else X
+    np.clip(numbers, -_FARTHEST, _FARTHEST, out=numbers)
+    return X
+
+
+def _without_gaps(predicted: np.ndarray, name: str) -> np.ndarray:
+    """Refuse NaN, which would count as a prediction."""
+    lost = np.flatnonzero(np.isnan(predicted).reshape(len(predicted), -1).any(axis=1))
+    if len(lost):
+        raise ValueError(
+            f"The member {name!r} predicts NaN for row {lost[0]} of the {len(predicted)} it is "
+            "given; members of a flock must predict every row, so leave it out or mend it."
+        )
+    return predicted

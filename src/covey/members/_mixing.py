@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import get_scorer
 
+from covey._blocks import take_rows
 from covey._core.search.selection import (
     RowLoss,
     greedy_mean,
@@ -41,15 +41,12 @@ class Clock:
         self._limit = 0.0
 
 
-class OutOfTime(Exception):
-    """The time of a fit is over while a candidate is compared."""
-
-
 class Library:
     """What candidates predict of the rows held out: probabilities (n, C), or numbers (n,).
 
     ``truth`` (n,) are the codes of classes or the numbers of these rows; numbers have
-    ``row_losses``, the losses of predictions (..., n). A ``scorer`` takes the place of the loss.
+    ``row_losses``, the losses of predictions (..., n). A ``scorer`` takes the place of the loss,
+    and reads the rows ``X``.
     """
 
     def __init__(
@@ -58,11 +55,12 @@ class Library:
         truth: np.ndarray,
         classes: np.ndarray | None,
         row_losses: RowLoss | None,
-        scoring: Any = None,
+        scorer: Any = None,
+        X: Any = None,
     ) -> None:
         self.held_out = held_out
         self._truth, self._classes, self._row_losses = truth, classes, row_losses
-        self._scorer = None if scoring is None else get_scorer(scoring)
+        self._scorer, self._X = scorer, X
         self._weight = held_out.weight[held_out.rows]
         self.predicted: dict[str, np.ndarray] = {}
         self.seconds: dict[str, float] = {}
@@ -74,6 +72,9 @@ class Library:
 
     def add(self, name: str, predicted: np.ndarray, seconds: float) -> None:
         """One more candidate, and how long it took; of some rows only, if it is hopeless."""
+        if self._scorer is not None and not self.predicted:
+            # Before others are compared in vain.
+            self._score(predicted)
         self.predicted[name], self.seconds[name] = predicted, seconds
 
     def may_gain(self, predicted: np.ndarray) -> bool:
@@ -92,7 +93,13 @@ class Library:
     def weights(self) -> np.ndarray:
         """The weight of each candidate, (M,): greedy selection by the loss of their mean."""
         whole = self._whole
-        found = dict(zip(whole, self._weights_of(np.array(list(whole.values()))), strict=True))
+        weights = self._weights_of(np.array(list(whole.values())))
+        if np.isnan(weights).any():
+            raise ValueError(
+                f"{', '.join(whole)}: the loss of what these members predict is beyond floating "
+                "point; scale the features or y, or give other members."
+            )
+        found = dict(zip(whole, weights, strict=True))
         return np.array([found.get(name, 0.0) for name in self.names])
 
     def _weights_of(self, every: np.ndarray) -> np.ndarray:
@@ -136,25 +143,42 @@ class Library:
     def _negative_scores(
         self, every: np.ndarray
     ) -> Callable[[Sequence[int], np.ndarray], np.ndarray]:
-        truth, weight = self._truth[: every.shape[1]], self._weight[: every.shape[1]]
-        truth = truth if self._classes is None else self._classes[truth]
-        rows = np.zeros((len(truth), 1))
-        counted = {} if np.ptp(weight) == 0 else {"sample_weight": weight}
-
-        def score(predicted: np.ndarray) -> float:
-            known = (
-                _KnownNumbers(predicted)
-                if self._classes is None
-                else _KnownProbabilities(predicted, self._classes)
-            )
-            return float(self._scorer(known, rows, truth, **counted))
-
         def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
             total = every[list(picked)].sum(axis=0)
             means = (total + every[allowed]) / (len(picked) + 1)
-            return -np.array([score(mean) for mean in means])
+            return -np.array([self._score(mean) for mean in means])
 
         return pick_losses
+
+    def _score(self, predicted: np.ndarray) -> float:
+        """What the scorer says of predictions that are known on the first rows."""
+        n_rows = len(predicted)
+        truth, weight = self._truth[:n_rows], self._weight[:n_rows]
+        known: Any = _KnownNumbers(predicted)
+        if self._classes is not None:
+            truth = self._classes[truth]
+            known = _KnownProbabilities(predicted, self._classes)
+        rows = (known, take_rows(self._X, slice(n_rows)), truth)
+        try:
+            score = float(self._weighted_score(rows, weight))
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"scoring cannot measure what members predict: {error}") from error
+        if not np.isfinite(score):
+            raise ValueError(
+                f"scoring gives {score} for what members predict, who are weighted by it; give a "
+                "scoring of finite numbers."
+            )
+        return score
+
+    def _weighted_score(self, rows: tuple[Any, Any, np.ndarray], weight: np.ndarray) -> Any:
+        if np.ptp(weight) > 0:
+            try:
+                return self._scorer(*rows, sample_weight=weight)
+            except TypeError as error:
+                # A measure that takes no weights counts all rows alike.
+                if "sample_weight" not in str(error):
+                    raise
+        return self._scorer(*rows)
 
 
 class _KnownProbabilities(ClassifierMixin, BaseEstimator):
@@ -170,6 +194,10 @@ class _KnownProbabilities(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return self.probabilities
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        logs = np.log(possible(self.probabilities))
+        return logs[:, 1] - logs[:, 0] if len(self.classes) == 2 else logs
 
     def predict(self, X: Any) -> np.ndarray:
         return self.classes[self.probabilities.argmax(axis=1)]

@@ -1,0 +1,171 @@
+"""Models of several kinds, compared one after another on the same folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from covey._blocks import take_rows
+from covey._core.threads import in_order
+from covey._models import fit_member, fit_on_rows, weight_parameters
+from covey.members._member_kinds import LINEAR, Table, made, suits
+from covey.members._mixing import Clock, Library
+from covey.members._searched_flock import Progress, is_interactive
+from covey.members._training_rows import TrainingRows
+
+# The share of a time limit after which no candidate is begun: what is kept is fitted once more.
+SHARE_OF_SEARCH = 0.75
+# Fits of fewer rows take one thread each; more of them would wait for each other.
+_FEW_ROWS = 10_000
+
+
+class _OutOfTimeError(Exception):
+    """The time of a fit is over while a candidate is compared."""
+
+
+class Comparison:
+    """Compares the members that a flock may have beside linear ones, and fits those it keeps.
+
+    ``library`` has the folds, and the linear members if there are any.
+    """
+
+    def __init__(
+        self, flock: Any, rows: TrainingRows, library: Library, clock: Clock, says: Progress
+    ) -> None:
+        self._flock, self._rows, self._library = flock, rows, library
+        self._clock, self._says = clock, says
+        self._models: dict[str, Any] = {}
+
+    def run(self, wanted: dict[str, Any], table: Table, *, as_far_as_they_suit: bool) -> None:
+        """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
+        library, journal = self._library, self._flock._journal
+        for name, kind in wanted.items():
+            if name == LINEAR or (as_far_as_they_suit and not suits(kind, table)):
+                continue
+            if library.names and self._flock._is_late(self._clock, SHARE_OF_SEARCH):
+                return
+            self._says.begin(f"{name}, on {len(library.held_out.folds)} folds")
+            before, model = self._clock.seconds(), made(kind, table)
+            try:
+                found = self._on_folds(
+                    name, model, may_fail=as_far_as_they_suit and bool(library.names)
+                )
+            except KeyboardInterrupt:
+                if not (library.names and journal is None and is_interactive()):
+                    raise
+                warnings.warn(
+                    f"Interrupted: the flock is the best of {', '.join(library.names)}, which "
+                    "were compared. Interrupt once more to have none.",
+                    UserWarning,
+                    stacklevel=6,
+                )
+                return
+            if isinstance(found, str):
+                self._says.begin(f"{name} is left out: {found}")
+                continue
+            library.add(name, found, self._clock.seconds() - before)
+            self._models[name] = model
+            self._says.begin(library.told(name))
+
+    def fitted(self, name: str) -> Any:
+        """A model on all rows."""
+        rows = self._rows
+        used = np.flatnonzero(rows.weight)
+        X, weight = self._flock._as_given(rows.X, name), rows.weight[used]
+        with _quietly(len(used)):
+            return fit_member(
+                self._models[name],
+                name,
+                X if len(used) == len(rows.y) else take_rows(X, used),
+                rows.y[used],
+                weight if np.ptp(weight) > 0 else None,
+            )
+
+    def _on_folds(self, name: str, model: Any, *, may_fail: bool) -> np.ndarray | str:
+        """What `_cross_predicted` gives, or why a model is left out; a checkpoint keeps either."""
+        journal = self._flock._journal
+        task = None if journal is None else journal.begin()
+        if task is not None and task.result is not None:
+            kept = task.result
+            return str(kept["left_out"]) if "left_out" in kept else kept["predicted"]
+        found: np.ndarray | str
+        try:
+            found = self._cross_predicted(name, model)
+        except _OutOfTimeError:
+            found = "the time is over"
+        except ValueError as error:
+            # A class of one row cannot be calibrated, and the like.
+            if not may_fail:
+                raise
+            found = str(error)
+        if task is not None:
+            what = "left_out" if isinstance(found, str) else "predicted"
+            task.finish({what: np.asarray(found)})
+        return found
+
+    def _cross_predicted(self, name: str, model: Any) -> np.ndarray:
+        """What a model predicts of the rows that each fold holds out, one after the other.
+
+        Where folds are drawn repeatedly, a model that brings nothing on the first of them is not
+        fitted on the others.
+        """
+        held_out, y = self._library.held_out, self._rows.y
+        X = self._flock._as_given(self._rows.X, name)
+
+        def of_fold(number: int) -> np.ndarray:
+            if self._library.names and self._clock.is_late(1.0):
+                raise _OutOfTimeError
+            train, test = held_out.folds[number]
+            with _quietly(len(train)):
+                weights = self._weights(name, model, train)
+                fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
+                return self._flock._member_prediction(name, fitted, take_rows(X, test))
+
+        parts: list[np.ndarray] = []
+        for folds in held_out.repeats:
+            parts += self._side_by_side(of_fold, folds)
+            if not self._library.may_gain(np.concatenate(parts)):
+                break
+        return np.concatenate(parts)
+
+    def _weights(self, name: str, model: Any, train: np.ndarray) -> dict[str, np.ndarray]:
+        """The weights of a fold's rows, as a model takes them."""
+        weight = self._library.held_out.weight
+        if np.ptp(weight[train]) == 0:
+            return {}
+        try:
+            return weight_parameters(model, name, weight)
+        except TypeError:
+            # Of a long table more rows of small classes are sampled, and each counts for less:
+            # no reason to refuse a model that takes no weights, where nobody gave any.
+            given = self._rows.weight
+            if np.ptp(given[given > 0]) > 0:
+                raise
+            return {}
+
+    def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
+        n_jobs = self._flock.n_jobs
+        if n_jobs is None:
+            return list(in_order(function, items))
+        jobs = Parallel(n_jobs=n_jobs, prefer="threads")
+        return list(jobs(delayed(function)(item) for item in items))
+
+
+@contextmanager
+def _quietly(n_rows: int) -> Iterator[None]:
+    """Let a fit on few rows have one thread of OpenMP: more of them would wait for each other.
+
+    A thread of joblib does not know what was set about overflows.
+    """
+    with np.errstate(all="ignore"):
+        if n_rows >= _FEW_ROWS:
+            yield
+            return
+        with threadpool_limits(1, user_api="openmp"):
+            yield
