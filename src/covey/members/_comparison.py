@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from covey._blocks import take_rows
 from covey._core.threads import in_order
@@ -41,6 +41,8 @@ class Comparison:
         self._flock, self._rows, self._library = flock, rows, library
         self._clock, self._says = clock, says
         self._models: dict[str, Any] = {}
+        # Once: to look for the libraries takes longer than the fit of a small model.
+        self._threads = ThreadpoolController()
 
     def run(self, wanted: dict[str, Any], table: Table, *, as_far_as_they_suit: bool) -> None:
         """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
@@ -78,7 +80,7 @@ class Comparison:
         rows = self._rows
         used = np.flatnonzero(rows.weight)
         X, weight = self._flock._as_given(rows.X, name), rows.weight[used]
-        with _quietly(len(used)):
+        with self._quietly(len(used)):
             return fit_member(
                 self._models[name],
                 name,
@@ -122,7 +124,7 @@ class Comparison:
             if self._library.names and self._clock.is_late(1.0):
                 raise _OutOfTimeError
             train, test = held_out.folds[number]
-            with _quietly(len(train)):
+            with self._quietly(len(train)):
                 weights = self._weights(name, model, train)
                 fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
                 return self._flock._member_prediction(name, fitted, take_rows(X, test))
@@ -149,23 +151,22 @@ class Comparison:
                 raise
             return {}
 
+    @contextmanager
+    def _quietly(self, n_rows: int) -> Iterator[None]:
+        """Let a fit on few rows have one thread of OpenMP: more would wait for each other.
+
+        A thread of joblib does not know what was set about overflows.
+        """
+        with np.errstate(all="ignore"):
+            if n_rows >= _FEW_ROWS:
+                yield
+                return
+            with self._threads.limit(limits=1, user_api="openmp"):
+                yield
+
     def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
         n_jobs = self._flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))
         jobs = Parallel(n_jobs=n_jobs, prefer="threads")
         return list(jobs(delayed(function)(item) for item in items))
-
-
-@contextmanager
-def _quietly(n_rows: int) -> Iterator[None]:
-    """Let a fit on few rows have one thread of OpenMP: more of them would wait for each other.
-
-    A thread of joblib does not know what was set about overflows.
-    """
-    with np.errstate(all="ignore"):
-        if n_rows >= _FEW_ROWS:
-            yield
-            return
-        with threadpool_limits(1, user_api="openmp"):
-            yield
