@@ -188,6 +188,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     def _kept_by_fitted(self, n_features: int) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self.estimator)
+        if not hasattr(self.estimator, "support_"):
+            raise ValueError(
+                "estimator has members of several kinds, which have no subsets of features; give "
+                "estimator.named_estimators_['linear'], or use members='linear'."
+            )
         masks = self.estimator.support_
         if masks.shape[1] != n_features:
             raise ValueError(

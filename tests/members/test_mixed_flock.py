@@ -2,6 +2,7 @@
 
 import pickle
 import time
+import tracemalloc
 from copy import deepcopy
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, roc_auc_score
@@ -30,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FlockClassifier, FlockRegressor
+from covey import FlockClassifier, FlockRegressor, SubsetSelector, gate_share
 from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
@@ -38,7 +39,7 @@ from covey.members import _mixed_flock, _searched_flock
 from covey.members._member_kinds import KINDS, Table, made
 from covey.members._mixing import Clock
 
-FEW = ["linear", GaussianNB(), ("tree", DecisionTreeClassifier(max_depth=3))]
+FEW = ["linear", GaussianNB(), ("trees", ExtraTreesClassifier(20))]
 
 
 def flock(members=FEW, **parameters):
@@ -59,7 +60,9 @@ def noisy():
 
 @pytest.fixture(scope="module")
 def fitted(noisy):
-    return flock().fit(*noisy)
+    model = flock().fit(*noisy)
+    assert list(model.named_estimators_) == ["linear", "trees"]
+    return model
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +156,16 @@ def test_predictions_out_of_fold_know_nothing_of_labels_that_mean_nothing():
     out_of_fold = log_loss(y, model.out_of_fold_.predictions)
     assert out_of_fold > 0.66
     assert log_loss(y, model.predict_proba(X)) < out_of_fold
+
+
+@pytest.mark.parametrize("kind", ["svm", "neighbors"])
+def test_a_prediction_out_of_fold_does_not_depend_on_the_label_of_its_row(noisy, kind):
+    X, y = noisy
+    other = y.copy()
+    other[6] = 1 - y[6]
+    one, changed = (flock([kind], cv=once(len(y))).fit(X, labels) for labels in (y, other))
+    assert_array_equal(one.out_of_fold_.predictions, changed.out_of_fold_.predictions)
+    assert (one.predict_proba(X) != changed.predict_proba(X)).any()
 
 
 def test_scoring_takes_the_place_of_the_loss(noisy):
@@ -527,7 +540,7 @@ def test_long_tables_are_compared_on_some_of_their_rows():
 def test_regressors_are_mixed_by_their_loss():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     members = ["linear", ("tree", DecisionTreeRegressor(max_depth=3)), Ridge(0.1), "extra_trees"]
-    model = FlockRegressor(members=members, effort="fast", random_state=0).fit(X, y)
+    model = FlockRegressor(members=members, effort="fast", cv=3, random_state=0).fit(X, y)
     known = model.out_of_fold_
     fused, single = (
         np.mean((np.asarray(y)[known.rows] - one) ** 2)
@@ -543,7 +556,12 @@ def test_regressors_are_mixed_by_their_loss():
 def test_a_quantile_has_boosting_beside_linear_members():
     X, y = load_diabetes(return_X_y=True)
     model = FlockRegressor(
-        members="mixed", effort="fast", loss="quantile", quantile=0.9, cv=2, random_state=0
+        members="mixed",
+        effort="fast",
+        loss="quantile",
+        quantile=0.9,
+        cv=once(len(y)),
+        random_state=0,
     ).fit(X, y)
     assert model.cv_results_["member"].tolist() == ["linear", "boosting", "boosting_small"]
     assert 0.85 < np.mean(y <= model.predict(X)) < 0.97
@@ -573,7 +591,7 @@ def test_what_a_feature_does_is_tried_out(noisy):
     member, code = model.estimators_[0], model.predict(X[:1])[0]
 
     def log_odds(row):
-        p = np.clip(member.predict_proba(row)[0, code], 1e-6, 1 - 1e-6)
+        p = np.clip(member.predict_proba(row)[0, code], 1e-3, 1 - 1e-3)
         return np.log(p / (1 - p))
 
     moved = {}
@@ -609,6 +627,57 @@ def test_the_summary_has_a_line_for_each_kind(fitted):
         assert any(line.startswith(name) for line in lines)
 
 
+def test_the_summary_fits_on_a_screen_however_many_members_there_are(fitted):
+    model = deepcopy(fitted)
+    others = {f"a tree of a name that is far too long {k}": GaussianNB() for k in range(30)}
+    model.named_estimators_.update(others)
+    model.weights_ = np.full(len(model.named_estimators_), 1 / len(model.named_estimators_))
+    lines = model.summary().splitlines()
+    assert len(lines) == 24
+    assert max(map(len, lines)) <= 100
+    assert lines[-1].startswith(f"and {len(model.weights_) - 22} more, with")
+
+
+def test_notebooks_show_the_members_by_weight(fitted):
+    table = fitted._repr_html_().partition("<caption>")[2]
+    assert table.startswith(f"{fitted.n_estimators_} members of different kinds, 2 classes")
+    assert "linear members, " in table
+    positions = [table.index(f"<td>{name}</td>") for name in fitted.named_estimators_]
+    assert_array_equal(np.argsort(positions), np.argsort(-fitted.weights_, kind="stable"))
+
+
+def test_what_needs_linear_members_alone_says_where_they_are(noisy, fitted):
+    assert not hasattr(fitted, "coef_")
+    with pytest.raises(AttributeError, match="see named_estimators_"):
+        _ = fitted.coef_
+    with pytest.raises(ValueError, match=r"named_estimators_\['linear'\]"):
+        SubsetSelector(fitted, prefit=True).fit(*noisy)
+    with pytest.raises(ValueError, match="the member 'linear' of a mixed flock"):
+        gate_share(fitted, noisy[0])
+    assert 0 <= gate_share(fitted.named_estimators_["linear"], noisy[0]).share <= 1
+
+
+def test_explanations_of_wide_sparse_tables_take_little_memory():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((60, 5_000), density=0.01, format="csr", rng=rng)
+    y = np.arange(60) % 2
+    tracemalloc.start()
+    model = flock([LogisticRegression()]).fit(X, y)
+    (record,) = model.explain(X[:1])
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert record["members"][0]["because"]
+    assert peak < 100e6
+
+
+def test_examples_are_spread_over_the_rows():
+    X = np.arange(150.0)[:, None]
+    model = flock([GaussianNB()]).fit(X, np.arange(150) >= 75)
+    assert len(model._examples) == 100
+    assert_array_equal(model._examples[[0, -1], 0], [0.0, 149.0])
+
+
 def test_importances_sum_to_one_and_find_what_matters():
     X, y = load_breast_cancer(return_X_y=True)
     X = np.hstack([X[:, :4], np.random.default_rng(0).normal(size=(len(y), 60))])
@@ -626,8 +695,8 @@ def test_dask_collections_are_for_linear_members():
         flock("mixed").fit(table, labels)
 
 
-# One linear member is enough to have two kinds.
-LINEAR = {"effort": "fast", "n_estimators": 1, "alpha": 0.1}
+# One linear member of one feature is enough to have two kinds.
+LINEAR = {"effort": "fast", "n_estimators": 1, "max_features": 1, "alpha": 0.1}
 
 
 @parametrize_with_checks(

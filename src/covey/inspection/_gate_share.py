@@ -115,7 +115,8 @@ def gate_share(
     if not hasattr(fuser, "fuse_by"):
         raise ValueError(
             f"flock must be fused by a gate, but it is fused by {type(fuser).__name__}; use "
-            "FlockClassifier, FlockRegressor, or an ensemble with fuser='gate'."
+            "FlockClassifier or FlockRegressor with members='linear' (or the member 'linear' of "
+            "a mixed flock), or an ensemble with fuser='gate'."
         )
     P = flock._predictions(flock._check_rows(X))
     weight = check_sample_weight(sample_weight, P.n_samples)

@@ -65,8 +65,9 @@ class FlockClassifier(MixedFlock, ClassFlock):
         "neighbors_few", up to 50,000 rows). Boosting takes no sparse X, neighbors take no
         weights. A list mixes these names, estimators and (name, estimator) pairs. All are
         compared on the same folds, a greedy selection by the loss of held-out rows gives each a
-        weight, and what has one is fitted on all rows. The limits below are those of the linear
-        members.
+        weight, and what has one is fitted on all rows. (A ``FrozenEstimator`` is taken as it is;
+        it must have been fitted to other rows, or it looks better than it is.) The limits below
+        are those of the linear members.
     n_estimators : int, default=6
         The number of members of each gated group, before any is dropped. ``max_members`` bounds
         the members of all groups together.
@@ -173,9 +174,10 @@ class FlockClassifier(MixedFlock, ClassFlock):
         ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
         ``cv_results_`` have ``member``, ``log_loss``, ``weight`` and ``seconds``.
     feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the members' logits: the mean size of coefficients of scaled
-        columns over classes and members (by their mean importance); sums to one. What a gate
-        sees is not counted.
+        How much each feature moves the logits of members and gates: the mean size of coefficients
+        of scaled columns over classes and members (by their mean importance); sums to one. Of
+        several kinds: what members say themselves, or how far their predictions move on some
+        rows when a feature takes its median, by the members' weights.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser

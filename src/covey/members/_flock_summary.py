@@ -14,8 +14,7 @@ from covey._core.basis import Basis
 from covey.fusers import Gate, GatedGroups
 from covey.members._flock_views import feature_names
 
-_WIDTH = 100
-_HEIGHT = 24
+WIDTH, HEIGHT = 100, 24
 # How long names may be: shorter ones are tried where a line would be too long.
 _NAME_LENGTHS = (30, 22, 16, 12)
 # How many features of a member are named, and how many conditions of a gate.
@@ -112,17 +111,17 @@ class ColumnEffects:
         return curve
 
 
-def flock_summary(flock: Any) -> Summary:
-    """The text of ``flock.summary()``."""
+def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summary:
+    """The text of ``flock.summary()``, of at most so many lines of so many characters."""
     names, weights = feature_names(flock), _weights(flock)
     effects = ColumnEffects(flock.basis_, flock._column_mean, flock._column_scale, names)
     contrast, asked = flock._contrast(), _conditions(flock, names)
     shown: dict[int, list[str]] = {}
-    room = _HEIGHT - 2
+    room = height - 2
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
-        lines = _member_lines(head, flock, int(k), moving, asked[k])
+        lines = _member_lines(head, flock, int(k), moving, asked[k], width)
         room -= len(lines)
         # One line is for the members that do not fit on the screen.
         if room < (len(shown) + 1 < len(weights)):
@@ -146,7 +145,9 @@ def _weights(flock: Any) -> np.ndarray:
     return np.asarray(flock._member_shares)
 
 
-def _member_lines(head: str, flock: Any, k: int, moving: list[Effect], asked: str) -> list[str]:
+def _member_lines(
+    head: str, flock: Any, k: int, moving: list[Effect], asked: str, width: int
+) -> list[str]:
     """A member in one line, or in two if there is much to say."""
     n_features = _counted(int(flock.support_[k].sum()), "feature")
     if not moving:
@@ -155,12 +156,12 @@ def _member_lines(head: str, flock: Any, k: int, moving: list[Effect], asked: st
         words = _in_words(flock, moving[:_MOST_FEATURES], longest)
         more = ", ..." if len(moving) > _MOST_FEATURES else ""
         line = f"{head}{n_features}: {words}{more}"
-        if len(line) < _WIDTH:
+        if len(line) < width:
             break
     when = f"asked {asked}"
-    if len(line) + len(when) + 2 <= _WIDTH:
+    if len(line) + len(when) + 2 <= width:
         return [f"{line}; {when}"]
-    line = line if len(line) < _WIDTH else f"{line[: _WIDTH - 2]}…"
+    line = line if len(line) < width else f"{line[: width - 2]}…"
     return [f"{line};", " " * len(head) + when]
 
 

@@ -419,6 +419,12 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             (Probabilities move by the Kullback-Leibler divergence from those predicted, numbers
             by the squared difference.) The share is the first move over the sum of both: 0 where
             the gate gives every row the same weights, 1 where members are constant.
+
+            Of members of several kinds (``members=``) each has a ``name`` and its ``kind`` too,
+            and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.
+            Other kinds than linear do not know what moved them, so it is tried out: a push is
+            how far the log-odds, or the number, fall when the feature takes its median of the
+            training rows, for up to 50 features that matter most.
         """
         return self._explain(X, top)
 
@@ -472,7 +478,11 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def _repr_html_(self) -> str:
         """What notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
-        return html + flock_table(self) if hasattr(self, "fuser_") else html
+        return html + self._table() if hasattr(self, "fuser_") else html
+
+    def _table(self) -> str:
+        """The members as an HTML table."""
+        return flock_table(self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

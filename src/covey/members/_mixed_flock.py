@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import Bunch
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import finite, in_blocks, take_rows
@@ -19,7 +20,13 @@ from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
 from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind
-from covey.members._mixed_views import mixed_decisions, mixed_importances, mixed_summary
+from covey.members._mixed_views import (
+    member_importances,
+    mixed_decisions,
+    mixed_importances,
+    mixed_summary,
+    mixed_table,
+)
 from covey.members._mixing import Clock, Library
 from covey.members._named import NamedParameters
 from covey.members._out_of_fold import HeldOut
@@ -33,6 +40,8 @@ _SHARE_OF_LINEAR = 0.4
 _FARTHEST = 1e30
 # How many rows show what is typical, and how much features matter.
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
+# Numbers that are looked at at once.
+_NUMBERS_AT_ONCE = 1 << 22
 # What only a fit of linear members alone sets, and what only one of several kinds does.
 _OF_LINEAR = (
     "member_coef_",
@@ -273,12 +282,18 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _keep_typical(self, rows: TrainingRows) -> None:
         """Keep what is typical of the rows: explanations compare a row with it."""
-        used = np.flatnonzero(rows.weight)
-        some = used[:: max(1, len(used) // _N_TYPICAL)]
-        sample = take_rows(rows.X, some)
-        sample = sample.toarray() if hasattr(sample, "toarray") else np.asarray(sample)
-        self._typical = np.median(sample, axis=0)
-        self._examples = sample[:: max(1, len(some) // _N_EXAMPLES)][:_N_EXAMPLES].copy()
+        sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
+        n_features = rows.n_features
+        if hasattr(sample, "tocsc"):
+            # Some columns at a time: all of them may not fit into memory.
+            columns, at_once = sample.tocsc(), max(1, _NUMBERS_AT_ONCE // sample.shape[0])
+            parts = (columns[:, k : k + at_once] for k in range(0, n_features, at_once))
+            self._typical = np.concatenate([np.median(part.toarray(), axis=0) for part in parts])
+        else:
+            self._typical = np.median(sample, axis=0)
+        fewer = min(_N_EXAMPLES, max(1, _NUMBERS_AT_ONCE // n_features))
+        examples = take_rows(sample, _spread(np.arange(sample.shape[0]), fewer))
+        self._examples = examples.toarray() if hasattr(examples, "tocsr") else examples
 
     # -- predict ---------------------------------------------------------------------------
 
@@ -363,6 +378,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
         check_is_fitted(self, "fuser_")
         return mixed_importances(self) if self._is_mixed() else super().feature_importances_
 
+    @available_if(lambda flock: flock._is_mixed())
+    def _member_importances(self) -> np.ndarray:
+        """How much each feature matters to each member, (K, n_features)."""
+        return member_importances(self)
+
     def _explain(
         self,
         X: Any,
@@ -380,9 +400,25 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def summary(self) -> str:
         """See `LinearFlock.summary`; members of other kinds have a line each."""
-        if not self._is_mixed():
-            return super().summary()
-        return mixed_summary(self)
+        return mixed_summary(self) if self._is_mixed() else super().summary()
+
+    def _table(self) -> str:
+        return mixed_table(self) if self._is_mixed() else super()._table()
+
+    def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._is_mixed():
+            raise AttributeError(
+                f"This {type(self).__name__} has members of several kinds and is not one linear "
+                "model; see named_estimators_."
+            )
+        return super()._as_one()
+
+
+def _spread(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of the rows, from the first to the last."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
 
 
 def _within_reach(X: Any) -> Any:

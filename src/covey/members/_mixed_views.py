@@ -6,23 +6,26 @@ value, the median of the training rows, and the prediction changes.
 
 from __future__ import annotations
 
-from itertools import islice
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 
-from covey.members._flock_summary import Summary
+from covey.members._flock_summary import HEIGHT, WIDTH, Summary, flock_summary, shortened
 from covey.members._flock_views import LEAST_WEIGHT, because, decisions, feature_names
 from covey.members._member_kinds import LINEAR
 
 # How many features are tried out for a member, at most: those that matter most to the flock.
 _MOST_TRIED = 50
-# Rows that are predicted at once while features are tried out.
-_ROWS_AT_ONCE = 1 << 14
-# Log-odds of probabilities nearer to 0 and 1 than this say no more.
-_SUREST = 1e-6
-_WIDTH, _HEIGHT = 100, 24
+# Rows, and numbers, that are predicted at once while features are tried out.
+_ROWS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
+# Log-odds of probabilities nearer to 0 and 1 than this say no more: where all of a hundred trees
+# agree, one that does not is no great change.
+_SUREST = 1e-3
+# How long the name of a member may be, and how few lines show linear members at all.
+_LONGEST_NAME, _FEWEST_LINES = 30, 4
 
 
 def mixed_decisions(
@@ -36,8 +39,6 @@ def mixed_decisions(
 ) -> list[dict[str, Any]]:
     """The records of ``explain`` for checked rows; see `decisions`."""
     X = X.toarray() if hasattr(X, "toarray") else X
-    if names is None:
-        names, shares = feature_names(flock), np.eye(flock.n_features_in_)
     records = [
         {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
     ]
@@ -61,7 +62,8 @@ def mixed_decisions(
         record["members"].sort(key=lambda one: -one["weight"])
         kept = [one for one in record["members"] if one["weight"] > LEAST_WEIGHT]
         record["members"] = (kept or record["members"][:1])[:max_members]
-    _give_reasons(flock, X, records, values, top, list(names), shares)
+    names = feature_names(flock) if names is None else list(names)
+    _give_reasons(flock, X, records, values, top, names, shares)
     return records
 
 
@@ -72,11 +74,17 @@ def _give_reasons(
     values: np.ndarray,
     top: int,
     names: list[str],
-    shares: np.ndarray,
+    shares: np.ndarray | None,
 ) -> None:
-    """Let members of other kinds than linear say what moved them, on rows where they are named."""
-    columns = [np.flatnonzero(shares[:, which]) for which in range(len(names))]
+    """Let members of other kinds than linear say what moved them, on rows where they are named.
+
+    Names are those of features, or what has ``shares`` (n_features, n_names) in them.
+    """
     tried = _tried(flock, shares)
+    columns = [
+        np.array([which]) if shares is None else np.flatnonzero(shares[:, which])
+        for which in tried
+    ]
     for number, kind in enumerate(flock._names()):
         own = [
             (row, one)
@@ -87,21 +95,20 @@ def _give_reasons(
         if not own:
             continue
         rows = np.array([row for row, _ in own])
-        pushes = np.zeros((len(rows), len(names)))
-        pushes[:, tried] = _pushes(
-            flock, kind, X[rows], values[rows, number], [columns[which] for which in tried]
-        )
+        pushes = _pushes(flock, kind, X[rows], values[rows, number], columns)
+        called = [names[which] for which in tried]
         for (_, one), push in zip(own, pushes, strict=True):
-            found = because(push, names, top, either_way=flock._numeric)
-            one["because"] = found or [(names[tried[0]], 0.0)]
+            found = because(push, called, top, either_way=flock._numeric)
+            one["because"] = found or [(called[0], 0.0)]
 
 
-def _tried(flock: Any, shares: np.ndarray) -> np.ndarray:
+def _tried(flock: Any, shares: np.ndarray | None = None) -> np.ndarray:
     """Which names are tried out, those that matter most first."""
     known = _known_importances(flock)
     if known is None:
         known = _correlations(flock)
-    return np.argsort(-(known @ shares), kind="stable")[:_MOST_TRIED]
+    known = known if shares is None else known @ shares
+    return np.argsort(-known, kind="stable")[:_MOST_TRIED]
 
 
 def _known_importances(flock: Any) -> np.ndarray | None:
@@ -142,7 +149,7 @@ def _pushes(
     code = None if flock._numeric else values.argmax(axis=1)
     pushes = np.empty((len(X), len(columns)))
     before = _score(values, code)
-    at_once = max(1, _ROWS_AT_ONCE // max(1, len(X)))
+    at_once = max(1, min(_ROWS_AT_ONCE // len(X), _NUMBERS_AT_ONCE // X.size))
     for start in range(0, len(columns), at_once):
         some = columns[start : start + at_once]
         changed = np.repeat(X[None], len(some), axis=0)
@@ -163,39 +170,85 @@ def _score(values: np.ndarray, code: np.ndarray | None) -> np.ndarray:
     return np.log(p) - np.log1p(-p)
 
 
-def mixed_importances(flock: Any) -> np.ndarray:
-    """How much each feature matters, (n_features,): members' own, or tried out on some rows."""
-    every = np.eye(flock.n_features_in_)
-    total = np.zeros(flock.n_features_in_)
-    for name, weight in zip(flock._names(), flock.weights_, strict=True):
-        member = flock.named_estimators_[name]
+def member_importances(flock: Any) -> np.ndarray:
+    """How much each feature matters to each member, (K, n_features); rows sum to one, or zero.
+
+    They are members' own importances, or what features move on some rows of the training.
+    """
+    found = np.zeros((flock.n_estimators_, flock.n_features_in_))
+    for sizes, name, member in zip(found, flock._names(), flock.estimators_, strict=True):
         own = _own_importances(flock, member)
-        if own is None:
-            tried = _tried(flock, every)
-            X = flock._examples
-            values = flock._member_prediction(name, member, flock._as_given(X, name))
-            moved = _pushes(flock, name, X, values, [np.array([which]) for which in tried])
-            own = np.zeros(flock.n_features_in_)
-            own[tried] = np.abs(moved).mean(axis=0)
-            own = own / own.sum() if own.any() else own
-        total += weight * own
+        if own is not None:
+            sizes[:] = own
+            continue
+        tried, X = _tried(flock), flock._examples
+        values = flock._member_prediction(name, member, flock._as_given(X, name))
+        moved = _pushes(flock, name, X, values, [np.array([which]) for which in tried])
+        sizes[tried] = np.abs(moved).mean(axis=0)
+    totals = found.sum(axis=1, keepdims=True)
+    return found / np.where(totals > 0, totals, 1.0)
+
+
+def mixed_importances(flock: Any) -> np.ndarray:
+    """How much each feature matters to all members, by their weights, (n_features,)."""
+    total = flock.weights_ @ member_importances(flock)
     return total / total.sum() if total.any() else total
 
 
 def mixed_summary(flock: Any) -> Summary:
     """The text of ``summary``: a line for each kind, then the linear members as they are."""
-    names = flock._names()
-    width = max(len(name) for name in names)
+    names = [shortened(name, _LONGEST_NAME) for name in flock._names()]
     order = np.argsort(-flock.weights_, kind="stable")
-    lines = [f"{type(flock).__name__}: {len(names)} members of different kinds, by weight"]
-    for which in order:
-        name, member = names[which], flock.estimators_[which]
-        about = type(member).__name__
-        if name == LINEAR:
-            about = f"a flock of {member.n_estimators_} linear members, {member.n_terms_} terms:"
-        lines.append(f"{name:{width}s}  {100 * flock.weights_[which]:3.0f} %  {about}"[:_WIDTH])
-        if name == LINEAR:
-            room = _HEIGHT - len(names) - 1
-            own = islice(member.summary().splitlines(), 1, room)
-            lines += [f"  {line}"[:_WIDTH] for line in own]
+    # One line is the first, and one counts the members that do not fit on the screen.
+    shown = order if len(order) < HEIGHT else order[: HEIGHT - 2]
+    width = max(len(names[which]) for which in shown)
+    lines = [f"{type(flock).__name__}: {_counted_kinds(flock)}, by weight"]
+    for which in shown:
+        member = flock.estimators_[which]
+        about = f"{names[which]:{width}s}  {100 * flock.weights_[which]:3.0f} %  {_about(member)}"
+        room = HEIGHT - len(shown) - 1
+        own: list[str] = []
+        if flock._names()[which] == LINEAR and room >= _FEWEST_LINES:
+            # Without its first line, which counts what has been counted.
+            own = flock_summary(member, width=WIDTH - 2, height=room + 1).splitlines()[1:]
+            about += "; weights within it:"
+        lines += [about[:WIDTH], *(f"  {line}" for line in own)]
+    if len(shown) < len(order):
+        rest = 100 * flock.weights_[order[len(shown) :]].sum()
+        lines.append(f"and {len(order) - len(shown)} more, with {rest:.0f} % together")
     return Summary("\n".join(lines))
+
+
+def mixed_table(flock: Any) -> str:
+    """The members as an HTML table: their name, weight and what they are."""
+    order = np.argsort(-flock.weights_, kind="stable")
+    rows = []
+    for which in order:
+        cells = [
+            flock._names()[which],
+            f"{100 * flock.weights_[which]:.0f} %",
+            _about(flock.estimators_[which]),
+        ]
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    title = _counted_kinds(flock)
+    if not flock._numeric:
+        title += f", {len(flock.classes_)} classes"
+    head = "".join(f"<th>{name}</th>" for name in ("member", "weight", "what it is"))
+    return (
+        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _counted_kinds(flock: Any) -> str:
+    n_members = flock.n_estimators_
+    return "1 member" if n_members == 1 else f"{n_members} members of different kinds"
+
+
+def _about(member: Any) -> str:
+    """What a member is, in words; of a pipeline its last step."""
+    if hasattr(member, "n_terms_"):
+        counts = member.n_estimators_, "" if member.n_estimators_ == 1 else "s"
+        return f"a flock of {counts[0]} linear member{counts[1]}, {member.n_terms_:,} terms"
+    last = member[-1] if isinstance(member, Pipeline) else member
+    return type(last).__name__

@@ -7,7 +7,7 @@ import numpy as np
 from covey._templates import Markup
 from covey.reporting._facts import Facts, quarters
 from covey.reporting._maps import heat_map
-from covey.reporting._words import described, percent, width_of
+from covey.reporting._words import described, percent, percent_cell, width_of
 
 _MOST_MEMBERS = 24
 _MOST_COLUMNS = 12
@@ -22,6 +22,18 @@ def decides(facts: Facts) -> dict | None:
     if facts.decides_evenly:
         return {"evenly": True}
     order = facts.by_importance[:_MOST_MEMBERS]
+    if np.ptp(facts.importance, axis=0).max() < 1e-9:
+        shares = facts.mean_importance[order]
+        return {
+            "evenly": False,
+            "leader": facts.names[order[0]],
+            "strongest": shares[0],
+            "everywhere": [
+                [facts.names[k], percent_cell(share)]
+                for k, share in zip(order, shares, strict=True)
+            ],
+            "n_members_left": facts.n_members - len(order),
+        }
     group, names = facts.predicted_groups()
     found = np.flatnonzero(np.bincount(group, minlength=len(names)))
     shown = found[:_MOST_COLUMNS]
@@ -32,6 +44,7 @@ def decides(facts: Facts) -> dict | None:
     region = _region(facts)
     return {
         "evenly": False,
+        "everywhere": None,
         "gate": facts.gate_share,
         "by_outcome": _map(facts, order, None, columns, means),
         "n_columns": len(columns),

@@ -18,6 +18,8 @@ def features(facts: Facts) -> dict | None:
     if facts.support is None and facts.strength is None:
         return None
     context = {"kept": _kept_together(facts), "weights": _weights(facts)}
+    if not any(context.values()):
+        return None
     if facts.support is not None and facts.n_members > 1 and not facts.support.all():
         context["title"] = "Which features are kept together"
     return context

@@ -23,7 +23,9 @@ def asked(facts: Facts) -> dict:
         ]
         if facts.n_classes > len(named):
             named.append(f"{count(facts.n_classes - len(named))} more")
-    return {"classes": named, "fuser": facts.flock.fuser_}
+    # A flock of several kinds has found the weights of its mean.
+    learnt = facts.flock.fuser_.learns or hasattr(facts.flock, "weights_")
+    return {"classes": named, "fuser": facts.flock.fuser_, "learnt": learnt}
 
 
 def use(facts: Facts) -> dict:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from sklearn.base import clone
+
 from covey.fusers import make_fuser
 from covey.reporting._charts import Curve, line_chart
 from covey.reporting._facts import Facts
@@ -16,16 +19,18 @@ def size(facts: Facts) -> dict | None:
     if facts.n_members < 2 or not facts.all_available:
         return None
     fuser = facts.flock.fuser_
-    set_for_all = any(
-        getattr(fuser, given) is not None
-        for given in ("weights", "k")
-        if given in fuser.get_params()
-    )
-    own = not (fuser.learns or set_for_all)
+    given = fuser.get_params()
+    weights = given.get("weights")
+    # Weights of all members are weights of the first few too, unless the first has none.
+    weighted = weights is not None and np.asarray(weights)[0] > 0
+    own = not fuser.learns and given.get("k") is None and (weights is None or weighted)
     rule = fuser if own else make_fuser(facts.plain_rule)
     shown = min(facts.n_members, _MOST_CURVE)
     rows = facts.flock._check_rows(facts.seen) if rule.needs_X else None
-    fused = [facts.score(rule.fuse(facts.P.first(k), rows)) for k in range(1, shown + 1)]
+    fused = []
+    for k in range(1, shown + 1):
+        first = clone(rule).set_params(weights=weights[:k]) if own and weighted else rule
+        fused.append(facts.score(first.fuse(facts.P.first(k), rows)))
     oracle = facts.staged_oracle()[:shown].tolist()
     rule_name = type(rule).__name__.lower()
     whole = facts.sample_score

@@ -42,6 +42,8 @@ def strength_of(
         return _of_linear(coef * scale)
     size = np.zeros((n_members, n_features))
     towards = np.full(size.shape, -1)
+    if hasattr(flock, "_member_importances"):
+        return Strength(flock._member_importances(), towards)
     for k, member in enumerate(getattr(flock, "estimators_", ())):
         own = np.ones(n_features, bool) if support is None else support[k]
         importances = getattr(member, "feature_importances_", None)

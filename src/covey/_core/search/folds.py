@@ -81,7 +81,7 @@ def possible_folds(n_folds: int, counts: IntArray, classes: npt.NDArray[Any]) ->
     if counts.max() < 2:
         raise ValueError(
             "No class has two rows, so none can be held out to choose between candidates; use "
-            "effort='fast', or more rows."
+            "effort='fast' (with members='linear'), or more rows."
         )
     alone = np.flatnonzero(counts == 1)
     if len(alone):
