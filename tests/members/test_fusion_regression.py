@@ -293,8 +293,11 @@ def test_staged_scores_end_with_the_score(diabetes):
     assert_allclose(stages[0], r2_score(y, fused.member_predictions(X)[:, 0]))
     assert_allclose(stages[-1], fused.score(X, y))
     assert len(fused.staged_score(X, y, fuser="mean")) == 3
-    with pytest.raises(ValueError, match="cannot fuse the first few"):
-        FusionRegressor(members(), Mean([1, 2, 3])).fit(X, y).staged_score(X, y)
+    weighted = FusionRegressor(members(), Mean([1, 2, 3])).fit(X, y)
+    values = weighted.member_predictions(X)
+    first_two = values[:, :2] @ [1 / 3, 2 / 3]
+    expected = [r2_score(y, values[:, 0]), r2_score(y, first_two), weighted.score(X, y)]
+    assert_allclose(weighted.staged_score(X, y), expected)
 
 
 def test_sparse_rows_pass_through(diabetes):

@@ -193,7 +193,7 @@ def test_commands_refuse_gadgets(tmp_path):
 # -- what keeps a reader busy ---------------------------------------------------------------------
 
 
-def refused_soon(path, match, seconds=2.0, **how):
+def refused_soon(path, match, seconds=5.0, **how):
     started = time.process_time()
     with pytest.raises(ModelFileError, match=match):
         load(path, **how)
@@ -215,7 +215,7 @@ def test_an_entry_is_never_unpacked_twice(tmp_path):
         ("[" + "{}," * (5 << 20) + "{}]", "more parts"),
         ("[" * 100_000 + "]" * 100_000, "nested deeper"),
         ('{"a":' * 100 + "1" + "}" * 100, "nested deeper"),
-        ('"' + '\\"' * (8 << 20), "no JSON document"),
+        ('"' + '\\"' * (8 << 20), "more parts"),
         ('{"format": ' + "9" * 100_000 + "}", "no JSON document"),
         ('{"format": 1, "format": 1}', "no JSON document"),
         ('{"format": NaN}', "no JSON document"),

@@ -37,6 +37,7 @@ _MOST_ENTRIES = 20_000
 # Of the document; its objects take far more memory than its text.
 _LARGEST_DOCUMENT = 32 << 20
 _MOST_PARTS = 1 << 20
+_MOST_ESCAPES = 4 << 20
 _DEEPEST = 64
 
 _KINDS = {
@@ -180,6 +181,9 @@ class Contents:
             damaged(DOCUMENT, "is longer than that of any model.")
         with self._reading(entry) as stream:
             text = self._read(stream, entry.file_size)
+        # A parser makes a piece of every backslash in a string.
+        if text.count(b"\\") > _MOST_ESCAPES:
+            damaged(DOCUMENT, "has more parts than that of any model.")
         outside = _STRING.sub(b"", text)
         marks = np.frombuffer(outside, dtype=np.uint8)
         opens = np.isin(marks, np.frombuffer(b"[{", dtype=np.uint8))
