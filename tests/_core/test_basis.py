@@ -120,3 +120,17 @@ def test_a_basis_of_standardized_features_gives_the_same_columns(columns, bounde
     single = standardized.expand(Z.astype(np.float32), np.float32)
     assert single.dtype == np.float32
     assert_allclose(single, found, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.torch
+def test_columns_are_the_same_where_features_are_tensors(columns):
+    torch = pytest.importorskip("torch")
+    ramps = ramps_of(columns, np.ones(90), 3)
+    seen = np.stack([columns.min(axis=1) + 0.1, columns.max(axis=1) - 0.1])
+    products = Basis.products(np.zeros(4, dtype=bool), columns.mean(axis=1), seen)
+    basis = ramps.union(products)
+    expanded = basis.expand(torch.asarray(columns))
+    assert_allclose(np.asarray(expanded), basis.expand(columns), rtol=1e-14, atol=1e-14)
+    single = basis.expand(torch.asarray(columns, dtype=torch.float32))
+    assert single.dtype == torch.float32
+    assert_allclose(np.asarray(single), basis.expand(columns), rtol=1e-4, atol=1e-4)

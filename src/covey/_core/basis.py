@@ -13,9 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    is_on_host,
+    like,
+    namespace_of,
+)
 
 _LARGEST = 1e200
 
@@ -118,42 +125,47 @@ class Basis:
         """Whether the columns are the features themselves."""
         return self.n_columns == self.n_features
 
-    def expand(
-        self, columns: npt.NDArray[Any], dtype: npt.DTypeLike = np.float64
-    ) -> npt.NDArray[Any]:
-        """The columns (n_columns, n) of features (D, n).
+    def expand(self, columns: Array) -> Array:
+        """The columns (n_columns, n) of features (D, n), beside them and of their precision.
 
         Single precision is for features that are standardized: of others it may lose ramps.
         """
         if self.is_plain:
             return columns
-        columns = np.asarray(columns, dtype=dtype)
-        expanded = np.take(columns, self.feature, axis=0)
+        xp = namespace_of(columns)
+        # That of the shared functions makes masks of NumPy's arrays, which takes longer.
+        clip = np.clip if is_on_host(columns) else xp.clip
+
+        def taken(source: Array, positions: IntArray) -> Array:
+            return xp.take(source, like(columns, positions, xp.int64), axis=0)
+
+        expanded = taken(columns, self.feature)
         # Ramps, and products, lie next to each other: slices are changed in place.
         for ramps in _runs(~np.isnan(self.low)):
             of_ramps = expanded[ramps]
-            of_ramps -= self.low[ramps, None].astype(expanded.dtype)
-            slope = 1.0 / (self.high[ramps] - self.low[ramps])
-            of_ramps *= slope[:, None].astype(expanded.dtype)
-            np.clip(of_ramps, 0.0, 1.0, out=of_ramps)
+            of_ramps -= like(columns, self.low[ramps, None])
+            of_ramps *= like(columns, 1.0 / (self.high[ramps] - self.low[ramps])[:, None])
+            clip(of_ramps, 0.0, 1.0, out=of_ramps)
         for pairs in _runs(self.partner >= 0):
             inside = columns
             if self.seen is not None:
-                inside = np.clip(columns, *self.seen[:, :, None].astype(expanded.dtype))
-            centered = inside - self.center[:, None].astype(expanded.dtype)
-            of_pairs = np.take(centered, self.feature[pairs], axis=0, out=expanded[pairs])
+                inside = clip(columns, *(like(columns, end[:, None]) for end in self.seen))
+            centered = inside - like(columns, self.center[:, None])
+            of_pairs = expanded[pairs]
+            of_pairs[...] = taken(centered, self.feature[pairs])
             with np.errstate(over="ignore"):
-                of_pairs *= np.take(centered, self.partner[pairs], axis=0)
-            if np.abs(centered).max(initial=0.0) > np.sqrt(_LARGEST):
+                of_pairs *= taken(centered, self.partner[pairs])
+            if xp.finfo(columns.dtype).max > _LARGEST:
                 # Far beyond all training rows; but infinities have no difference.
-                np.clip(of_pairs, -_LARGEST, _LARGEST, out=of_pairs)
+                clip(of_pairs, -_LARGEST, _LARGEST, out=of_pairs)
         return expanded
 
     def rows(self, X: Any) -> Any:
         """The columns (n, n_columns) of rows (n, D); sparse rows stay so if the basis is plain."""
         if self.is_plain:
             return X
-        return self.expand((X.toarray() if hasattr(X, "toarray") else X).T).T
+        columns = (X.toarray() if hasattr(X, "toarray") else X).T
+        return self.expand(np.asarray(columns, dtype=np.float64)).T
 
     def of_standardized(self, mean: FloatArray, scale: FloatArray) -> tuple[Basis, FloatArray]:
         """The basis for features (x - mean) / scale, and what its columns (P,) are divided by.

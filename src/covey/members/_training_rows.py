@@ -24,7 +24,7 @@ from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
 from covey._core.search.rungs import Rung, sampled_rung
-from covey._core.search.sampling import RowSample, sampled_rows
+from covey._core.search.sampling import ROWS_FOR_MEANS, RowSample, sampled_rows
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
@@ -396,8 +396,11 @@ class InMemoryRows:
 
     def mean_predictions(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""
-        values = flock._by_blocks(lambda rows: flock._predictions(rows).values, self.X)
-        return np.tensordot(self.weight / self.weight.sum(), values, axes=1)
+        used = np.flatnonzero(self.weight)
+        used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
+        weight = self.weight[used]
+        values = flock._by_blocks(lambda rows: flock._predictions(rows).values, self.X[used])
+        return np.tensordot(weight / weight.sum(), values, axes=1)
 
     def constant_members(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""

@@ -283,9 +283,15 @@ def test_importance_is_that_of_all_rows(table, sizes):
     shares = np.array([0.3, 0.7])
     expected = np.average(np.hstack([0.3 * gates[0], 0.7 * gates[1]]), axis=0, weights=weight)
     rows = Several(X, *table[1:], sizes, 3)
-    asked, total = rows.sum(SearchBlock.importance, basis, coef, intercept, [2, 3], shares)
+    asked, total = rows.sum(SearchBlock.importance, 1, basis, coef, intercept, [2, 3], shares)
     assert_allclose(asked / total, expected, rtol=1e-12)
     assert (asked / total).sum() == pytest.approx(1)
+    assert rows.sum(SearchBlock.n_used)[0] == (weight > 0).sum()
+    # Of few rows it is nearly the same.
+    asked, total = rows.sum(SearchBlock.importance, 2, basis, coef, intercept, [2, 3], shares)
+    assert total < 0.7 * weight.sum()
+    assert (asked / total).sum() == pytest.approx(1)
+    assert_allclose(asked / total, expected, atol=0.08)
 
 
 # -- blocks that are lost --------------------------------------------------------------------

@@ -17,11 +17,20 @@ from typing import Any, Concatenate, cast
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import device
 
 from covey._core.algorithm1.in_memory import row_block
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    like,
+    namespace_of,
+    to_host,
+)
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts
@@ -112,7 +121,7 @@ class SearchBlock:
         self._single_designs: dict[str, Design] = {}
         self._unkept: dict[str, Callable[[], Design]] = {}
         self._restricted: tuple[Design, Design]
-        self._features: npt.NDArray[np.float32] | None = None
+        self._features: Array | None = None
         self._expanded: tuple[str, FloatArray] | None = None
         self._sorted: tuple[slice, WeightedRows] | None = None
         self._parts: Folds = []
@@ -128,9 +137,9 @@ class SearchBlock:
         """The rows in the order in which the block keeps them."""
         return self._given[self._order]
 
-    def _rows_in_order(self) -> Any:
-        """The same, not kept unless they are already."""
-        return self._X if "_X" in self.__dict__ else self._given[self._order]
+    def _rows_in_order(self, which: slice | IntArray = slice(None)) -> Any:
+        """The same, all or some, not kept unless they are already."""
+        return self._X[which] if "_X" in self.__dict__ else self._given[self._order[which]]
 
     @property
     def n_classes(self) -> int:
@@ -146,7 +155,7 @@ class SearchBlock:
         at = self._position()[sample.rows]
         target = self.target.codes if isinstance(self.target, ClassTarget) else self.target.values
         weight = self._raw_weight[at] * sample.factor
-        X = self._rows_in_order()[at]
+        X = self._rows_in_order(at)
         return SampledRows(X, target[at], weight, sample.n_fitted)
 
     def class_counts(self) -> tuple[IntArray, FloatArray]:
@@ -241,11 +250,13 @@ class SearchBlock:
     def keep_features(self, mean: FloatArray, scale: FloatArray) -> None:
         """Standardize the features in single precision, for ``lay_out``."""
         if self._features is None:
-            standardized = (self._rows_in_order() - mean) / scale
-            standardized[self._raw_weight == 0] = 0.0
-            columns = np.empty((self.n_features, len(self.weight)), dtype=np.float32)
-            columns[:] = standardized.T
-            self._features = columns
+            rows = self._on_device(self._rows_in_order())
+            xp = namespace_of(rows)
+            standardized = (rows - like(rows, mean, xp.float64)) / like(rows, scale, xp.float64)
+            standardized[like(rows, self._raw_weight == 0, xp.bool)] = 0.0
+            shape = self.n_features, len(self.weight)
+            self._features = xp.empty(shape, dtype=xp.float32, device=device(rows))
+            self._features[...] = standardized.T
 
     def lay_out(
         self,
@@ -264,11 +275,10 @@ class SearchBlock:
 
         def made() -> Design:
             assert self._features is not None
-            columns = basis.expand(self._features, np.float32)
+            columns = basis.expand(self._features)
             if not usable.all():
-                columns = np.where(usable[:, None], columns, np.float32(0.0))
-            columns, *of_runs = (self._on_device(array) for array in (columns, *moments))
-            return Design(columns, *of_runs)
+                columns = columns * like(columns, usable[:, None])
+            return Design(columns, *(self._on_device(array) for array in moments))
 
         self._unkept.pop(name, None)
         if keep:
@@ -486,18 +496,28 @@ class SearchBlock:
             sums += loss_sums(losses + self.target.constants(rows), self.weight[rows])
         return (sums,)
 
+    def n_used(self) -> tuple[IntArray]:
+        """How many rows have a weight, (1,)."""
+        return (np.array([np.count_nonzero(self.weight)]),)
+
     def importance(
         self,
+        every: int,
         basis: Basis,
         coef: FloatArray,
         intercept: FloatArray,
         sizes: Sequence[int],
         weights: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
-        """The sum of each member's importance, (K,), and of all weights, (1,); see `Groups`."""
-        logits = linear_logits(basis.rows(self._rows_in_order()), coef, intercept)
+        """The sum of each member's importance, (K,), and of weights, (1,); see `Groups`.
+
+        Of the rows that have a weight one in ``every`` is looked at.
+        """
+        chosen = np.flatnonzero(self.weight)[::every]
+        weight = self.weight[chosen]
+        logits = linear_logits(basis.rows(self._rows_in_order(chosen)), coef, intercept)
         importance = group_importance(logits, sizes, weights)
-        return self.weight @ importance.T, np.array([self.weight.sum()])
+        return weight @ importance.T, np.array([weight.sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
         if kind.restricted:

@@ -17,6 +17,8 @@ from covey._core.random import Purpose, UniformRows
 
 # Rows of a class that a rung fits on, if there are twice as many.
 _LEAST_OF_CLASS = 100
+# What members predict, and how much they matter, is known well enough on average of so many rows.
+ROWS_FOR_MEANS = 50_000
 
 
 @dataclass(frozen=True)

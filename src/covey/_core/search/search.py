@@ -37,6 +37,7 @@ from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
 from covey._core.search.rungs import Rung
+from covey._core.search.sampling import ROWS_FOR_MEANS
 from covey._core.search.selection import Budget, thrifty_weights
 
 # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
@@ -458,9 +459,11 @@ class Search:
         sizes: Sequence[int],
         weights: FloatArray,
     ) -> FloatArray:
-        """The mean importance of each member over all rows, (K,)."""
+        """The mean importance of each member over the rows, (K,)."""
+        (n_used,) = self._rows.sum(SearchBlock.n_used)
+        every = max(1, int(n_used[0]) // ROWS_FOR_MEANS)
         importance, weight = self._rows.sum(
-            SearchBlock.importance, basis, coef, intercept, sizes, weights
+            SearchBlock.importance, every, basis, coef, intercept, sizes, weights
         )
         return importance / weight
 
