@@ -117,7 +117,7 @@ def test_a_basis_of_standardized_features_gives_the_same_columns(columns, bounde
     Z = (columns - mean[:, None]) / scale[:, None]
     found = standardized.expand(Z)
     assert_allclose(found, (expected - shifted[:, None]) / divided[:, None], atol=1e-9)
-    single = standardized.expand(Z.astype(np.float32), np.float32)
+    single = standardized.expand(Z.astype(np.float32))
     assert single.dtype == np.float32
     assert_allclose(single, found, rtol=1e-4, atol=1e-5)
 

@@ -65,14 +65,11 @@ def test_reasons_are_what_each_member_adds_up():
     named = [one["member"] - 1 for one in record["members"]]
     assert named[0] == importance.argmax()
     assert set(named) == set(np.flatnonzero(importance > 0.01)) | {importance.argmax()}
-    average = pd.DataFrame([flock.mean_], columns=numbers.columns)
     for one in record["members"]:
-        # The member's own log-probabilities, against those of the average row.
-        member = flock.estimators_[one["member"] - 1]
-        logits = np.vstack(
-            [member.predict_log_proba(rows)[0] for rows in (numbers.iloc[[7]], average)]
-        )
-        logits -= logits.mean(axis=1, keepdims=True)
+        # The member's own logits of the row, against their average over the training rows.
+        of_rows = flock.estimators_[one["member"] - 1].predict_log_proba(numbers)
+        of_rows -= of_rows.mean(axis=1, keepdims=True)
+        logits = np.vstack([of_rows[7], of_rows.mean(axis=0)])
         code = logits[0].argmax()
         assert one["weight"] == importance[one["member"] - 1]
         assert one["prediction"] == flock.classes_[code]

@@ -155,7 +155,7 @@ class Basis:
             of_pairs[...] = taken(centered, self.feature[pairs])
             with np.errstate(over="ignore"):
                 of_pairs *= taken(centered, self.partner[pairs])
-            if xp.finfo(columns.dtype).max > _LARGEST:
+            if float(xp.finfo(columns.dtype).max) > _LARGEST:
                 # Far beyond all training rows; but infinities have no difference.
                 clip(of_pairs, -_LARGEST, _LARGEST, out=of_pairs)
         return expanded

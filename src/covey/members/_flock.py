@@ -40,7 +40,7 @@ class FlockClassifier(MixedFlock, ClassFlock):
     all of them are fitted on 5,000 rows and compared on as many others, then the best five, with
     all points of their paths, on half of the rows, at most 20,000, and others. What is selected
     is continued on all rows. Small classes have at least 100 rows in these samples, or half of
-    theirs, and each counts for less. In a table of more than 256 features groups see the 128 that
+    theirs, and each counts for less. In a table of more than 128 features groups see the 64 that
     matter most to a member alone, which is found out on each fold by itself.
 
     A *term* is what a person has to read: one column (a feature, a ramp or a product) in one

@@ -30,7 +30,7 @@ from covey._core.search.selection import mean_and_error
 # A path ends where its loss is so many standard errors above that of its best point.
 _FAR = 6.0
 # Of more than twice so many units, groups see the strongest ones of a member alone.
-_SCREENED = 128
+_SCREENED = 64
 # Products with a copy of the columns in use are worth it where at least so many numbers, rows
 # times columns, are left out.
 _LEFT_OUT = 1 << 17
