@@ -63,6 +63,9 @@ def fit_on_rows(
         raise ValueError(
             f"The member {name!r} cannot be fitted on the rows of fold {fold}: {error}"
         ) from error
+    except Exception as error:
+        error.add_note(f"It was raised by the member {name!r}, fitted on the rows of fold {fold}.")
+        raise
 
 
 def parameters_of_rows(

@@ -177,6 +177,7 @@ def test_scoring_takes_the_place_of_the_loss(noisy):
         for k in range(model.n_estimators_)
     ]
     assert np.mean(known.predictions.argmax(axis=1) == y[known.rows]) >= max(members) - 1e-12
+    assert_allclose(model.cv_results_["score"][model.cv_results_["weight"] > 0], members)
     assert flock([GaussianNB()], scoring="roc_auc").fit(X, y).weights_.sum() == pytest.approx(1)
 
 
@@ -235,7 +236,10 @@ def test_members_are_dropped_replaced_and_tuned_by_name(noisy):
     [
         ("forest", "members"),
         ([], "non-empty list"),
-        (["linear", "forest"], "'forest' is not a classifier"),
+        (["linear", "forest"], "'forest'; in a list, a text is one of 'linear', 'boosting'"),
+        (["mixed", GaussianNB()], "'mixed'; in a list, a text is one of 'linear'"),
+        (GaussianNB(), "'linear', 'mixed', or a list"),
+        ([GaussianNB], "'gaussiannb' is not a classifier"),
         (["linear", Ridge()], "'ridge' is not a classifier"),
         ([("linear", LogisticRegression())], "name of a kind"),
         ([("mine", "boosting")], "name of a kind"),
@@ -247,6 +251,55 @@ def test_members_are_dropped_replaced_and_tuned_by_name(noisy):
 def test_members_that_make_no_sense_are_refused_in_one_sentence(noisy, members, words):
     with pytest.raises(ValueError, match=words):
         flock(members).fit(*noisy)
+
+
+def test_what_cannot_be_fitted_is_refused_before_linear_members_are_searched(noisy, capsys):
+    X, y = noisy
+    for parameters, weight, words in (
+        ({"members": ["linear", KNeighborsClassifier()]}, y + 1.0, "kneighbors.*sample_weight"),
+        ({"n_jobs": 0}, None, "n_jobs"),
+        ({"n_jobs": "all"}, None, "n_jobs"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            flock(**parameters, verbose=1).fit(X, y, sample_weight=weight)
+    assert capsys.readouterr().out == ""
+
+
+class _Breaks(GaussianNB):
+    """Fails on so many rows."""
+
+    def __init__(self, n_rows=None):
+        super().__init__()
+        self.n_rows = n_rows
+
+    def fit(self, X, y):
+        if self.n_rows in (None, len(y)):
+            raise RuntimeError("out of order")
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize(("n_rows", "where"), [(None, "the rows of fold 1"), (400, "all rows")])
+def test_a_member_that_breaks_in_fit_is_named(noisy, n_rows, where):
+    with pytest.raises(RuntimeError, match="out of order") as raised:
+        flock([("mine", _Breaks(n_rows))]).fit(*noisy)
+    assert raised.value.__notes__ == [f"It was raised by the member 'mine', fitted on {where}."]
+
+
+def test_kinds_have_no_parameters_to_set():
+    with pytest.raises(ValueError, match="linear__alpha cannot be set: the member 'linear' is a"):
+        flock(["linear", GaussianNB()]).set_params(linear__alpha=1.0)
+
+
+def test_progress_says_what_is_tried_what_it_brought_and_what_is_not_tried(noisy, capsys):
+    flock(verbose=1).fit(*noisy)
+    said = capsys.readouterr().out
+    for name in ("linear", "gaussiannb", "trees"):
+        assert f"{name} has a loss of" in said
+    flock(verbose=1, scoring="accuracy", time_limit=1e-6).fit(*noisy)
+    said = capsys.readouterr().out
+    assert "linear has a score of" in said
+    assert "no more linear members are tried" in said
+    assert "not tried: gaussiannb, trees" in said
 
 
 def test_a_member_without_probabilities_is_named(noisy):

@@ -47,10 +47,15 @@ class Comparison:
     def run(self, wanted: dict[str, Any], table: Table, *, as_far_as_they_suit: bool) -> None:
         """Add to the library what is wanted; with ``as_far_as_they_suit`` what cannot is not."""
         library, journal = self._library, self._flock._journal
-        for name, kind in wanted.items():
-            if name == LINEAR or (as_far_as_they_suit and not suits(kind, table)):
-                continue
+        suited = [
+            name
+            for name, kind in wanted.items()
+            if name != LINEAR and not (as_far_as_they_suit and not suits(kind, table))
+        ]
+        for number, name in enumerate(suited):
+            kind = wanted[name]
             if library.names and self._flock._is_late(self._clock, SHARE_OF_SEARCH):
+                self._says.begin("the time is over: not tried: " + ", ".join(suited[number:]))
                 return
             self._says.begin(f"{name}, on {len(library.held_out.folds)} folds")
             before, model = self._clock.seconds(), made(kind, table)
@@ -81,13 +86,17 @@ class Comparison:
         used = np.flatnonzero(rows.weight)
         X, weight = self._flock._as_given(rows.X, name), rows.weight[used]
         with self._quietly(len(used)):
-            return fit_member(
-                self._models[name],
-                name,
-                X if len(used) == len(rows.y) else take_rows(X, used),
-                rows.y[used],
-                weight if np.ptp(weight) > 0 else None,
-            )
+            try:
+                return fit_member(
+                    self._models[name],
+                    name,
+                    X if len(used) == len(rows.y) else take_rows(X, used),
+                    rows.y[used],
+                    weight if np.ptp(weight) > 0 else None,
+                )
+            except Exception as error:
+                error.add_note(f"It was raised by the member {name!r}, fitted on all rows.")
+                raise
 
     def _on_folds(self, name: str, model: Any, *, may_fail: bool) -> np.ndarray | str:
         """What `_cross_predicted` gives, or why a model is left out; a checkpoint keeps either."""

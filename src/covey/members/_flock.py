@@ -172,7 +172,8 @@ class FlockClassifier(MixedFlock, ClassFlock):
         one of them, "linear", a flock with all of these attributes; the flock itself then has
         no ``member_coef_``, ``member_intercept_``, ``support_``, ``gate_support_``, ``n_terms_``,
         ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
-        ``cv_results_`` have ``member``, ``log_loss``, ``weight`` and ``seconds``.
+        ``cv_results_`` have ``member``, ``log_loss``, ``weight``, ``seconds`` and, with
+        ``scoring``, ``score``.
     feature_importances_ : ndarray of shape (n_features,)
         How much each feature moves the logits of members and gates: the mean size of coefficients
         of scaled columns over classes and members (by their mean importance); sums to one. Of

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import finite, in_blocks, take_rows
 from covey._core.search.rungs import rung_sizes
+from covey._models import weight_parameters
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
@@ -28,7 +29,7 @@ from covey.members._mixed_views import (
     mixed_table,
 )
 from covey.members._mixing import Clock, Library
-from covey.members._named import NamedParameters
+from covey.members._named import NamedParameters, is_dropped
 from covey.members._out_of_fold import HeldOut
 from covey.members._searched_flock import Progress, SearchedFlock
 from covey.members._training_rows import TrainingRows
@@ -79,6 +80,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self._scorer()
         if self.time_limit is not None:
             check_number(self.time_limit, "time_limit", low=0, closed="neither")
+        if self.n_jobs is not None:
+            check_number(self.n_jobs, "n_jobs", whole=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must be a number of threads, -1 for all or None, got 0.")
 
     def _scorer(self) -> Any:
         """What takes the place of the loss, as scikit-learn calls it; None: nothing."""
@@ -101,6 +106,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         if isinstance(members, str):
             check_choice(members, "members", ("mixed", *KINDS))
             return {kind: kind for kind in (KINDS if members == "mixed" else [members])}
+        self._check_names()
         wanted = dict(self._kept(self._named()))
         for name, member in wanted.items():
             if (name in KINDS or isinstance(member, str)) and member != name:
@@ -109,6 +115,21 @@ class MixedFlock(NamedParameters, SearchedFlock):
                     "by these names, once each, and no other member has the name of a kind."
                 )
         return wanted
+
+    def _check_names(self) -> None:
+        """Refuse text that names no kind, or is no list at all, and say what there is."""
+        kinds = ", ".join(map(repr, KINDS))
+        if not isinstance(self.members, list | tuple):
+            raise ValueError(
+                "members must be 'linear', 'mixed', or a list of estimators, (name, estimator) "
+                f"pairs and names of kinds ({kinds}), got {self.members!r}."
+            )
+        for name, member in self._entries():
+            if isinstance(member, str) and not is_dropped(member) and member not in KINDS:
+                raise ValueError(
+                    f"members has {member!r} as the member {name!r}; in a list, a text is one of "
+                    f"{kinds}, or 'drop' beside a name."
+                )
 
     def _accepts(self, member: Any) -> bool:
         return member in KINDS if isinstance(member, str) else super()._accepts(member)
@@ -125,8 +146,16 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
         clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), SHARE_OF_SEARCH))
         how = super()._progress(rows, context, given)
+        says = Progress(type(self).__name__, bool(self.verbose))
+
+        def is_late() -> bool:
+            if not self._is_late(clock, share):
+                return False
+            says.begin("the time is over: no more linear members are tried")
+            return True
+
         # Who interrupts the search for linear members wants no other kinds either.
-        return {**how, "is_late": lambda: self._is_late(clock, share), "on_stop": clock.stop}
+        return {**how, "is_late": is_late, "on_stop": clock.stop}
 
     def _is_late(self, clock: Clock, share: float) -> bool:
         """Whether candidates are begun no more; as it was found in the fit that is continued."""
@@ -171,8 +200,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
                 self.__dict__.pop(name, None)
         everything = self.members in (None, "mixed")
         table = self._described(rows, rows.weight)
-        for kind in () if everything else wanted.values():
+        for name, kind in () if everything else wanted.items():
             check_kind(kind, table)
+            if table.is_weighted and not isinstance(kind, str):
+                weight_parameters(kind, name, rows.weight)
         clock = Clock(self.time_limit)
         says = Progress(type(self).__name__, bool(self.verbose))
         linear = None
@@ -182,6 +213,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             held_out, predicted = linear.__dict__.pop("_compared")
             library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
+            says.begin(library.told(LINEAR))
             for name in ("_clock_of_all", "_journal", "_grown"):
                 linear.__dict__.pop(name, None)
         else:
@@ -205,6 +237,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
             "weight": shares,
             "seconds": np.array(list(library.seconds.values())),
         }
+        if self.scoring is not None:
+            self.cv_results_["score"] = library.scores()
         self.named_estimators_ = Bunch()
         self.named_estimators_.update(members)
         self.weights_ = shares[shares > 0]

@@ -115,17 +115,19 @@ class Library:
         """The mean loss of each candidate, (M,), on the rows on which it is known."""
         return np.array([self._loss(one) for one in self.predicted.values()])
 
+    def scores(self) -> np.ndarray:
+        """What the scorer says of each candidate, (M,), on the same rows."""
+        return np.array([self._score(one) for one in self.predicted.values()])
+
     def told(self, name: str) -> str:
         """What a candidate brought, in words."""
-        loss, whole = self._loss(self.predicted[name]), self._whole
+        what, measure = ("loss", self._loss) if self._scorer is None else ("score", self._score)
+        own, whole = measure(self.predicted[name]), self._whole
         if name not in whole:
-            return f"{name} has a loss of {loss:.4f} on the first rows held out, and no weight"
-        fused = np.tensordot(
-            self._weights_of(np.array(list(whole.values()))), np.array(list(whole.values())), 1
-        )
-        return (
-            f"{name} has a loss of {loss:.4f} on rows held out, the flock {self._loss(fused):.4f}"
-        )
+            return f"{name} has a {what} of {own:.4f} on the first rows held out, and no weight"
+        every = np.array(list(whole.values()))
+        fused = np.tensordot(self._weights_of(every), every, 1)
+        return f"{name} has a {what} of {own:.4f} on rows held out, the flock {measure(fused):.4f}"
 
     def _loss(self, predicted: np.ndarray) -> float:
         weight = self._weight[: len(predicted)]

@@ -54,7 +54,8 @@ class NamedParameters:
             if _is_pair(entry):
                 pairs.append(entry)
                 continue
-            known = entry if isinstance(entry, str) else type(entry).__name__.lower()
+            kind = entry if isinstance(entry, type) else type(entry)
+            known = entry if isinstance(entry, str) else kind.__name__.lower()
             taken = {name for name, _ in pairs}
             names = itertools.chain([known], (f"{known}-{n}" for n in itertools.count(2)))
             pairs.append((next(name for name in names if name not in taken), entry))
@@ -126,10 +127,12 @@ class NamedParameters:
         for key in list(params):
             name, _, parameter = key.partition("__")
             if parameter and name in members and name not in own:
-                if is_dropped(members[name]):
+                if isinstance(members[name], str):
+                    dropped = is_dropped(members[name])
+                    what = "dropped" if dropped else "a name, and has no parameters"
                     raise ValueError(
-                        f"{key} cannot be set: the member {name!r} is dropped; give an estimator "
-                        f"as {name} too."
+                        f"{key} cannot be set: the member {name!r} is {what}; give an estimator "
+                        + (f"as {name} too." if dropped else "of your own in its place.")
                     )
                 of_members.setdefault(name, {})[parameter] = params.pop(key)
         super().set_params(**params)
