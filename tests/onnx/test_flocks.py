@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import covey
 import covey.onnx
 import onnx
-from covey import FlockClassifier, Gate
+from covey import FlockClassifier, FlockRegressor, Gate
 from covey._core.basis import Basis
 from covey.fusers import GatedGroups, Majority, Mean, Product
 from covey.members import LinearMember
@@ -58,7 +59,7 @@ def test_other_searches_predict_the_same(effort):
         assert_equal_graph(to_onnx(model, dtype=dtype), model, X_IRIS, dtype)
 
 
-@pytest.mark.parametrize("kind", ["extra_trees", "svm"])
+@pytest.mark.parametrize("kind", ["extra_trees", "svm", "boosting"])
 def test_members_of_several_kinds_predict_the_same(kind):
     how = {"effort": "fast", "n_estimators": 2, "cv": 2, "random_state": 0}
     model = FlockClassifier(members=["linear", kind], **how).fit(X_IRIS, Y_IRIS)
@@ -69,22 +70,36 @@ def test_members_of_several_kinds_predict_the_same(kind):
         np.testing.assert_allclose(probabilities, one.predict_proba(X_IRIS), atol=1e-5)
 
 
-def test_boosting_predicts_the_same_or_is_named():
-    # skl2onnx makes nodes of boosting that today's onnx refuses.
-    model = FlockClassifier(members=["boosting"], effort="fast", cv=2).fit(X_IRIS, Y_IRIS)
-    try:
-        graph = to_onnx(model, dtype="float64")
-    except ValueError as error:
-        assert "cannot convert the member 'boosting'" in str(error)  # noqa: PT017
-    else:
-        _, probabilities = session_of(graph).run(None, {"X": X_IRIS})
-        np.testing.assert_allclose(probabilities, model.predict_proba(X_IRIS), atol=1e-5)
+@pytest.mark.parametrize("dtype", CLOSE)
+def test_rows_at_a_threshold_of_boosting_go_the_same_way(dtype):
+    # Of more values than bins, thresholds are values of training rows.
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    members = [HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=4)]
+    how = {"members": members, "effort": "fast", "cv": 2, "random_state": 0}
+    model = FlockClassifier(**how).fit(X, X[:, 0] > X[:, 1])
+    _, probabilities = session_of(to_onnx(model, dtype=dtype)).run(None, {"X": X.astype(dtype)})
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["boosting", "svm"])
+def test_numbers_of_several_kinds_are_the_same_in_single_precision(kind):
+    how = {"effort": "fast", "n_estimators": 2, "cv": 2, "random_state": 0}
+    model = FlockRegressor(members=["linear", kind], **how).fit(X_IRIS[:, 1:], X_IRIS[:, 0])
+    X = X_IRIS[:, 1:].astype(np.float32)
+    (values,) = session_of(to_onnx(model)).run(None, {"X": X})
+    np.testing.assert_allclose(values[:, 0], model.predict(X), atol=1e-4)
+
+
+def test_numbers_of_support_vector_machines_have_no_double_precision():
+    model = FlockRegressor(members=["svm"], effort="fast", cv=2).fit(X_IRIS[:, 1:], X_IRIS[:, 0])
+    with pytest.raises(ValueError, match="'svr' of the member 'svm' is a SVR, which.*single"):
+        to_onnx(model, dtype="float64")
 
 
 def test_neighbors_by_distance_are_refused():
     # skl2onnx counts all neighbors alike.
     model = FlockClassifier(members=["neighbors"], effort="fast", cv=2).fit(X_IRIS, Y_IRIS)
-    with pytest.raises(ValueError, match="weighs neighbors by their distance"):
+    with pytest.raises(ValueError, match="of the member 'neighbors' weighs neighbors by their"):
         to_onnx(model)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.svm import SVR, NuSVR
 from sklearn.utils.validation import check_is_fitted
 
 import covey
@@ -92,7 +93,7 @@ def to_onnx(
     if not (is_classifier(estimator) or is_regressor(estimator)):
         raise ValueError(f"{who} is neither a classifier nor a regressor; to_onnx exports those.")
     check_is_fitted(estimator)
-    _check_exportable(estimator, who)
+    _check_exportable(estimator, who, dtype)
     tensor = FloatTensorType if dtype == "float32" else DoubleTensorType
     if is_classifier(estimator):
         options: dict[str, Any] = {"options": {id(estimator): {"zipmap": False}}}
@@ -130,7 +131,7 @@ def _unconvertible(estimator: Any, inputs: list) -> str | None:
     return None
 
 
-def _check_exportable(estimator: Any, who: str) -> None:
+def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
     """Refuse, by name, what has no graph; ``who`` begins the sentence."""
     kind = type(estimator)
     if kind in CONVERTERS:
@@ -140,11 +141,12 @@ def _check_exportable(estimator: Any, who: str) -> None:
             check_fuser(estimator.fuser_, who, is_regressor(estimator))
         for name, member in getattr(estimator, "named_estimators_", {}).items():
             if not isinstance(member, str):  # not dropped
-                _check_exportable(thawed(member), f"The member {name!r}")
+                _check_exportable(thawed(member), f"The member {name!r}", dtype)
     elif kind is Pipeline:
         for name, step in estimator.steps:
             if step is not None and step != "passthrough":
-                _check_exportable(step, f"The step {name!r}")
+                whose = who[0].lower() + who[1:]
+                _check_exportable(step, f"The step {name!r} of {whose}", dtype)
     elif kind.__module__.startswith("covey."):
         known = ", ".join(sorted(model.__name__ for model in CONVERTERS))
         raise ValueError(
@@ -154,6 +156,11 @@ def _check_exportable(estimator: Any, who: str) -> None:
         raise ValueError(
             f"{who} weighs neighbors by their distance, which skl2onnx would leave out without a "
             "word; leave the member out, or use weights='uniform'."
+        )
+    elif kind in (SVR, NuSVR) and dtype == "float64":
+        raise ValueError(
+            f"{who} is a {kind.__name__}, which runtimes compute in single precision only; leave "
+            "the member out, or export in single precision (dtype='float32')."
         )
     else:
         try:

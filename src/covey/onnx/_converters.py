@@ -23,12 +23,14 @@ from covey.members import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey.onnx._boosting import register_boosting
 from covey.onnx._fusers import Outputs, fused_by
 from covey.onnx._graph import Graph
 
 
 def register() -> None:
     """Teach skl2onnx about covey's models; importing `covey.onnx` does so already."""
+    register_boosting()
     for model in CONVERTERS:
         if issubclass(model, _REGRESSORS):
             shapes, options = _set_value_shape, {}
