@@ -36,7 +36,7 @@ from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
 from covey.members import _mixed_flock, _searched_flock
-from covey.members._member_kinds import KINDS, Table, made
+from covey.members._member_kinds import KINDS, Table, made, suits
 from covey.members._mixing import Clock
 
 FEW = ["linear", GaussianNB(), ("trees", ExtraTreesClassifier(20))]
@@ -604,6 +604,36 @@ def test_regressors_are_mixed_by_their_loss():
     records = model.explain(X.iloc[:2])
     assert records[0]["prediction"] == pytest.approx(model.predict(X.iloc[:1])[0])
     assert model.feature_importances_.argmax() in (2, 8)
+
+
+def test_support_vector_machines_of_numbers_know_no_unit():
+    X, y = load_diabetes(return_X_y=True)
+    small, large = (
+        FlockRegressor(members=["svm"], cv=once(len(y)), random_state=0).fit(X, unit * y)
+        for unit in (1.0, 2.0**10)
+    )
+    assert_array_equal(large.predict(X), 2.0**10 * small.predict(X))
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_support_vector_machines_are_left_out_where_they_would_not_end(unit):
+    X, y = load_diabetes(return_X_y=True)
+    y = unit * y
+    how = {"effort": "fast", "n_estimators": 1, "cv": once(len(y)), "random_state": 0}
+    with pytest.raises(ValueError, match="'svm' cannot be fitted to y of the size"):
+        FlockRegressor(members=["linear", "svm"], **how).fit(X, y)
+    table = Table(
+        n_rows=99,
+        n_fitted=66,
+        n_smallest=99,
+        is_sparse=False,
+        is_weighted=False,
+        seed=0,
+        y_scale=float(y.std()),
+    )
+    assert not suits("svm", table)
+    assert not suits("svm_soft", table)
+    assert suits("boosting", table)
 
 
 def test_a_quantile_has_boosting_beside_linear_members():

@@ -32,6 +32,9 @@ _MOST_ROWS = {"extra_trees": 200_000, "svm": 3_000, "neighbors": 50_000, "boosti
 _MANY_ROWS = 10_000
 _ENOUGH_OF_CLASS = 10
 _N_TREES = 100
+# Numbers of another size than this are beyond support vector machines, which multiply two of them
+# and would never end.
+_SMALLEST, _LARGEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,10 @@ def _svm(table: Table, C: float = 10.0) -> Any:
         # The scaler outside: weights would not reach a machine in a pipeline.
         machine = CalibratedClassifierCV(SVC(C=C), ensemble=False, cv=3)
         return make_pipeline(_scaler(table), machine)
-    # The same as this C, and epsilon = 0.1, for a standardized target.
-    machine = SVR(C=C * table.y_scale, epsilon=0.1 * table.y_scale)
+    # The same as this C, epsilon = 0.1 and tol = 0.001 for a standardized target: a tolerance in
+    # units of y would take several times as long for large numbers, or never be reached.
+    unit = table.y_scale
+    machine = SVR(C=C * unit, epsilon=0.1 * unit, tol=1e-3 * unit)
     return make_pipeline(_scaler(table), machine)
 
 
@@ -123,8 +128,15 @@ def suits(kind: str, table: Table) -> bool:
         return not table.is_sparse
     if family == "neighbors" and table.is_weighted:
         return False
+    if family == "svm" and not _within_reach(table):
+        return False
     # Others predict means, and a quantile may be far from them.
     return not (table.is_numeric and table.loss == "quantile")
+
+
+def _within_reach(table: Table) -> bool:
+    """Whether the numbers that are predicted are of a size that machines can compute with."""
+    return not table.is_numeric or _SMALLEST < table.y_scale < _LARGEST
 
 
 def check_kind(kind: Any, table: Table) -> None:
@@ -137,6 +149,11 @@ def check_kind(kind: Any, table: Table) -> None:
     if family == "neighbors" and table.is_weighted:
         raise ValueError(
             f"The member {kind!r} takes no weights of rows or classes; leave it out, or give none."
+        )
+    if family == "svm" and not _within_reach(table):
+        raise ValueError(
+            f"The member {kind!r} cannot be fitted to y of the size {table.y_scale:g}; leave it "
+            "out, or divide y by a constant."
         )
 
 
