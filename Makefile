@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: demo test test-torch test-oldest fuzz lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
-	bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
+	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -64,6 +64,11 @@ bench-accuracy: $(VENV)/.bench
 bench-automl: $(VENV)/.bench $(AUTOML)/.installed
 	$(BIN)/python -m benchmarks.automl.run $(AUTOML)/bin/python
 	$(BIN)/python -m benchmarks.automl.report
+
+# Fixed weights of a mixed flock's kinds, a gate over them and two layers; goes on where it was interrupted.
+bench-mixed: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.mixed.run
+	$(BIN)/python -m benchmarks.mixed.report
 
 # What 5 and 20 times as many columns of noise cost each rival.
 bench-noise: $(VENV)/.bench
