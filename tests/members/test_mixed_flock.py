@@ -298,7 +298,7 @@ def test_progress_says_what_is_tried_what_it_brought_and_what_is_not_tried(noisy
     flock(verbose=1, scoring="accuracy", time_limit=1e-6).fit(*noisy)
     said = capsys.readouterr().out
     assert "linear has a score of" in said
-    assert "no more linear members are tried" in said
+    assert "the time for linear members is over" in said
     assert "not tried: gaussiannb, trees" in said
 
 
@@ -733,6 +733,9 @@ def test_what_needs_linear_members_alone_says_where_they_are(noisy, fitted):
     assert not hasattr(fitted, "coef_")
     with pytest.raises(AttributeError, match="see named_estimators_"):
         _ = fitted.coef_
+    for alone in (fitted.collapse, fitted.to_sklearn):
+        with pytest.raises(ValueError, match="several kinds.*see named_estimators_"):
+            alone()
     with pytest.raises(ValueError, match=r"named_estimators_\['linear'\]"):
         SubsetSelector(fitted, prefit=True).fit(*noisy)
     with pytest.raises(ValueError, match="the member 'linear' of a mixed flock"):

@@ -45,7 +45,8 @@ def fit(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="About how long one fit may search; the best flock found by then is taken.",
+            help="About how long one fit may search; the best flock found by then is taken. There "
+            "is a fit for each part of the rows that is held out, and one for all rows.",
         ),
     ] = None,
     fuser: Annotated[

@@ -55,7 +55,9 @@ class Comparison:
         for number, name in enumerate(suited):
             kind = wanted[name]
             if library.names and self._flock._is_late(self._clock, SHARE_OF_SEARCH):
-                self._says.begin("the time is over: not tried: " + ", ".join(suited[number:]))
+                self._says.begin(
+                    "most of the time is over, not tried: " + ", ".join(suited[number:])
+                )
                 return
             self._says.begin(f"{name}, on {len(library.held_out.folds)} folds")
             before, model = self._clock.seconds(), made(kind, table)

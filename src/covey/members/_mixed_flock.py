@@ -151,7 +151,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         def is_late() -> bool:
             if not self._is_late(clock, share):
                 return False
-            says.begin("the time is over: no more linear members are tried")
+            says.begin("the time for linear members is over: no more are tried")
             return True
 
         # Who interrupts the search for linear members wants no other kinds either.
@@ -441,11 +441,21 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         if self._is_mixed():
-            raise AttributeError(
-                f"This {type(self).__name__} has members of several kinds and is not one linear "
-                "model; see named_estimators_."
-            )
+            raise AttributeError(self._is_no_line())
         return super()._as_one()
+
+    def collapse(self) -> Any:
+        """See `LinearFlock.collapse`; members of several kinds cannot."""
+        check_is_fitted(self, "fuser_")
+        if self._is_mixed():
+            raise ValueError(self._is_no_line())
+        return super().collapse()
+
+    def _is_no_line(self) -> str:
+        return (
+            f"This {type(self).__name__} has members of several kinds and is not one linear "
+            "model; see named_estimators_."
+        )
 
 
 def _spread(rows: np.ndarray, most: int) -> np.ndarray:
