@@ -1,6 +1,7 @@
 """Flocks of several kinds of members: how they are weighted, and who decided."""
 
 import pickle
+import sys
 import time
 import tracemalloc
 from copy import deepcopy
@@ -31,7 +32,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from covey import FlockClassifier, FlockRegressor, SubsetSelector, gate_share
+from covey import FlockClassifier, FlockRegressor, SubsetSelector, gate_share, load, save
 from covey._checkpoint import Journal
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.selection import greedy_selection
@@ -253,10 +254,18 @@ def test_members_that_make_no_sense_are_refused_in_one_sentence(noisy, members, 
         flock(members).fit(*noisy)
 
 
+class _Strange:
+    """Cannot be copied."""
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
 def test_what_cannot_be_fitted_is_refused_before_linear_members_are_searched(noisy, capsys):
     X, y = noisy
     for parameters, weight, words in (
         ({"members": ["linear", KNeighborsClassifier()]}, y + 1.0, "kneighbors.*sample_weight"),
+        ({"members": ["linear", _Strange()]}, None, "_Strange.*get_params"),
         ({"n_jobs": 0}, None, "n_jobs"),
         ({"n_jobs": "all"}, None, "n_jobs"),
     ):
@@ -524,6 +533,31 @@ def test_neighbors_are_left_out_of_weighted_tables_and_boosting_of_sparse_ones(n
     dense = model.predict_proba(table.toarray())
     assert_allclose(model.predict_proba(table), dense, atol=1e-6)
     assert len(model.explain(table[:2])) == 2
+
+
+@pytest.mark.parametrize("members", [["linear", "boosting"], ["svm"], [GaussianNB()]])
+def test_a_flock_of_dense_rows_predicts_sparse_ones(noisy, members, tmp_path):
+    X, y = noisy
+    model = flock(members, cv=once(len(y))).fit(X, y)
+    save(model, tmp_path / "flock.covey")
+    for one in (model, load(tmp_path / "flock.covey")):
+        assert_array_equal(one.predict_proba(sparse.csr_array(X)), model.predict_proba(X))
+
+
+def test_a_flock_of_sparse_rows_does_not_make_them_dense(noisy, tmp_path):
+    X, y = sparse.csr_array(noisy[0]), noisy[1]
+    model = flock(["neighbors"], cv=once(len(y))).fit(X, y)
+    save(model, tmp_path / "flock.covey")
+    for one in (model, load(tmp_path / "flock.covey")):
+        assert one._as_given(X, "neighbors") is X
+
+
+def test_names_are_left_out_where_there_is_no_pandas(noisy, monkeypatch):
+    table = pd.DataFrame(noisy[0], columns=list("abcdef"))
+    model = flock([GaussianNB()], cv=once(len(table))).fit(table, noisy[1])
+    assert list(model._as_given(noisy[0], "gaussiannb").columns) == list("abcdef")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert model._as_given(noisy[0], "gaussiannb") is noisy[0]
 
 
 def test_kinds_that_cannot_be_fitted_to_a_table_are_refused_by_name(noisy):

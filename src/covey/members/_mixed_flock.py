@@ -20,7 +20,7 @@ from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
-from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind
+from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind, made
 from covey.members._mixed_views import (
     member_importances,
     mixed_decisions,
@@ -60,7 +60,7 @@ _OF_LINEAR = (
     "_member_shares",
     "_member_means",
 )
-_OF_MIXED = ("named_estimators_", "weights_", "kind_", "_typical", "_examples")
+_OF_MIXED = ("named_estimators_", "weights_", "kind_", "_typical", "_examples", "_is_sparse")
 
 
 class MixedFlock(NamedParameters, SearchedFlock):
@@ -198,12 +198,16 @@ class MixedFlock(NamedParameters, SearchedFlock):
         if not self._numeric:
             for name in ("mean_", "scale_", "_usable"):
                 self.__dict__.pop(name, None)
+        self._is_sparse = hasattr(rows.X, "tocsr")
         everything = self.members in (None, "mixed")
         table = self._described(rows, rows.weight)
         for name, kind in () if everything else wanted.items():
             check_kind(kind, table)
-            if table.is_weighted and not isinstance(kind, str):
-                weight_parameters(kind, name, rows.weight)
+            if isinstance(kind, str):
+                continue
+            model = made(kind, table)  # which refuses what cannot be copied
+            if table.is_weighted:
+                weight_parameters(model, name, rows.weight)
         clock = Clock(self.time_limit)
         says = Progress(type(self).__name__, bool(self.verbose))
         linear = None
@@ -214,7 +218,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
             says.begin(library.told(LINEAR))
-            for name in ("_clock_of_all", "_journal", "_grown"):
+            for name in ("_clock_of_all", "_journal", "_grown", "_is_sparse"):
                 linear.__dict__.pop(name, None)
         else:
             library = self._library(rows, self._shared_folds(rows))
@@ -333,13 +337,17 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _as_given(self, X: Any, name: str) -> Any:
         """Rows as a member was fitted on them; models that a user gave may read names."""
+        if hasattr(X, "tocsr") and not self._is_sparse:
+            X = X.toarray()  # members that were fitted to dense rows take no others
         if name in KINDS:
             return _within_reach(X)
         names = getattr(self, "feature_names_in_", None)
         if names is None or hasattr(X, "tocsr"):
             return X
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            return X  # names come from another kind of frames, and nobody can be given them
         return pd.DataFrame(X, columns=names)
 
     def _member_prediction(self, name: str, member: Any, X: Any) -> np.ndarray:

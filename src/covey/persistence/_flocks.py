@@ -242,6 +242,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "candidates": out.columns(flock.cv_results_),
         "typical": out.array(flock._typical),
         "examples": out.array(flock._examples),
+        "sparse": flock._is_sparse,
     }
 
 
@@ -270,6 +271,8 @@ def _read_mixed(flock: Any, node: Node) -> None:
     examples = node.array("examples", (None, n_features), low=-LARGEST_ROW, high=LARGEST_ROW)
     node.check(len(examples) > 0, "examples", "are missing.")
     flock._examples = examples
+    # Files of before do not tell; all members take dense rows.
+    flock._is_sparse = node.flag("sparse") if node.has("sparse") else False
     flock.fuser_ = Mean(weights=flock.weights_)
     try_row(flock, node)
 
