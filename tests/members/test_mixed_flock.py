@@ -574,6 +574,19 @@ def test_neighbors_are_no_more_than_the_rows_of_a_fold(noisy):
     assert model.out_of_fold_.rows.tolist() == list(range(4, 20))
 
 
+def test_wide_tables_have_boosting_once():
+    rows = {"n_rows": 99, "n_fitted": 66, "n_smallest": 40, "is_sparse": False}
+    for n_features, expected in ((1_000, True), (1_001, False)):
+        table = Table(**rows, is_weighted=False, seed=0, n_features=n_features)
+        assert suits("boosting_small", table) is expected
+        assert suits("boosting", table)
+    wide = np.random.default_rng(0).normal(size=(30, 1_001))
+    how = {"effort": "fast", "n_estimators": 1, "cv": once(30)}
+    model = FlockClassifier(members="mixed", **how, random_state=0).fit(wide, wide[:, 0] > 0)
+    assert "boosting" in model.cv_results_["member"]
+    assert "boosting_small" not in model.cv_results_["member"]
+
+
 def test_boosting_holds_out_nothing_where_a_class_has_few_rows():
     about = {"n_rows": 20_000, "n_fitted": 16_000, "is_sparse": False, "is_weighted": False}
     few, many = (Table(**about, n_smallest=n, seed=0) for n in (3, 300))

@@ -83,7 +83,7 @@ def test_an_old_opset_is_refused():
         ),
         (
             make_pipeline(StandardScaler(), flock(fuser="max")),
-            "The step 'subsetensembleclassifier' is fused by Max",
+            "The step 'subsetensembleclassifier' of this Pipeline is fused by Max",
         ),
         (StandardScaler(), "is neither a classifier nor a regressor"),
     ],

@@ -80,7 +80,8 @@ class Comparison:
                 continue
             library.add(name, found, self._clock.seconds() - before)
             self._models[name] = model
-            self._says.begin(library.told(name))
+            if self._says.is_wanted:  # a scorer may take long
+                self._says.begin(library.told(name))
 
     def fitted(self, name: str) -> Any:
         """A model on all rows."""

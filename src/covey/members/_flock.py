@@ -58,12 +58,12 @@ class FlockClassifier(MixedFlock, ClassFlock):
     members : {"linear", "mixed"}, list or None, default=None
         Which kinds of members there are. None: "linear", or "mixed" with ``effort="best"``.
         "mixed": the linear groups and these of scikit-learn's, as far as they suit the table:
-        histogram gradient boosting ("boosting", and up to 20,000 rows "boosting_small", of
-        smaller trees), extra trees ("extra_trees", up to 200,000 rows), support vector machines
-        with an RBF kernel and calibrated probabilities ("svm" with C = 10 and "svm_soft" with
-        C = 1, up to 3,000 rows), and the 25 or 10 nearest neighbors ("neighbors" and
-        "neighbors_few", up to 50,000 rows). Boosting takes no sparse X, neighbors take no
-        weights. A list mixes these names, estimators and (name, estimator) pairs. All are
+        histogram gradient boosting ("boosting", and up to 20,000 rows and 1,000 features
+        "boosting_small", of smaller trees), extra trees ("extra_trees", up to 200,000 rows),
+        support vector machines with an RBF kernel and calibrated probabilities ("svm" with C = 10
+        and "svm_soft" with C = 1, up to 3,000 rows), and the 25 or 10 nearest neighbors
+        ("neighbors" and "neighbors_few", up to 50,000 rows). Boosting takes no sparse X, neighbors
+        take no weights. A list mixes these names, estimators and (name, estimator) pairs. All are
         compared on the same folds, a greedy selection by the loss of held-out rows gives each a
         weight, and what has one is fitted on all rows. (A ``FrozenEstimator`` is taken as it is;
         it must have been fitted to other rows, or it looks better than it is.) The limits below

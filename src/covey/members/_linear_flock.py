@@ -424,9 +424,10 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             and linear ones are numbered ``within`` their own flock; there is no ``gate_share``.
             Other kinds than linear do not know what moved them, so it is tried out: a push is
             how far the log-odds, or the number, fall when the feature takes its median of the
-            training rows, for up to 50 features that matter most. So an explanation takes at
-            most 50 times as long as a prediction by these members. Trees are tried out like the
-            others: what a path adds at each split depends on the order in which a tree asks.
+            training rows, for up to 50 features that matter most. So such a member predicts a
+            row up to 50 times to explain it, and once a call up to 100 rows of the training.
+            Trees are tried out like the others: what a path adds at each split depends on the
+            order in which a tree asks.
         """
         return self._explain(X, top)
 

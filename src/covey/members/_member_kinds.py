@@ -27,6 +27,8 @@ LINEAR = "linear"
 
 # Beyond so many rows a kind takes more time, or memory, than it is worth.
 _MOST_ROWS = {"extra_trees": 200_000, "svm": 3_000, "neighbors": 50_000, "boosting_small": 20_000}
+# So does this kind beyond so many features: there boosting takes most of the time of a fit.
+_MOST_FEATURES = {"boosting_small": 1_000}
 # From so many rows on, boosting finds out by itself when to stop; it holds out some of each
 # class for that, of which there must be some rows on every fold.
 _MANY_ROWS = 10_000
@@ -49,6 +51,7 @@ class Table:
     seed: int
     y_scale: float | None = None  # the deviation of numbers; None for classes
     loss: str = "squared"  # of numbers
+    n_features: int = 1
     quantile: float = 0.5
 
     @property
@@ -123,6 +126,8 @@ def suits(kind: str, table: Table) -> bool:
     """Whether a kind is for such a table; "mixed" leaves those out that are not."""
     family = kind.partition("_")[0] if kind not in _MOST_ROWS else kind
     if table.n_rows > _MOST_ROWS.get(family, table.n_rows):
+        return False
+    if table.n_features > _MOST_FEATURES.get(kind, table.n_features):
         return False
     if family.startswith("boosting"):
         return not table.is_sparse

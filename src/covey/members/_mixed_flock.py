@@ -217,7 +217,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
             held_out, predicted = linear.__dict__.pop("_compared")
             library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
-            says.begin(library.told(LINEAR))
+            if says.is_wanted:
+                says.begin(library.told(LINEAR))
             for name in ("_clock_of_all", "_journal", "_grown", "_is_sparse"):
                 linear.__dict__.pop(name, None)
         else:
@@ -301,6 +302,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             is_sparse=hasattr(rows.X, "tocsr"),
             is_weighted=bool(np.ptp(weight[weight > 0]) > 0),
             seed=self._seed,
+            n_features=rows.n_features,
             y_scale=float(self.y_scale_) if self._numeric else None,
             loss=self._setting("loss"),
             quantile=getattr(self, "quantile", 0.5),
@@ -449,17 +451,17 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         if self._is_mixed():
-            raise AttributeError(self._is_no_line())
+            raise AttributeError(self._why_not_linear())
         return super()._as_one()
 
     def collapse(self) -> Any:
         """See `LinearFlock.collapse`; members of several kinds cannot."""
         check_is_fitted(self, "fuser_")
         if self._is_mixed():
-            raise ValueError(self._is_no_line())
+            raise ValueError(self._why_not_linear())
         return super().collapse()
 
-    def _is_no_line(self) -> str:
+    def _why_not_linear(self) -> str:
         return (
             f"This {type(self).__name__} has members of several kinds and is not one linear "
             "model; see named_estimators_."

@@ -288,7 +288,7 @@ class Progress:
     """Prints what a long fit is at, if it is to, and every few seconds how far it has got."""
 
     def __init__(self, name: str, is_wanted: bool) -> None:
-        self._name, self._is_wanted = name, is_wanted
+        self._name, self.is_wanted = name, is_wanted
         self._started = self._printed = time.perf_counter()
         self._what, self._n_iterations = "", 0
 
@@ -305,7 +305,7 @@ class Progress:
 
     def _print(self, what: str) -> None:
         self._printed = time.perf_counter()
-        if self._is_wanted:
+        if self.is_wanted:
             print(f"[{self._name}] {self._printed - self._started:.2f} s: {what}", flush=True)
 
 

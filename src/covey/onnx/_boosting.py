@@ -68,7 +68,8 @@ def _rounded_up(values: Any, model: Any) -> np.ndarray:
     true = np.concatenate(
         [tree.nodes["num_threshold"] for step in model._predictors for tree in step]
     )
-    single = true.astype(np.float32)
+    with np.errstate(over="ignore"):
+        single = true.astype(np.float32)
     rounded_down = single[single < true]
     values = np.asarray(values, dtype=np.float32)
     above = np.nextafter(values, np.float32(np.inf))
