@@ -47,6 +47,8 @@ def bad(folder):
         ((*FIT, "outcome", "--max-features", "1.5"), "nor a share of all features up to 1.0"),
         ((*FIT, "outcome", "--max-features", "few"), "'few' is neither a whole number"),
         ((*FIT, "outcome", "--max-members", "0"), "--max-members: 0 is below 1"),
+        ((*FIT, "outcome", "--members", "trees"), "'trees' is not one of 'linear', 'mixed'"),
+        ((*FIT, "outcome", "--time-limit", "0"), "--time-limit: 0 is no time to search in"),
         ((*FIT, "outcome", "--max-members", "two"), "'--max-members': Input should be"),
         ((*FIT, "outcome", "--max-terms", "-3"), "--max-terms: -3 is below 1"),
         (

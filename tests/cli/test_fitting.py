@@ -96,6 +96,18 @@ def test_limits_reach_the_flock_and_hold(tmp_path, run, engine):
     assert said["terms"] == flock.n_terms_ <= 25
 
 
+def test_kinds_of_members_and_the_time_reach_the_flock_and_are_explained(tmp_path, run):
+    some_table().to_csv(tmp_path / "table.csv", index=False)
+    # In no time one kind is tried, the linear members.
+    how = ("--members", "mixed", "--time-limit", "0.01", "--effort", "fast")
+    as_json(run("fit", "table.csv", "--target", "y", *how, "--json", cwd=tmp_path))
+    flock = covey.load(tmp_path / "flock.covey").estimator_
+    assert flock.get_params()["time_limit"] == 0.01
+    assert flock.cv_results_["member"].tolist() == list(flock.named_estimators_) == ["linear"]
+    said = run("predict", "flock.covey", "table.csv", "--explain", cwd=tmp_path)
+    assert "linear, member 1" in said.stdout
+
+
 def test_a_share_and_a_number_of_features_are_told_apart():
     assert checked_limits("1", None, None) == {"max_features": 1}
     assert checked_limits("1.0", 2, 30) == {"max_features": 1.0, "max_members": 2, "max_terms": 30}
