@@ -134,3 +134,27 @@ def test_columns_are_the_same_where_features_are_tensors(columns):
     single = basis.expand(torch.asarray(columns, dtype=torch.float32))
     assert single.dtype == torch.float32
     assert_allclose(np.asarray(single), basis.expand(columns), rtol=1e-4, atol=1e-4)
+
+
+def test_a_basis_among_more_features_has_the_same_columns():
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(3, 20))
+    seen = np.stack([columns.min(axis=1), columns.max(axis=1)])
+    ramps = Basis.ramps([np.linspace(-1, 1, 4)] * 3)
+    for narrow in (
+        ramps,
+        Basis.products(np.zeros(3, dtype=bool), columns.mean(axis=1), seen),
+        ramps.union(Basis.products(np.array([True, False, False]), np.ones(3))),
+    ):
+        wide, positions = narrow.widened(np.array([0, 2, 4]), 5)
+        among = np.full((5, 20), 7.0)
+        among[[0, 2, 4]] = columns
+        np.testing.assert_array_equal(wide.expand(among)[positions], narrow.expand(columns))
+        assert wide.n_columns == narrow.n_columns + 2
+
+
+def test_only_some_features_are_multiplied():
+    used = np.array([True, False, True])
+    products = Basis.products(np.zeros(3, dtype=bool), np.zeros(3), used=used)
+    pairs = list(zip(products.feature[3:], products.partner[3:], strict=True))
+    assert pairs == [(0, 0), (0, 2), (2, 2)]

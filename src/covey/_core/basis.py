@@ -82,11 +82,19 @@ class Basis:
 
     @classmethod
     def products(
-        cls, two_valued: BoolArray, center: FloatArray, seen: FloatArray | None = None
+        cls,
+        two_valued: BoolArray,
+        center: FloatArray,
+        seen: FloatArray | None = None,
+        used: BoolArray | None = None,
     ) -> Basis:
-        """Features, their products, and the squares of those with more than two values."""
+        """Features, their products, and the squares of those with more than two values.
+
+        With ``used`` (D,), only these features are multiplied.
+        """
         n_features = len(two_valued)
-        first, second = np.triu_indices(n_features)
+        multiplied = np.arange(n_features) if used is None else np.flatnonzero(used)
+        first, second = (multiplied[place] for place in np.triu_indices(len(multiplied)))
         kept = (first != second) | ~two_valued[first]
         first, second = first[kept], second[kept]
         none = np.full(len(first), np.nan)
@@ -201,6 +209,31 @@ class Basis:
             self.seen,
         )
         return basis, kept
+
+    def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
+        """The same columns where the features are at these places (D,) among more.
+
+        Also the positions (n_columns,) of the columns; others are features that are not in use.
+        """
+        made = np.arange(self.n_features, self.n_columns)
+        added = n_features - self.n_features
+        partner = self.partner[made]
+        plain = Basis.plain(n_features)
+        center, seen = plain.center, self.seen
+        center[places] = self.center
+        if seen is not None:
+            seen = np.zeros((2, n_features))
+            seen[:, places] = self.seen
+        basis = Basis(
+            n_features,
+            np.concatenate([plain.feature, places[self.feature[made]]]),
+            np.concatenate([plain.partner, np.where(partner < 0, -1, places[partner])]),
+            np.concatenate([plain.low, self.low[made]]),
+            np.concatenate([plain.high, self.high[made]]),
+            center,
+            seen,
+        )
+        return basis, np.concatenate([places, made + added])
 
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Which features (..., D) are in use, given which columns (..., n_columns) are."""

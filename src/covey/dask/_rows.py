@@ -55,6 +55,7 @@ class DaskRows:
     single = False
     # They are a function of the seed, which a checkpoint keeps.
     keeps_folds = False
+    can_narrow = False
 
     def __init__(self, table: Table, n_features: int, keeps_features: bool) -> None:
         self._table = table

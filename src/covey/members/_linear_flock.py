@@ -65,7 +65,8 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         y : array-like of shape (n_samples,)
             Labels, or numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; a weight of 2 is the row given twice. (The penalties that
+            How much each row counts. A weight of 2 is the row given twice; where folds are drawn
+            it is so but for these, which may part the two (see Notes). (The penalties that
             ``alpha=None`` leaves to a regressor depend on how many rows have a weight.)
         groups : array-like of shape (n_samples,), optional
             Rows that belong together, such as those of one speaker: no fold of a search
@@ -246,6 +247,16 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
             if self._setting("scale_features")
             else np.ones(len(mean))
         )
+
+    def _narrowed(self, rows: TrainingRows) -> tuple[TrainingRows, np.ndarray]:
+        """The rows without columns of no use, and which columns (D,) are left.
+
+        A product with fewer zeros in it is rounded otherwise, and a search may turn that into
+        another flock: a constant column is to change nothing.
+        """
+        if self._usable.all() or not rows.can_narrow:
+            return rows, np.ones(len(self._usable), dtype=bool)
+        return rows.only(self._usable), self._usable
 
     def _units(self) -> np.ndarray:
         """Which features flip together."""

@@ -95,18 +95,19 @@ class SearchedFlock(LinearFlock):
         folds: Any = []
         if self._compares():
             folds = self._rung_folds(rows) if sizes else self._folds(rows, self._n_repeats(rows))
+        narrow, kept = self._narrowed(rows)
         rungs = [
-            rows.rung(size, self._seed, self._factor(n_first, unit * size), folds)
+            narrow.rung(size, self._seed, self._factor(n_first, unit * size), folds)
             for size in sizes
         ]
         search = Search(
-            rows.search_rows(int(self.n_estimators)),
+            narrow.search_rows(int(self.n_estimators)),
             self._task,
             Features(
-                self.mean_,
-                self.scale_,
-                self._usable,
-                self._units(),
+                self.mean_[kept],
+                self.scale_[kept],
+                self._usable[kept],
+                self._units()[kept],
                 grouped=self.feature_groups is not None,
                 centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
                 scaled=bool(self._setting("scale_features")),
@@ -130,7 +131,7 @@ class SearchedFlock(LinearFlock):
             fit_intercept=bool(self._setting("fit_intercept")),
             keeps_folds=self._compares() and rows.keeps_folds,
             **self._progress(rows, context, given),
-        )
+        ).widened(kept)
         found = self._attributes_of(
             flock.basis,
             flock.coef,
@@ -201,7 +202,7 @@ class SearchedFlock(LinearFlock):
 
     def _limits(self, search: Search) -> Limits:
         """What a person is willing to read, in numbers; refuses what nothing can keep to."""
-        n_features = len(self._usable)
+        n_features = int(np.sum(self._usable))  # constant columns are no features
         features = n_features
         if isinstance(self.max_features, Integral):
             features = min(n_features, int(self.max_features))

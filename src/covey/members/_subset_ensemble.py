@@ -133,6 +133,15 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         For each member the ``weighted_accuracy``, ``objective``, ``subset_size`` and
         ``accepted_flip`` at its start (entry 0) and after each step; before a gate refined it.
 
+    Notes
+    -----
+    The order of the rows, rows that are given twice in place of a weight of 2, new names of the
+    labels, other units of the columns and columns that are constant change nothing (but for
+    rounding). The order of the columns and of the classes does, for each has a random start of
+    its own: on three tables a probability changes by .005 to .007 on average, as by another
+    ``random_state``, and by up to .11 (``python benchmarks/laws.py``). A gate whose penalty is
+    chosen by folds, or a fuser with ``validation_fraction``, knows rows by their order, too.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -339,6 +348,12 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         As of `SubsetEnsembleClassifier`.
     member_intercept_, history_, feature_importances_, estimators_
         As of `FlockRegressor`; the history ends before the optimizer refined the member.
+
+    Notes
+    -----
+    The order of the rows and of the columns, rows that are given twice in place of a weight of 2,
+    other units and columns that are constant change predictions by less than .001 standard
+    deviations of y, where they end before the optimum (``python benchmarks/laws.py``).
 
     Examples
     --------

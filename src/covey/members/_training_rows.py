@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -51,6 +52,7 @@ class TrainingRows(Protocol):
     n_features: int
     single: bool  # whether folds may be compared in single precision
     keeps_folds: bool  # whether a checkpoint must keep the folds
+    can_narrow: bool  # whether ``only`` leaves columns out
     classes: np.ndarray | None
     class_counts: np.ndarray  # rows of a weight above 0
     class_weights: np.ndarray  # sums
@@ -92,6 +94,9 @@ class TrainingRows(Protocol):
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and standard deviation of the columns, of rows that are not held out."""
+
+    def only(self, columns: np.ndarray) -> TrainingRows:
+        """The same rows with some of the columns (D,), where ``can_narrow``."""
 
     def total_weight(self) -> float:
         """The sum of all weights."""
@@ -180,6 +185,7 @@ class InMemoryRows:
 
     single = True
     keeps_folds = True
+    can_narrow = True
 
     def __init__(
         self,
@@ -297,6 +303,12 @@ class InMemoryRows:
         if self._held_out is not None:
             X, weight = X[~self._held_out], weight[~self._held_out]
         return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
+
+    def only(self, columns: np.ndarray) -> InMemoryRows:
+        """See `TrainingRows`."""
+        rows = copy(self)
+        rows.X, rows.n_features = self.X[:, columns], int(np.sum(columns))
+        return rows
 
     def total_weight(self) -> float:
         """See `TrainingRows`."""

@@ -52,14 +52,22 @@ class ValueFlock(LinearFlock, FusedRegressor):
         else:
             self._set_scale(*rows.moments())
             self.y_center_, self.y_scale_ = standardize_values(rows, self.loss, self.quantile)
+            narrow, kept = self._narrowed(rows)
             self._value_loss = value_loss(
-                rows, self.mean_, self.scale_, self.loss, self.epsilon, self.quantile
+                narrow,
+                self.mean_[kept],
+                self.scale_[kept],
+                self.loss,
+                self.epsilon,
+                self.quantile,
             )
         rows.set_loss(self._value_loss)
 
     def _share_left(self, rows: TrainingRows) -> float:
         """The share of a constant's loss that a linear model leaves."""
-        return share_left(rows, self.mean_, self.scale_, int(self._usable.sum()), self._value_loss)
+        narrow, kept = self._narrowed(rows)
+        mean, scale = self.mean_[kept], self.scale_[kept]
+        return share_left(narrow, mean, scale, int(self._usable.sum()), self._value_loss)
 
     def _failure(self, grown: Any) -> str | None:
         past = grown.history[0].objective

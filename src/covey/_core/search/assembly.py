@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,34 @@ class Flock:
     history: list[Any]  # how each member was grown; None for a member alone
     candidates: dict[str, npt.NDArray[Any]]  # what was compared, its losses and weights
     on_folds: OnFolds | None = None  # the same groups as they were fitted on folds
+
+    def widened(self, kept: BoolArray) -> Flock:
+        """The same flock on a table of which it has seen only the columns in ``kept`` (D,)."""
+        if kept.all():
+            return self
+        basis, columns = self.basis.widened(np.flatnonzero(kept), len(kept))
+
+        def wide(values: npt.NDArray[Any], places: npt.NDArray[Any], n_places: int) -> Any:
+            found = np.zeros((*values.shape[:-1], n_places), dtype=values.dtype)
+            found[..., places] = values
+            return found
+
+        scale = np.ones(basis.n_columns)
+        scale[columns] = self.column_scale
+        of_folds = self.on_folds
+        if of_folds is not None:
+            of_folds = replace(of_folds, flocks=[flock.widened(kept) for flock in of_folds.flocks])
+        return replace(
+            self,
+            basis=basis,
+            coef=wide(self.coef, columns, basis.n_columns),
+            support=wide(self.support, kept, len(kept)),
+            column_mean=wide(self.column_mean, columns, basis.n_columns),
+            column_scale=scale,
+            gate_coef=wide(self.gate_coef, columns, basis.n_columns),
+            gate_support=wide(self.gate_support, kept, len(kept)),
+            on_folds=of_folds,
+        )
 
 
 @dataclass

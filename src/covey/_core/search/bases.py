@@ -61,7 +61,7 @@ class ScaledBasis:
     def units(self, unit_of_feature: IntArray) -> IntArray:
         """Which columns flip together: ramps with their feature, a product alone; -1: never."""
         units = unit_of_feature[self.basis.feature]
-        paired = np.flatnonzero(self.basis.partner >= 0)
+        paired = np.flatnonzero((self.basis.partner >= 0) & self.usable)
         units[paired] = units.max() + 1 + np.arange(len(paired))
         return np.where(self.usable, units, -1)
 
@@ -103,23 +103,27 @@ def standardized_bases(
     if rows.is_sparse:
         # Neither ramps nor products of centered features are sparse.
         return bases
+    # Constant columns do not count: what a flock is must not depend on how many there are.
+    n_used = int(np.sum(features.usable))
+    n_constant = n_features - n_used
     ramps = Basis.ramps(knots_by_sums(rows, n_features, _N_RAMPS))
-    if n_features < ramps.n_columns <= max(_MOST_RAMP_COLUMNS, n_features):
+    if n_used < ramps.n_columns - n_constant <= max(_MOST_RAMP_COLUMNS, n_used):
         add("ramps", ramps)
     # A product belongs to two features, which may be of two groups: it could not flip with
     # either.
-    if 1 < n_features <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
-        add("products", _products(rows, features.mean, bounds_products))
+    if 1 < n_used <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
+        add("products", _products(rows, features, bounds_products))
     return bases
 
 
-def _products(rows: SearchRows, mean: FloatArray, bounded: bool) -> Basis:
+def _products(rows: SearchRows, features: Features, bounded: bool) -> Basis:
     highest, lowest = rows.max(SearchBlock.extremes, False)
     two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
     if not bounded:
-        return Basis.products(two_valued, mean)
+        return Basis.products(two_valued, features.mean, used=features.usable)
     highest, lowest = rows.max(SearchBlock.extremes, True)
-    return Basis.products(two_valued, mean, np.stack([-lowest, highest]))
+    seen = np.stack([-lowest, highest])
+    return Basis.products(two_valued, features.mean, seen, used=features.usable)
 
 
 def standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:
