@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest fuzz lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -27,9 +27,18 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# Model files that are changed at random: refused, or a model that predicts finite numbers.
+# Random inputs to all estimators, fusers, functions, commands and model files: every outcome is a
+# right answer or one sentence. SECONDS=60 is shorter; seeds of what fails are printed and kept.
 fuzz: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --seconds $(if $(SECONDS),$(SECONDS),600)
+
+# Model files alone, so many of them.
+fuzz-files: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m tests.persistence.fuzz $(if $(COUNT),$(COUNT),100000)
+
+# A long table through ``covey predict``: flat memory, no row lost or out of order. ROWS=10000000.
+soak: $(VENV)/.demo
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak.run $(if $(ROWS),--rows $(ROWS))
 
 # The same suite on the oldest supported versions of what covey stands on.
 test-oldest: $(OLDEST)/.test

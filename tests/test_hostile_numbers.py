@@ -4,14 +4,18 @@ import threading
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey._checkpoint import JournalError
+from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier
 from covey.stacking import GeneralStackingRegressor
 
 
@@ -159,20 +163,114 @@ def test_features_beyond_floating_point_are_named_as_the_cause():
     assert "learning_rate" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "flock",
-    [
-        covey.FlockClassifier(n_estimators=2, cv=2, random_state=0),
-        covey.SubsetEnsembleClassifier(2, random_state=0),
-        covey.SubsetEnsembleClassifier(2, fuser="gate", random_state=0),
-        covey.FusionClassifier([GaussianNB(), DecisionTreeClassifier()], "product"),
-    ],
-)
-def test_underflow_is_no_error_whatever_numpy_is_told(flock):
+MEMBERS = [GaussianNB(), DecisionTreeClassifier(random_state=0)]
+CLASSIFIERS = [
+    covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0),
+    covey.SubsetEnsembleClassifier(2, random_state=0),
+    covey.SubsetEnsembleClassifier(2, fuser="gate", random_state=0),
+    *(covey.FusionClassifier(MEMBERS, rule, cv=2) for rule in ("product", "ola", "stacking")),
+    covey.GeneralStackingClassifier(MEMBERS, cv=2),
+    covey.MultiviewClassifier(2, GaussianNB(), max_iter=1, cv=2, random_state=0),
+    covey.SampledFusionClassifier(BaggingClassifier(GaussianNB(), 3, random_state=0)),
+    covey.CodeBookClassifier(GaussianNB(), random_state=0),
+    DecorateClassifier(GaussianNB(), 2, max_iter=2, random_state=0),
+    DiverseMaxEntClassifier(2, max_iter=10, random_state=0),
+    covey.TableClassifier(covey.FlockClassifier(effort="fast", n_estimators=2, random_state=0)),
+]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: type(model).__name__)
+def test_results_are_the_same_whatever_numpy_is_told_to_do_about_errors(model):
     X, y = load_wine(return_X_y=True)
-    X = X * 1.0
-    expected = flock.fit(X, y).predict_proba(X)
+    # Squares of the first column underflow, probabilities of the others do.
+    X = X[::3] * np.array([1e-200, 1e3] + [1.0] * 11)
+    y = y[::3]
+    expected = clone(model).fit(X, y).predict_proba(X)
     with np.errstate(all="raise"):
-        ours = not isinstance(flock, covey.FusionClassifier)
-        again = flock.fit(X, y) if ours else flock
-        np.testing.assert_array_equal(again.predict_proba(X), expected)
+        np.testing.assert_array_equal(clone(model).fit(X, y).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_numbers_are_the_same_whatever_numpy_is_told_to_do_about_errors(loss):
+    X = np.random.default_rng(0).normal(size=(40, 3)) * [1e-200, 1.0, 1e3]
+    y = X[:, 1]
+    model = covey.FlockRegressor(effort="fast", loss=loss, n_estimators=2, random_state=0)
+    expected = clone(model).fit(X, y).predict(X)
+    with np.errstate(all="raise"):
+        np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), expected)
+
+
+class Waits(GaussianNB):
+    """Is fitted when another thread has tried, too."""
+
+    def fit(self, X, y, sample_weight=None):
+        began.set()
+        assert tried.wait(30)
+        return super().fit(X, y)
+
+
+began, tried = threading.Event(), threading.Event()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        covey.FusionClassifier([Waits()]),
+        covey.GeneralStackingClassifier([Waits()], cv=2),
+        covey.CodeBookClassifier(Waits()),
+        covey.TableClassifier(Waits()),
+        covey.SampledFusionClassifier(BaggingClassifier(Waits(), 2)),
+        covey.MultiviewClassifier(2, Waits(), max_iter=1),
+        DecorateClassifier(Waits(), 2, max_iter=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_second_thread_is_refused_while_the_first_one_fits(model):
+    X, y = load_wine(return_X_y=True)
+    began.clear()
+    tried.clear()
+    first = threading.Thread(target=model.fit, args=(X, y))
+    first.start()
+    assert began.wait(30)
+    try:
+        with pytest.raises(RuntimeError, match="being fitted by another thread"):
+            model.fit(X, y)
+    finally:
+        tried.set()
+        first.join()
+    assert len(model.predict(X)) == len(y)
+
+
+@pytest.mark.parametrize("odd", [None, 3, np.nan])
+@pytest.mark.parametrize(
+    "model",
+    [
+        covey.FlockClassifier(effort="fast"),
+        covey.FusionClassifier([GaussianNB()]),
+        DiverseMaxEntClassifier(2),
+        covey.SubsetSelector(n_resamples=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_labels_of_several_types_are_refused_in_a_sentence(model, odd):
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    y = np.array(["a", "b", "a", odd] * 2, dtype=object)
+    with pytest.raises(ValueError, match="labels of several types|contains NaN|Input y"):
+        model.fit(X, y)
+
+
+def test_a_model_on_top_that_predicts_nothing_is_named():
+    X = np.zeros((12, 2))
+    y = np.arange(12) % 3
+    stack = covey.GeneralStackingClassifier(
+        [KNeighborsClassifier(3)], GaussianNB(var_smoothing=0.0), outputs="one_hot", cv=2
+    )
+    with pytest.raises(ValueError, match="final_estimator predicts NaN or infinity for row"):
+        stack.fit(X, y).predict_proba(X)
+
+
+def test_what_holds_nothing_is_refused_in_a_sentence():
+    with pytest.raises(TypeError, match="labels must hold partitions, one a column, got None"):
+        covey.consensus(None)
+    with pytest.raises(ValueError, match="errors must hold one number a member, got {}"):
+        covey.oracle_bounds({})

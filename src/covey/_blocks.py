@@ -96,7 +96,7 @@ def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]
     products are infinite, and differences of these not a number, they are taken as less far.
     """
 
-    def quiet(rows: Any) -> np.ndarray:
+    def bounded(rows: Any) -> np.ndarray:
         with np.errstate(all="ignore"):
             found = function(rows)
             lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
@@ -107,13 +107,24 @@ def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]
                 found[lost] = function(nearer)
             return found
 
-    return quiet
+    return bounded
+
+
+def quiet(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
+    """A function of rows, whatever NumPy is told to do about errors: what underflows is zero."""
+
+    def silenced(rows: Any) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return function(rows)
+
+    return silenced
 
 
 def in_blocks(
     function: Callable[[Any], np.ndarray], X: Any, n_jobs: int | None = None
 ) -> np.ndarray:
     """A function of rows, block by block: all members' predictions may not fit into memory."""
+    function = quiet(function)
     starts = range(0, X.shape[0], ROWS_PER_BLOCK)
     if len(starts) < 2:
         return function(X)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.utils import check_array, check_scalar
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
@@ -19,7 +21,10 @@ _looking = threading.Lock()
 
 @contextmanager
 def one_fit_at_once(estimator: Any) -> Iterator[None]:
-    """Refuse to fit an object that another thread is fitting: they would mix their members."""
+    """Refuse to fit an object that another thread is fitting: they would mix their members.
+
+    What underflows is zero meanwhile, whatever NumPy is told to do about it.
+    """
     with _looking:
         if id(estimator) in _being_fitted:
             raise RuntimeError(
@@ -28,9 +33,21 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
             )
         _being_fitted.add(id(estimator))
     try:
-        yield
+        with np.errstate(all="ignore"):
+            yield
     finally:
         _being_fitted.discard(id(estimator))
+
+
+def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``fit`` that is `one_fit_at_once`."""
+
+    @wraps(fit)
+    def guarded(self: Any, *args: Any, **given: Any) -> Any:
+        with one_fit_at_once(self):
+            return fit(self, *args, **given)
+
+    return guarded
 
 
 def check_number(
@@ -62,6 +79,23 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
         listed = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
     return value
+
+
+def check_labels(y: Any) -> None:
+    """Refuse numbers that are no classes, and labels that have no order among themselves."""
+    kind_of_target(y)
+    check_classification_targets(y)
+
+
+def kind_of_target(y: Any) -> str:
+    """What scikit-learn calls y: "binary", "continuous" and so on."""
+    try:
+        return type_of_target(y, input_name="y")
+    except TypeError:
+        raise ValueError(
+            "y holds labels of several types, such as None or numbers among text; make all of "
+            "them text, and drop rows without a label."
+        ) from None
 
 
 def check_one_each(values: Any, number: int, name: str, what: str) -> Any:

@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from covey._core.inspection import consensus as core
 from covey._core.random import Purpose, UniformRows
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_number, fitted_alone
 
 METHODS = ("co_association", "voting", "graph")
 LINKAGES = ("average", "single", "complete")
@@ -83,6 +83,8 @@ def _codes(labels: Any) -> np.ndarray:
     """Labels of any kind, (n, K), as numbers of each column's own; -1 for noise or absent."""
     if hasattr(labels, "to_numpy"):
         labels = labels.to_numpy()
+    if not np.iterable(labels):
+        raise TypeError(f"labels must hold partitions, one a column, got {labels!r}.")
     if not hasattr(labels, "shape"):
         # Mixed kinds stay as they are: NumPy would turn 1 beside "a" into "1", and -1 too.
         rows = [
@@ -380,6 +382,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
             )
         return list(self.estimator), None
 
+    @fitted_alone
     def fit(self, X: Any, y: None = None) -> Self:
         """Make the partitions and combine them; X may be sparse where the clusterers take it."""
         check_choice(self.method, "method", METHODS)

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_member
-from covey._validation import check_choice, check_number
+from covey._validation import check_choice, check_number, fitted_alone
 from covey.members import Classifiers, GivenModels
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
@@ -151,6 +151,7 @@ class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseE
 
     # -- fit ---------------------------------------------------------------------------------
 
+    @fitted_alone
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Write the code book and fit a learner for each of its columns.
 

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import training_table
@@ -22,7 +21,13 @@ from covey._core.inspection import selection as core
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._validation import check_number, check_sample_weight
+from covey._validation import (
+    check_labels,
+    check_number,
+    check_sample_weight,
+    fitted_alone,
+    kind_of_target,
+)
 from covey.members import (
     InMemoryRows,
     LinearFlock,
@@ -132,6 +137,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     # -- fit -------------------------------------------------------------------------------
 
+    @fitted_alone
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow flocks on halves of the rows and count the features that they keep."""
         self._check_parameters()
@@ -204,12 +210,12 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         """The ensemble that grows members; its kind decides what y is."""
         if self.estimator is not None:
             recipe = clone(self.estimator)
-        elif type_of_target(y) == "continuous":
+        elif kind_of_target(y) == "continuous":
             recipe = SubsetEnsembleRegressor(1, **_GROWTH)
         else:
             recipe = SubsetEnsembleClassifier(1, **_GROWTH)
         if isinstance(recipe, SubsetEnsembleClassifier):
-            check_classification_targets(y)
+            check_labels(y)
         return recipe
 
     def _kept_by_resamples(

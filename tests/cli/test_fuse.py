@@ -95,3 +95,11 @@ def test_files_that_do_not_match_are_told_apart(saved, run):
     result = run("fuse", "a.csv", "d.csv", "--id", "id", cwd=saved)
     assert result.exit_code == 2
     assert "no row with id 3" in result.stderr
+
+
+def test_text_among_probabilities_is_named_by_its_file(tmp_path, run):
+    (tmp_path / "a.csv").write_text("probability_x,probability_y\n0.5,0.5\n0.1,0.9\n")
+    (tmp_path / "b.csv").write_text("probability_x,probability_y\n0.5,0.5\nnine,0.9\n")
+    result = run("fuse", "a.csv", "b.csv", cwd=tmp_path)
+    assert result.exit_code == 2
+    assert "covey: b.csv: probabilities must be numbers" in result.stderr

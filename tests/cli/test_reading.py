@@ -60,6 +60,7 @@ def test_a_column_of_numbers_in_one_piece_and_text_in_the_next_stays_text(tmp_pa
         (b"a\0b,c\n1,2\n", "not text"),
         (b"PK\x03\x04rest", "spreadsheet"),
         (gzip.compress(b"a,b\n1,2\n" * 50, mtime=0)[:-12], "damaged gzip"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0)[:10] + b"\xff" * 30, "damaged gzip"),
         (b"PAR1nonsense", "cannot be read"),
     ],
 )

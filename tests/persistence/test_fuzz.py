@@ -1,6 +1,6 @@
 """Files that are changed at random are refused, or predict finite numbers.
 
-``make fuzz`` tries a hundred thousand.
+``make fuzz-files`` tries a hundred thousand.
 """
 
 from collections import Counter

@@ -66,3 +66,9 @@ def test_thousands_of_numbers_are_prepared_at_once(monkeypatch):
     quick = TablePreparation(columns=kinds).fit(table)
     np.testing.assert_array_equal(quick.imputer_.statistics_, slow.imputer_.statistics_)
     pd.testing.assert_frame_equal(quick.transform(table), wanted)
+
+
+@pytest.mark.parametrize("columns", [0.5, ["a"], "a", [1, 2]])
+def test_kinds_of_columns_are_a_mapping(columns):
+    with pytest.raises(TypeError, match="columns must be a mapping from the names of columns"):
+        TablePreparation(columns=columns).fit(pd.DataFrame({"a": [1.0, 2.0]}))

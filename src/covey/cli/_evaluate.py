@@ -229,7 +229,7 @@ def linear(problem: Problem) -> dict[str, Any]:
     """A tuned linear model, by its name."""
     from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeCV
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     if problem.regression:
         learner, name = RidgeCV(np.logspace(-3, 5, 17)), "ridge regression, tuned"
@@ -250,7 +250,8 @@ def linear(problem: Problem) -> dict[str, Any]:
             )
         except TypeError:  # an older scikit-learn
             learner = LogisticRegressionCV(**settings)
-    return {name: make_pipeline(StandardScaler(), learner)}
+    # Squares of numbers beyond 1e150 are none, so that these are divided by the largest before.
+    return {name: make_pipeline(MaxAbsScaler(), StandardScaler(), learner)}
 
 
 def _log_likelihood(estimator: Any, X: Any, y: np.ndarray) -> float:

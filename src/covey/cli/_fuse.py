@@ -189,6 +189,7 @@ def _as_probabilities(
 ) -> tuple[list[np.ndarray], list[str]]:
     """An array (n_rows, n_classes) a file, over the classes of all of them."""
     import numpy as np
+    import pandas as pd
 
     found = []
     for frame, path in zip(frames, paths, strict=True):
@@ -226,7 +227,7 @@ def _as_probabilities(
         values = np.zeros((len(frames[0]), len(classes)))
         for code, label in enumerate(classes):
             if label in columns:
-                values[:, code] = columns[label]
+                values[:, code] = pd.to_numeric(columns[label], errors="coerce")
         if np.isnan(values).any() or (values < 0).any() or (values.sum(axis=1) <= 0).any():
             raise CommandError(
                 f"{path}: probabilities must be numbers of at least 0, some above 0 in each row."

@@ -18,6 +18,7 @@ import gzip
 import io
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -142,7 +143,7 @@ def _batches(
                 yield from _csv_batches(source, name, separator_of(path))
     except pa.ArrowInvalid as error:
         raise CommandError(_csv_sentence(name, str(error))) from None
-    except (gzip.BadGzipFile, EOFError):
+    except (gzip.BadGzipFile, zlib.error, EOFError):
         raise CommandError(f"{name} is a damaged gzip file; copy or download it again.") from None
     except pa.ArrowException as error:
         raise CommandError(f"{name} cannot be read: {str(error).splitlines()[0]}") from None

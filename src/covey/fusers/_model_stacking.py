@@ -281,9 +281,9 @@ class Stacking(Fuser, name="stacking"):
     def _decide(self, Z: Any, P: Predictions) -> np.ndarray:
         final, classes = self.final_estimator_, P.classes
         if P.kind == "value":
-            return np.asarray(final.predict(Z), dtype=np.float64).reshape(-1, 1)
+            return _numbers(final.predict(Z)).reshape(-1, 1)
         if hasattr(final, "predict_proba"):
-            fused = np.asarray(final.predict_proba(Z), dtype=np.float64)
+            fused = _numbers(final.predict_proba(Z))
             return align_classes(fused, final.classes_, classes, who="final_estimator predicts")[0]
         return np.eye(len(classes))[
             encode_labels(np.asarray(final.predict(Z)), classes, "final_estimator predicts")
@@ -367,3 +367,15 @@ def changes_without(
         without[:, k] = means[k]
         changes[:, k] = 0.5 * np.abs(predict(without) - predicted).sum(axis=1)
     return changes
+
+
+def _numbers(predicted: Any) -> np.ndarray:
+    """What A predicts; refuses what is no number."""
+    found = np.asarray(predicted, dtype=np.float64)
+    lost = np.flatnonzero(~np.isfinite(found).reshape(len(found), -1).all(axis=1))
+    if len(lost):
+        raise ValueError(
+            f"final_estimator predicts NaN or infinity for row {lost[0]} of the {len(found)} it "
+            "is given; choose another one, or give it more rows."
+        )
+    return found

@@ -111,7 +111,10 @@ def oracle_bounds(errors: ArrayLike) -> tuple[float, float]:
     >>> oracle_bounds([0.5, 0.75])
     (0.25, 0.5)
     """
-    errors = np.asarray(errors, dtype=np.float64)
+    try:
+        errors = np.asarray(errors, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"errors must hold one number a member, got {errors!r}.") from None
     if errors.ndim != 1 or len(errors) == 0:
         raise ValueError(
             f"errors must hold one number a member, got an array of shape {errors.shape}."

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from covey._validation import check_number
+from covey._validation import check_labels, check_number
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def targets(y: ArrayLike, loss: str, name: str) -> np.ndarray:
     """Labels as a flat array; numbers as floats, flat if there is one output."""
     if loss == "zero_one":
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_labels(y)
         return y
     y = check_array(y, dtype=np.float64, ensure_2d=False, input_name=name)
     return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y

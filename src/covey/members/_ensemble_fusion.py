@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
+from covey._validation import fitted_alone
 from covey.fusers import FUSERS, Fuser
 from covey.members._ensemble_members import EnsembleMembers, grown, grown_without
 from covey.members._given import GivenModels
@@ -39,6 +40,7 @@ class EnsembleFusion(GivenModels):
         """Whether members may be grown on fewer rows than there are."""
         return False
 
+    @fitted_alone
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the members and learn to fuse them.
 

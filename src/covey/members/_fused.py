@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._blocks import quiet
 from covey._core.fusion.constancy import staged_oracle
 from covey._devices import returned, to_numpy
 from covey._validation import check_sample_weight
@@ -66,7 +67,7 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         """Apply a function to all rows at once; a subclass may do it in blocks."""
-        return function(X)
+        return quiet(function)(X)
 
     def _member_values(self, X: Any) -> np.ndarray:
         """What the public method for the members' predictions returns."""

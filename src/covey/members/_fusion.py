@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
+from covey._validation import fitted_alone
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -35,6 +36,7 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         self.prefit = prefit
         self.n_jobs = n_jobs
 
+    @fitted_alone
     def fit(
         self,
         X: ArrayLike,

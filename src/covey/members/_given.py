@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -18,7 +17,7 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table, in_blocks
 from covey._models import classifies, regresses
-from covey._validation import check_sample_weight
+from covey._validation import check_labels, check_sample_weight
 from covey.fusers import (
     Fuser,
     Predictions,
@@ -44,7 +43,7 @@ class Classifiers:
     def check_target(y: ArrayLike) -> np.ndarray:
         """Labels, one a row."""
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_labels(y)
         return y
 
     @staticmethod

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 from covey._blocks import as_table, take_rows
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
-from covey._validation import check_choice, check_number, check_sample_weight
+from covey._validation import check_choice, check_number, check_sample_weight, fitted_alone
 from covey.fusers import (
     Fuser,
     Mean,
@@ -245,6 +245,7 @@ class MultiviewClassifier(FusedClassifier):
 
     # -- fit ---------------------------------------------------------------------------------
 
+    @fitted_alone
     def fit(
         self,
         X: ArrayLike,

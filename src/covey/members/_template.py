@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
 from covey._blocks import checked_numbers, in_blocks, training_table
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._validation import (
     check_choice,
+    check_labels,
     check_number,
     check_sample_weight,
     one_fit_at_once,
@@ -141,7 +141,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
 
     def _check_training_data(self, X, y, sample_weight, continued):
         X, y = training_table(self, X, y, reset=not continued)
-        check_classification_targets(y)
+        check_labels(y)
         classes, codes = np.unique(y, return_inverse=True)
         if continued:
             check_same_classes(classes, self.classes_)

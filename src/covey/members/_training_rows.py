@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from covey._blocks import training_table
 from covey._core.algorithm1.in_memory import in_memory
@@ -31,7 +30,7 @@ from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
 from covey._folds import make_folds
-from covey._validation import check_sample_weight
+from covey._validation import check_labels, check_sample_weight
 from covey.fusers import Fuser, Gate
 from covey.members._hold_out import held_out_rows
 from covey.members._out_of_fold import HeldOut
@@ -235,7 +234,7 @@ class InMemoryRows:
         if numeric:
             y = y.astype(np.float64)
         else:
-            check_classification_targets(y)
+            check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
         return cls(X, y, weight, groups, numeric=numeric, device=device)
 

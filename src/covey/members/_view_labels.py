@@ -6,7 +6,8 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
+
+from covey._validation import check_labels
 
 
 def labelled_rows(y: np.ndarray, unlabeled_label: Any) -> np.ndarray:
@@ -42,7 +43,7 @@ def encode_known(
     if all(isinstance(label, Number | np.generic) for label in labels):
         # Numbers that stood among None or NA are objects.
         labels = np.array(labels.tolist())
-    check_classification_targets(labels)
+    check_labels(labels)
     classes, known = np.unique(labels, return_inverse=True)
     codes = np.full(len(y), -1)
     codes[labelled] = known

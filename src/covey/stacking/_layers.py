@@ -15,7 +15,7 @@ from sklearn.utils import check_array, get_tags
 from covey._blocks import take_rows
 from covey._columns import column_positions, positions_of_slice
 from covey._models import fit_with, parameters_of_rows
-from covey._validation import check_number
+from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
 from covey.members import FitParameters, GivenModels, MemberColumns, NamedMembers
@@ -29,6 +29,7 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
 
+    @fitted_alone
     def fit(
         self,
         X: ArrayLike,

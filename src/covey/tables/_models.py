@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._validation import fitted_alone
 from covey.tables._preparation import TablePreparation
 
 
@@ -29,6 +30,7 @@ class _TableModel(BaseEstimator):
         self.columns = columns
         self.random_state = random_state
 
+    @fitted_alone
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Prepare the table and fit the estimator to it.
 

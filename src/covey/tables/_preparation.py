@@ -107,8 +107,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             raise ValueError("The table has 1 sample; nothing can be learned from one row.")
         if self.columns is None:
             kinds = {column.name: column.kind for column in look(table) if not column.drop}
-        else:
+        elif isinstance(self.columns, Mapping):
             kinds = dict(self.columns)
+        else:
+            raise TypeError(
+                "columns must be a mapping from the names of columns to their kinds, got "
+                f"{self.columns!r}."
+            )
         if not kinds:
             raise ValueError(
                 "The table has no column that differs between rows; nothing to learn."
