@@ -103,3 +103,11 @@ def test_text_among_probabilities_is_named_by_its_file(tmp_path, run):
     result = run("fuse", "a.csv", "b.csv", cwd=tmp_path)
     assert result.exit_code == 2
     assert "covey: b.csv: probabilities must be numbers" in result.stderr
+
+
+def test_predictions_that_are_fused_are_not_replaced(saved, run):
+    before = (saved / "a.csv").read_bytes()
+    result = run("fuse", "a.csv", "b.csv", "--id", "id", "--out", "a.csv", cwd=saved)
+    assert result.exit_code == 2
+    assert "a.csv is what is read, and would be replaced; choose another." in result.stderr
+    assert (saved / "a.csv").read_bytes() == before

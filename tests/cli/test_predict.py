@@ -1,6 +1,11 @@
 """``covey predict``: rows of every make, in order, however many."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -102,3 +107,19 @@ def test_times_of_greenwich_are_saved_and_predicted(folder, run):
     result = run("predict", "z.covey", "zoned.csv", cwd=folder)
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) == 91
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
+    before = set(os.listdir(folder))
+    command = [sys.executable, "-m", "covey", "predict", "flock.covey", "-", "--out", "o.csv"]
+    child = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not any(".part" in name for name in os.listdir(folder)):
+        assert child.poll() is None
+        time.sleep(0.05)
+    child.send_signal(number)
+    assert child.communicate()[1] == "covey: stopped; no file was changed.\n"
+    assert child.returncode == 128 + number
+    assert set(os.listdir(folder)) == before

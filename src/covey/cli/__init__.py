@@ -93,7 +93,7 @@ def _terminate(number: int, frame: Any) -> None:
     # An exception, as Ctrl-C raises one, so that files that are half written are removed.
     from covey.cli._console import Terminated
 
-    raise Terminated
+    raise Terminated(number)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -119,6 +119,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    signal.signal(signal.SIGTERM, _terminate)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Who ignores that the terminal is closed, as nohup does, goes on.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _terminate)
     # The app is made on first use, see __getattr__.
     sys.modules[__name__].app(arguments, prog_name="covey")

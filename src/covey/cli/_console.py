@@ -19,7 +19,7 @@ _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 class Terminated(KeyboardInterrupt):
-    """The process got the signal SIGTERM."""
+    """The process got a signal, whose number is the argument: SIGTERM or SIGHUP."""
 
 
 class CommandError(Exception):
@@ -177,7 +177,7 @@ def _failure(error: BaseException, checkpoint: str | None) -> tuple[str, int]:
     if isinstance(error, CommandError):
         return str(error), error.status
     if isinstance(error, KeyboardInterrupt):
-        status = 143 if isinstance(error, Terminated) else 130
+        status = 128 + error.args[0] if isinstance(error, Terminated) else 130
         if checkpoint and glob.glob(f"{glob.escape(checkpoint)}*"):
             return f"stopped; the same command goes on from {checkpoint}.", status
         return "stopped; no file was changed.", status

@@ -105,7 +105,7 @@ def fit(
     console = Console(quiet, as_json)
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))
-    check_writable(checkpoint)
+    check_writable(checkpoint, inputs=(table, model))
     settings: dict[str, Any] = {
         "model": model,
         "report": report,

@@ -69,7 +69,7 @@ def fuse(
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console = Console(quiet, as_json)
-    check_writable(out, TABLE_ENDINGS)
+    check_writable(out, TABLE_ENDINGS, inputs=(*predictions, *([truth] if truth else [])))
     if len(predictions) < 2:
         raise CommandError("give two files of predictions at least.")
     if (truth is None) != (target is None):
