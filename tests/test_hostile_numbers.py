@@ -117,6 +117,27 @@ def test_a_damaged_checkpoint_is_always_a_journal_error(tmp_path, change):
         covey.SubsetEnsembleClassifier(2, random_state=0, checkpoint=path).fit(X, X[:, 0] > 0)
 
 
+@pytest.mark.parametrize(
+    ("place", "byte"),
+    [
+        (6, 254),  # a version of zip that nobody has
+        (8, 1),  # encrypted
+        (10, 99),  # packed in an unknown way
+        (0, 0),
+    ],
+)
+def test_a_checkpoint_that_is_no_archive_is_a_journal_error(tmp_path, place, byte):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    path = tmp_path / "fit.npz"
+    flock = covey.SubsetEnsembleClassifier(2, max_iter=5, random_state=0, checkpoint=path)
+    flock.fit(X, X[:, 0] > 0)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + place] = byte
+    path.write_bytes(content)
+    with pytest.raises(JournalError, match="is no checkpoint; delete it"):
+        flock.fit(X, X[:, 0] > 0)
+
+
 def test_one_object_is_fitted_by_one_thread_at_a_time():
     X, y = load_wine(return_X_y=True)
     flock = covey.SubsetEnsembleClassifier(3, fuser="product", random_state=0)
