@@ -83,14 +83,21 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
 
 def check_labels(y: Any) -> None:
     """Refuse numbers that are no classes, and labels that have no order among themselves."""
-    kind_of_target(y)
-    check_classification_targets(y)
+    with _of_one_type():
+        check_classification_targets(y)
 
 
 def kind_of_target(y: Any) -> str:
     """What scikit-learn calls y: "binary", "continuous" and so on."""
-    try:
+    with _of_one_type():
         return type_of_target(y, input_name="y")
+
+
+@contextmanager
+def _of_one_type() -> Iterator[None]:
+    """What cannot be sorted becomes a sentence about y."""
+    try:
+        yield
     except TypeError:
         raise ValueError(
             "y holds labels of several types, such as None or numbers among text; make all of "

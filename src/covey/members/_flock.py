@@ -185,8 +185,9 @@ class FlockClassifier(MixedFlock, ClassFlock):
 
     Notes
     -----
-    New names of the labels, other units of the columns and columns that are constant change
-    nothing (but for rounding). The order of the rows does, for it decides which rows are folds;
+    New names of the labels and columns that are constant change nothing. Other units of the
+    columns change the rounding, of which a search once made another selection (of three tables,
+    by .02 at most). The order of the rows does more, for it decides which rows are folds;
     and so do the order of the columns and of the classes, which have random starts. A row that
     is given twice may be fitted on and held out, one that has a weight of 2 may not. On three
     tables these change a probability by .001 to .01 on average, as another ``random_state``
@@ -337,8 +338,8 @@ verbose
 
     Notes
     -----
-    Other units of the columns or of y and columns that are constant change nothing (but for
-    rounding). The order of the rows and of the columns does, and so does a row that is given
+    Columns that are constant change nothing, other units of the columns or of y the rounding. The
+    order of the rows and of the columns does, and so does a row that is given
     twice in place of a weight of 2, as in `FlockClassifier`: on one table by .04 to .09 standard
     deviations of y on average, another ``random_state`` by .06 (``python benchmarks/laws.py``).
 
