@@ -70,6 +70,16 @@ def test_rows_far_out_have_probabilities(features, size):
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("fuser", ["product", "gate"])
+def test_ordinary_rows_are_far_out_where_columns_vary_by_next_to_nothing(fuser):
+    X = np.random.default_rng(0).normal(size=(40, 4)) * 1e-300
+    flock = covey.SubsetEnsembleClassifier(2, fuser=fuser, random_state=0).fit(X, X[:, 0] > 0)
+    rows = np.array([[1.0, 1.0, 1.0, 1.0], [1e300, -1e300, 1e300, -1e300], [1e150, -1, 0, 1]])
+    found = flock.predict_proba(rows)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
 def test_a_selector_names_the_classes_that_count():
     X = np.random.default_rng(0).normal(size=(40, 3))
     weight = np.zeros(40)
@@ -295,3 +305,17 @@ def test_what_holds_nothing_is_refused_in_a_sentence():
         covey.consensus(None)
     with pytest.raises(ValueError, match="errors must hold one number a member, got {}"):
         covey.oracle_bounds({})
+
+
+@pytest.mark.parametrize("weights", [["x", 1.0], [[1.0], 2.0], {}])
+def test_weights_that_are_no_numbers_are_refused_in_a_sentence(weights):
+    with pytest.raises(ValueError, match="weights must hold one number for each of the 2 members"):
+        covey.fuse(np.full((3, 2, 2), 0.5), "mean", weights)
+
+
+def test_where_no_member_predicts_all_classes_are_equal():
+    X = np.random.default_rng(0).normal(size=(40, 3)) * 1e-300
+    # The variances are zero, so that members predict nothing but NaN.
+    bagging = BaggingClassifier(GaussianNB(), 3, random_state=0)
+    fused = covey.SampledFusionClassifier(bagging, random_state=0).fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(fused.predict_proba(X), np.full((40, 2), 0.5))

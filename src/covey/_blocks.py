@@ -17,8 +17,9 @@ from covey._validation import check_all_finite
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
-# Rows that are farther out than this count as this far, if there is no other way.
-_FARTHEST = 1e100
+# Rows that are farther out than this count as this far, if there is no other way: the first that
+# is near enough, for coefficients of columns that vary by 1e-200 are as large as 1e200.
+_FARTHEST = (1e100, 1.0, 1e-100, 1e-200, 0.0)
 
 
 def as_table(X: Any) -> Any:
@@ -99,11 +100,13 @@ def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]
     def bounded(rows: Any) -> np.ndarray:
         with np.errstate(all="ignore"):
             found = function(rows)
-            lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
-            if lost.any():
+            for farthest in _FARTHEST:
+                lost = np.isnan(found).reshape(len(found), -1).any(axis=1)
+                if not lost.any():
+                    break
                 nearer = take_rows(rows, np.flatnonzero(lost)).copy()
                 numbers = nearer.data if hasattr(nearer, "tocsr") else nearer
-                np.clip(numbers, -_FARTHEST, _FARTHEST, out=numbers)
+                np.clip(numbers, -farthest, farthest, out=numbers)
                 found[lost] = function(nearer)
             return found
 

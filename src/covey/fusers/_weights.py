@@ -62,7 +62,13 @@ class WeightedFuser(Fuser):
                     f"{P.kind}, got {self.weights!r}."
                 )
         elif self.weights is not None:
-            weights = np.asarray(self.weights, dtype=np.float64)
+            try:
+                weights = np.asarray(self.weights, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"weights must hold one number for each of the {P.n_members} members, got "
+                    f"{self.weights!r}."
+                ) from None
             if weights.shape != (P.n_members,):
                 raise ValueError(
                     f"weights must hold one number for each of the {P.n_members} members, "

@@ -180,6 +180,9 @@ class _SampledFusion(EnsembleFusion):
             return super()._fused(X)
         P = self._predictions(X)
         mean = mean_in_order(P.values, P.available)
+        if P.available is not None and P.kind != "value":
+            # Where no member predicts, all classes are equal, as for every rule.
+            mean[~P.available.any(axis=1)] = 1.0 / mean.shape[1]
         return mean[:, 0] if P.kind == "value" else mean
 
     def _is_plain_mean(self) -> bool:
