@@ -319,3 +319,11 @@ def test_where_no_member_predicts_all_classes_are_equal():
     bagging = BaggingClassifier(GaussianNB(), 3, random_state=0)
     fused = covey.SampledFusionClassifier(bagging, random_state=0).fit(X, X[:, 0] > 0)
     np.testing.assert_array_equal(fused.predict_proba(X), np.full((40, 2), 0.5))
+
+
+def test_a_target_that_predictions_cannot_reach_is_refused():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    y = X[:, 0].copy()
+    y[0] = 1e308
+    with pytest.raises(ValueError, match="y holds numbers too far apart"):
+        covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)

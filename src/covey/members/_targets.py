@@ -99,7 +99,7 @@ def standardize_values(rows: TrainingRows, loss: str, quantile: float) -> tuple[
         deviation = spread if spread > 0 else deviation
     scale = deviation if deviation > 0 else 1.0
     farthest = rows.standardize_target(center, scale, None if loss == "squared" else _FARTHEST)
-    if not farthest < 1e100:
+    if not (farthest < 1e100 and scale < 1e300):
         raise ValueError(
             "y holds numbers too far apart, or too close, for floating point; rescale it, or "
             "drop what is out of range."
