@@ -37,6 +37,8 @@ from covey.members._out_of_fold import HeldOut
 
 # Numbers of X that are sorted at once: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 18
+# Numbers of X that may be copied, 32 MB, to leave constant columns out.
+_MOST_COPIED = 1 << 22
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3
 
@@ -51,7 +53,11 @@ class TrainingRows(Protocol):
     n_features: int
     single: bool  # whether folds may be compared in single precision
     keeps_folds: bool  # whether a checkpoint must keep the folds
-    can_narrow: bool  # whether ``only`` leaves columns out
+
+    @property
+    def can_narrow(self) -> bool:
+        """Whether ``only`` leaves columns out."""
+
     classes: np.ndarray | None
     class_counts: np.ndarray  # rows of a weight above 0
     class_weights: np.ndarray  # sums
@@ -184,7 +190,6 @@ class InMemoryRows:
 
     single = True
     keeps_folds = True
-    can_narrow = True
 
     def __init__(
         self,
@@ -302,6 +307,11 @@ class InMemoryRows:
         if self._held_out is not None:
             X, weight = X[~self._held_out], weight[~self._held_out]
         return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
+
+    @property
+    def can_narrow(self) -> bool:
+        """See `TrainingRows`; a long table is not copied for that."""
+        return self.X.shape[0] * self.X.shape[1] <= _MOST_COPIED
 
     def only(self, columns: np.ndarray) -> InMemoryRows:
         """See `TrainingRows`."""
