@@ -50,7 +50,7 @@ class _Stack:
     gradient: Array  # (r, N)
     steps: list[Array]  # of (r, N): differences of x, the latest last
     turns: list[Array]  # of (r, N): differences of the gradient
-    inner: list[Array]  # of (r,): their products; 0 where a pair is not used
+    inverses: list[Array]  # of (r,): one over their products; 0 where a pair is not used
 
     def keep(self, which: IntArray) -> None:
         """Only some of the runs."""
@@ -62,7 +62,7 @@ class _Stack:
         )
         self.steps = [step[which, :] for step in self.steps]
         self.turns = [turn[which, :] for turn in self.turns]
-        self.inner = [product[which] for product in self.inner]
+        self.inverses = [inverse[which] for inverse in self.inverses]
 
 
 def minimise(
@@ -155,7 +155,7 @@ def _snapshot(stack: _Stack, result: Minimum, n_done: int) -> Arrays:
         "gradient": to_host(stack.gradient),
         "n_done": np.array(n_done),
     }
-    for name, pairs in (("step", stack.steps), ("turn", stack.turns), ("inner", stack.inner)):
+    for name, pairs in (("step", stack.steps), ("turn", stack.turns), ("inverse", stack.inverses)):
         arrays |= {f"{name} {place}": to_host(x) for place, x in enumerate(pairs)}
     return arrays
 
@@ -166,9 +166,10 @@ def _restored(arrays: Arrays, like: Array) -> tuple[_Stack, Minimum]:
     def back(name: str) -> Array:
         return xp.asarray(arrays[name], device=where)
 
-    n_pairs = sum(name.startswith("inner ") for name in arrays)
-    steps, turns, inner = (
-        [back(f"{name} {place}") for place in range(n_pairs)] for name in ("step", "turn", "inner")
+    n_pairs = sum(name.startswith("inverse ") for name in arrays)
+    steps, turns, inverses = (
+        [back(f"{name} {place}") for place in range(n_pairs)]
+        for name in ("step", "turn", "inverse")
     )
     stack = _Stack(
         arrays["runs"].astype(np.int64),
@@ -177,7 +178,7 @@ def _restored(arrays: Arrays, like: Array) -> tuple[_Stack, Minimum]:
         back("gradient"),
         steps,
         turns,
-        inner,
+        inverses,
     )
     kept = {
         name.removeprefix("result "): x for name, x in arrays.items() if name.startswith("result ")
@@ -189,30 +190,19 @@ def _direction(stack: _Stack) -> Array:
     """The two-loop recursion, for all runs at once."""
     xp = namespace_of(stack.x)
     direction = -stack.gradient
-    used = list(zip(stack.steps, stack.turns, stack.inner, strict=True))
+    used = list(zip(stack.steps, stack.turns, stack.inverses, strict=True))
     shares = []
-    for step, turn, product in reversed(used):
-        safe = xp.where(product > 0, product, xp.ones_like(product))
-        share = xp.where(
-            product > 0, xp.sum(step * direction, axis=1) / safe, xp.zeros_like(product)
-        )
-        direction = direction - share[:, None] * turn
+    for step, turn, inverse in reversed(used):
+        share = xp.vecdot(step, direction) * inverse
+        direction -= share[:, None] * turn
         shares.append(share)
     if used:
-        _, turn, product = used[-1]
-        squared = xp.sum(turn * turn, axis=1)
-        scale = xp.where(
-            product > 0,
-            product / xp.where(squared > 0, squared, xp.ones_like(squared)),
-            xp.ones_like(product),
-        )
-        direction = direction * scale[:, None]
-    for (step, turn, product), share in zip(used, reversed(shares), strict=True):
-        safe = xp.where(product > 0, product, xp.ones_like(product))
-        back = xp.where(
-            product > 0, xp.sum(turn * direction, axis=1) / safe, xp.zeros_like(product)
-        )
-        direction = direction + (share - back)[:, None] * step
+        _, turn, inverse = used[-1]
+        squared = xp.vecdot(turn, turn) * inverse
+        direction /= xp.where(squared > 0, squared, xp.ones_like(squared))[:, None]
+    for (step, turn, inverse), share in zip(used, reversed(shares), strict=True):
+        share -= xp.vecdot(turn, direction) * inverse
+        direction += share[:, None] * step
     return direction
 
 
@@ -220,11 +210,11 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     """One iteration of every run; which of them moved."""
     xp = namespace_of(stack.x)
     direction = _direction(stack)
-    slope = xp.sum(direction * stack.gradient, axis=1)
+    slope = xp.vecdot(direction, stack.gradient)
     # A direction that does not descend is replaced by the steepest one.
     uphill = slope >= 0
     direction = xp.where(uphill[:, None], -stack.gradient, direction)
-    slope = xp.where(uphill, -xp.sum(stack.gradient * stack.gradient, axis=1), slope)
+    slope = xp.where(uphill, -xp.vecdot(stack.gradient, stack.gradient), slope)
     length = xp.ones_like(slope)
     if not stack.steps:
         length = xp.minimum(length, 1.0 / xp.sum(xp.abs(stack.gradient), axis=1))
@@ -261,13 +251,14 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     moved[trying] = False
 
     step, turn = x - stack.x, gradient - stack.gradient
-    product = xp.sum(step * turn, axis=1)
+    product = xp.vecdot(step, turn)
     # Only pairs of positive curvature keep the approximation positive definite.
-    curved = product > 1e-10 * xp.sum(turn * turn, axis=1)
+    curved = product > 1e-10 * xp.vecdot(turn, turn)
+    safe = xp.where(curved, product, xp.ones_like(product))
     stack.steps.append(step)
     stack.turns.append(turn)
-    stack.inner.append(xp.where(curved, product, xp.zeros_like(product)))
+    stack.inverses.append(xp.where(curved, 1.0 / safe, xp.zeros_like(product)))
     if len(stack.steps) > memory:
-        del stack.steps[0], stack.turns[0], stack.inner[0]
+        del stack.steps[0], stack.turns[0], stack.inverses[0]
     stack.x, stack.value, stack.gradient = x, value, gradient
     return moved

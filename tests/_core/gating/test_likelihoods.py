@@ -1,4 +1,4 @@
-"""Numbers under a loss, predicted by gated members; classes are tested in `test_gate`."""
+"""Numbers under a loss, and two classes as one contrast; classes are tested in `test_gate`."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,14 @@ from scipy.special import softmax
 
 from covey._core.design import Design
 from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import ValueLikelihood
+from covey._core.gating.likelihoods import (
+    ClassLikelihood,
+    ValueLikelihood,
+    contrast,
+    of_two_classes,
+)
 from covey._core.lbfgs import minimise
+from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss
 
 LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]
@@ -84,3 +90,27 @@ def test_one_member_under_a_squared_loss_is_ridge():
         expected = np.linalg.solve(gram, (w * centred.T) @ rest)
         assert_allclose(theta[run, 0, 0], expected, atol=1e-7)
         assert_allclose(b[run, 0, 0], w @ y - w @ X @ expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("pool", ["linear", "log"])
+@pytest.mark.parametrize("size", [1.0, 300.0])
+def test_the_contrast_of_two_classes_is_all_that_members_are_fitted_by(pool, size):
+    rng = np.random.default_rng(0)
+    k, n_runs, n = 3, 2, 40
+    likelihood = ClassLikelihood(class_blocks(np.array([15, 25])))
+    logits = size * rng.standard_normal((k, 2, n_runs, n))
+    gates = softmax(rng.standard_normal((k, n_runs, n)), axis=0)
+    weight = rng.uniform(0, 1, (n_runs, n))
+    value, slopes, by_gates = likelihood.value_and_slopes(logits, gates, weight, pool, False)
+    halved = likelihood.value_and_slopes(contrast(logits, 1), gates, weight, pool, False)
+    assert_allclose(halved[0], value)
+    assert_allclose(of_two_classes(halved[1], 1), slopes, atol=1e-12)
+    assert_allclose(halved[2], by_gates, rtol=1e-6, atol=1e-9 * size)
+
+
+def test_opposite_values_of_two_classes_have_the_squares_of_their_contrast():
+    values = np.random.default_rng(0).standard_normal((4, 1, 5))
+    both = of_two_classes(values, 1)
+    assert_allclose(both[:, 0], -both[:, 1])
+    assert_allclose(contrast(both, 1), values)
+    assert_allclose((both**2).sum(axis=1), (values**2).sum(axis=1))

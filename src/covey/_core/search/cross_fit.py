@@ -20,6 +20,7 @@ import numpy.typing as npt
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.gating.gate import GatedObjective, Parts, runs_at_once
+from covey._core.gating.likelihoods import contrast, of_two_classes
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
@@ -418,6 +419,11 @@ class CrossFit:
             start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
             support = support[..., columns]
             gate_support = None if gate_support is None else gate_support[..., gate_columns]
+        n_outputs = self._rows.n_classes
+        if n_outputs == 2:
+            # One number for both classes takes half of the products, and finds the same.
+            n_outputs = 1
+            start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
         beside = self._rows.like
         xp = namespace_of(beside)
         dtype = xp.float32 if kind.single else xp.float64
@@ -425,7 +431,7 @@ class CrossFit:
             partial(_reduced, self._rows, kind, runs),
             like(beside, alpha * self._penalty_factor, dtype),
             family.n_members,
-            self._rows.n_classes,
+            n_outputs,
             start[0].shape[3],
             start[2].shape[2],
             support=_masked(beside, support, dtype),
@@ -444,6 +450,8 @@ class CrossFit:
             on_iteration=self._on_iteration,
         )
         parts = objective.within(found.x, np.arange(len(runs)))
+        if n_outputs < self._rows.n_classes:
+            parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
         if used is not None:
             of_members, of_gate = (
                 _widened(part, columns, n_columns)
