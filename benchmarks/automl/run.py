@@ -97,7 +97,8 @@ def main():
         for number in range(arguments.splits)
         for method in arguments.methods
     ]
-    one = Fits(arguments.rivals, arguments.seconds)
+    # Fits run in folders of their own. A link is not followed: it leads out of the environment.
+    one = Fits(Path(arguments.rivals).absolute(), arguments.seconds)
     fits.fill(arguments.out, KEYS, MEASURES, one, wanted)
 
 

@@ -57,7 +57,9 @@ def covey(share):
     def fit(X, y, seconds):
         from covey import FlockClassifier
 
-        model = FlockClassifier(members="mixed", time_limit=share * seconds, random_state=0)
+        model = FlockClassifier(
+            members="mixed", time_limit=share * seconds, n_jobs=-1, random_state=0
+        )
         model.fit(X, y)
         return model.predict_proba, len(pickle.dumps(model))
 

@@ -485,6 +485,27 @@ def test_a_kind_that_takes_all_the_time_is_left_out(noisy):
     assert model.cv_results_["member"].tolist() == ["gaussiannb"]
 
 
+def test_a_kind_that_would_take_too_long_on_all_rows_is_left_out(noisy, monkeypatch, tmp_path):
+    X, y = noisy
+    members = [GaussianNB(), ("tree", DecisionTreeClassifier(max_depth=3, random_state=0))]
+    asked = []
+
+    def leaves(self, seconds):
+        asked.append(seconds)
+        return len(asked) > 1
+
+    assert (flock(members, cv=2).fit(X, y).cv_results_["weight"] > 0).all()
+    monkeypatch.setattr(Clock, "leaves", leaves)
+    how = {"cv": 2, "time_limit": 1e3, "checkpoint": tmp_path / "fit.checkpoint"}
+    model = flock(members, **how).fit(X, y)
+    # One of two is left, however long it takes.
+    seconds = model.cv_results_["seconds"]
+    assert_array_equal(model.cv_results_["weight"], seconds < seconds.max())
+    # Two folds of half of the rows take as long as all rows do.
+    assert_allclose(asked, [seconds.sum()], rtol=0.2)
+    assert_same_flock(flock(members, **how).fit(X, y), model, X)
+
+
 def test_who_interrupts_the_search_of_linear_members_gets_no_other_kinds(noisy, monkeypatch):
     calls, hold_out = [], CrossFit.hold_out
 

@@ -83,6 +83,34 @@ class Comparison:
             if self._says.is_wanted:  # a scorer may take long
                 self._says.begin(library.told(name))
 
+    def weights(self) -> np.ndarray:
+        """The weight of each candidate, (M,); of none that there is no time to fit on all rows."""
+        without: set[str] = set()
+        while True:
+            shares = self._library.weights(without)
+            slowest = self._slowest(shares)
+            if slowest is None:
+                return shares
+            self._says.begin(f"no time is left to fit {slowest} on all rows")
+            without.add(slowest)
+
+    def _slowest(self, shares: np.ndarray) -> str | None:
+        """Of what has a weight, the model that takes longest on all rows, if time is short."""
+        kept = [name for name, share in zip(self._library.names, shares, strict=True) if share > 0]
+        expected = {name: self._expected(name) for name in kept if name in self._models}
+        if len(kept) < 2 or not expected:
+            return None
+        is_short = not self._clock.leaves(sum(expected.values()))
+        return (
+            max(expected, key=expected.__getitem__) if self._flock._as_before(is_short) else None
+        )
+
+    def _expected(self, name: str) -> float:
+        """How many seconds a model will take on all rows, by what it took on the folds."""
+        folds = self._library.held_out.folds
+        n_fitted = sum(len(train) for train, _ in folds)
+        return self._library.seconds[name] * np.count_nonzero(self._rows.weight) / n_fitted
+
     def fitted(self, name: str) -> Any:
         """A model on all rows."""
         rows = self._rows

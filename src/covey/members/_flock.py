@@ -99,9 +99,9 @@ class FlockClassifier(MixedFlock, ClassFlock):
         What kinds of members are weighted by, as scikit-learn's ``scoring``. None: the log-loss.
     time_limit : float or None, default=None
         About how many seconds a fit may take. No candidate is begun when most of them are over, a
-        kind that is being compared when all are over is left out, and the best flock found by
-        then is fitted on all rows, however long that takes. How many candidates there were
-        depends on the machine.
+        kind that is being compared when all are over is left out, and so is one that would take
+        too long on all rows, by what it took on the folds; then the best flock found so far is
+        fitted on all rows. How many candidates there were depends on the machine.
     n_jobs : int or None, default=None
         Threads that predict blocks of rows, or that fit members of other kinds on the folds
         (None: all cores). It never changes a result.

@@ -159,7 +159,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _is_late(self, clock: Clock, share: float) -> bool:
         """Whether candidates are begun no more; as it was found in the fit that is continued."""
-        is_late = clock.is_late(share)
+        return self._as_before(clock.is_late(share))
+
+    def _as_before(self, is_late: bool) -> bool:
+        """What the clock says, or said in the fit that is continued."""
         if self._journal is None or self.time_limit is None:
             return is_late
         task = self._journal.begin()
@@ -227,7 +230,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         table = self._described(rows, held_out.weight, min(len(one) for one, _ in held_out.folds))
         comparison = Comparison(self, rows, library, clock, says)
         comparison.run(wanted, table, as_far_as_they_suit=everything)
-        shares = library.weights()
+        shares = comparison.weights()
         kept = [name for name, share in zip(library.names, shares, strict=True) if share > 0]
         says.begin("what is selected, on all rows: " + ", ".join(kept))
         members = [linear if name == LINEAR else comparison.fitted(name) for name in kept]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ class Clock:
     def is_late(self, share: float) -> bool:
         """Whether more than a share of the limit is over."""
         return self.seconds() > share * self._limit
+
+    def leaves(self, seconds: float) -> bool:
+        """Whether so many seconds more are within the limit."""
+        return self.seconds() + seconds <= self._limit
 
     def stop(self) -> None:
         """Let it be late from now on."""
@@ -90,9 +94,12 @@ class Library:
         n_rows = len(self._truth)
         return {name: one for name, one in self.predicted.items() if len(one) == n_rows}
 
-    def weights(self) -> np.ndarray:
-        """The weight of each candidate, (M,): greedy selection by the loss of their mean."""
-        whole = self._whole
+    def weights(self, without: Collection[str] = ()) -> np.ndarray:
+        """The weight of each candidate, (M,): greedy selection by the loss of their mean.
+
+        Those that are named in ``without`` have none.
+        """
+        whole = {name: one for name, one in self._whole.items() if name not in without}
         weights = self._weights_of(np.array(list(whole.values())))
         if np.isnan(weights).any():
             raise ValueError(
