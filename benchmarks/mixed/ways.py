@@ -28,7 +28,7 @@ class _Everyone(Library):
     def may_gain(self, predicted):
         return True
 
-    def weights(self):
+    def weights(self, without=()):
         return np.full(len(self.names), 1 / len(self.names))
 
 

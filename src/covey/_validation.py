@@ -40,7 +40,7 @@ def one_fit_at_once(estimator: Any) -> Iterator[None]:
 
 
 def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``fit`` that is `one_fit_at_once`."""
+    """A ``fit`` that is `one_fit_at_once`; warnings in it count one frame more to its caller."""
 
     @wraps(fit)
     def guarded(self: Any, *args: Any, **given: Any) -> Any:

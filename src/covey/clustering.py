@@ -400,7 +400,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 "n_clusters=1 puts all rows into one cluster, which leaves nothing to find; use "
                 "None to have the number chosen.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         _check_range(self.n_clusters_range)
         n_shown = _share_or_count(self.max_samples, "max_samples", n_rows)
@@ -468,7 +468,7 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 f"{n_missed} of {n_rows} rows are shown to no partition and get the label -1; "
                 "raise n_partitions or max_samples.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return draws
 

@@ -226,7 +226,10 @@ def test_every_setting_gives_the_local_regressors(name):
     np.testing.assert_array_equal(flock.support_, local.support_)
     np.testing.assert_allclose(flock.y_center_, local.y_center_, rtol=1e-12)
     np.testing.assert_allclose(flock.y_scale_, local.y_scale_, rtol=1e-12)
-    np.testing.assert_allclose(flock.predict(X), local.predict(X), rtol=1e-5)
+    # The optimizer ends where its gradient is small: nobody knows the optimum better than that.
+    np.testing.assert_allclose(
+        flock.predict(X), local.predict(X), rtol=0, atol=5e-5 * local.y_scale_
+    )
 
 
 def test_regressors_on_a_cluster_score_and_predict_lazily(client):

@@ -671,7 +671,8 @@ def test_regressors_are_mixed_by_their_loss():
     assert_allclose(model.predict(X), model.member_predictions(X) @ model.weights_)
     records = model.explain(X.iloc[:2])
     assert records[0]["prediction"] == pytest.approx(model.predict(X.iloc[:1])[0])
-    assert model.feature_importances_.argmax() in (2, 8)
+    # The body mass index is one of the two that matter most, whatever rounding selects.
+    assert 2 in np.argsort(model.feature_importances_)[-2:]
 
 
 def test_support_vector_machines_of_numbers_know_no_unit():

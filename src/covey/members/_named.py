@@ -237,7 +237,7 @@ class NamedMembers(NamedParameters, RoutesMetadata):
                 f"{n_rows - len(rows)} of {n_rows} rows have no out-of-fold prediction under "
                 f"{self._cv_name()}; {learner} from the other {len(rows)}.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return rows, first
 

@@ -28,7 +28,7 @@ from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.lbfgs import minimise
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.random import Purpose, normals_of
+from covey._core.random import Purpose, normals
 from covey._core.rows import Rows
 from covey._core.value_losses import ValueLoss
 
@@ -132,13 +132,9 @@ class StackTrainer:
 
     def drawn_start(self, member: int) -> FloatArray:
         """Standard normal draws of coefficients and intercepts, (C, R, D + 1)."""
-        drawn, n_classes = np.append(self._usable, True), self.rows.n_classes
+        shape = self.rows.n_classes, self.rows.n_features + 1
         return np.stack(
-            [
-                normals_of(drawn, self._seed, Purpose.START, run, member, n_classes)
-                for run in self._runs
-            ],
-            axis=1,
+            [normals(self._seed, Purpose.START, run, member, shape) for run in self._runs], axis=1
         )
 
     def proposals(self, member: int) -> FlipProposals:
