@@ -138,9 +138,9 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     The order of the rows, rows that are given twice in place of a weight of 2, new names of the
     labels and other units of the columns change nothing (but for rounding). The order of the
     columns and of the classes does, and so does one more column, a constant one too, for each has
-    a random start of its own: on three tables a probability changes by .005 to .007 on average, as by another
-    ``random_state``, and by up to .11 (``python benchmarks/laws.py``). A gate whose penalty is
-    chosen by folds, or a fuser with ``validation_fraction``, knows rows by their order, too.
+    a random start of its own: on three tables a probability changes by .005 to .007 on average,
+    as by another ``random_state``, and by up to .11 (``python benchmarks/laws.py``). A gate whose
+    penalty is chosen by folds, or a fuser with ``validation_fraction``, knows rows by their order.
 
     Examples
     --------
