@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.arrays import FloatArray
+from covey._core.arrays import BoolArray, FloatArray
 
 # Philox yields four 64-bit words for each value of its counter; a double takes one word.
 _WORDS_PER_COUNT = 4
@@ -40,6 +40,19 @@ def normals(
     """Standard normal draws of the given shape."""
     bits = np.random.Philox(key=_key(seed, purpose, run, member))
     return np.random.Generator(bits).standard_normal(shape)
+
+
+def normals_of(
+    which: BoolArray, seed: int, purpose: Purpose, run: int, member: int, n_rows: int
+) -> FloatArray:
+    """Standard normal draws (n_rows, D) of the columns in ``which`` (D,); others are 0.
+
+    The draws of a column depend on its place among these alone, so that one more column which is
+    of no use changes none of them.
+    """
+    draws = np.zeros((n_rows, len(which)))
+    draws[:, which] = normals(seed, purpose, run, member, (n_rows, int(np.sum(which))))
+    return draws
 
 
 class UniformRows:

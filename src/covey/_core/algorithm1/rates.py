@@ -8,7 +8,7 @@ from covey._core.algorithm1.curvature import STRETCH, Curvature
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, BoolArray, IntArray, like, namespace_of
-from covey._core.random import Purpose, normals
+from covey._core.random import Purpose, normals_of
 from covey._core.rows import Rows
 
 # Power iterations for the largest eigenvalue. They approach it from below, and steps stay
@@ -27,12 +27,18 @@ class LearningRates:
     """The learning rates of one member after another, for the features that members may use."""
 
     def __init__(
-        self, rows: Rows[RowBlock], settings: TrainingSettings, n_runs: int, usable: BoolArray
+        self,
+        rows: Rows[RowBlock],
+        settings: TrainingSettings,
+        n_runs: int,
+        usable: BoolArray,
+        drawn: BoolArray,
     ) -> None:
         self._rows = rows
         self._settings = settings
         self._n_runs = n_runs
         self._usable = usable
+        self._drawn = np.append(drawn, True)
         self._constant: Array | None = None
         self._curvature: Curvature | None = None
 
@@ -63,10 +69,9 @@ class LearningRates:
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
         """
-        n_features = self._rows.n_features
         xp = namespace_of(self._rows.like)
-        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (1, 1, n_features + 1))
-        vector = like(self._rows.like, np.repeat(start, self._n_runs, axis=1))
+        start = normals_of(self._drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)
+        vector = like(self._rows.like, np.repeat(start[None], self._n_runs, axis=1))
         usable = like(self._rows.like, np.append(self._usable, self._settings.fit_intercept) * 1.0)
         norm = xp.ones_like(vector[0, :, 0])
         heaviest = norm  # the weights of values have a sum of one
@@ -92,7 +97,7 @@ class LearningRates:
         # The bound is that of the user's weights; how far these fall short of it is the largest
         # eigenvalue of the one in units of the other.
         curvature, runs = self._curvature, range(self._n_runs)
-        start = normals(0, Purpose.POWER_ITERATION, 0, 0, (self._rows.n_features + 1,))
+        start = normals_of(self._drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
         start *= np.append(self._usable, fit_intercept)
         vectors = np.stack([start / curvature.norm(run, start) for run in runs])
         heaviest = self._rows.max(RowBlock.heaviest, False)

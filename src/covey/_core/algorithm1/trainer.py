@@ -28,7 +28,7 @@ from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.lbfgs import minimise
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.random import Purpose, normals
+from covey._core.random import Purpose, normals_of
 from covey._core.rows import Rows
 from covey._core.value_losses import ValueLoss
 
@@ -38,8 +38,9 @@ class StackTrainer:
 
     The runs' numbers are what their random draws are a function of. Features of one unit flip
     together; unit -1 never flips. ``usable`` (D,) is the start of Lambda, all ones in the paper;
-    False bars a feature for good (its unit must be -1). Steps are kept in ``journal``, to continue
-    from after an interruption.
+    False bars a feature for good (its unit must be -1); without ``draws_all``, random starts are
+    drawn for the others alone. Steps are kept in ``journal``, to continue from after an
+    interruption.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class StackTrainer:
         unit_of_feature: IntArray,
         usable: BoolArray,
         journal: Journal | None = None,
+        draws_all: bool = True,
     ) -> None:
         self.rows = rows
         self._xp = namespace_of(rows.like)
@@ -64,7 +66,8 @@ class StackTrainer:
         self._unit_of_feature = unit_of_feature
         self._usable = usable
         self._journal = journal
-        self._rates = LearningRates(rows, settings, self.n_runs, usable)
+        self._drawn = np.ones_like(usable) if draws_all else usable
+        self._rates = LearningRates(rows, settings, self.n_runs, usable, self._drawn)
         self.step = Step(rows, settings, self._rates, seed, self._runs)
         self.n_grown = 0
         self.flipping = np.flatnonzero(flip_probability > 0)
@@ -132,9 +135,13 @@ class StackTrainer:
 
     def drawn_start(self, member: int) -> FloatArray:
         """Standard normal draws of coefficients and intercepts, (C, R, D + 1)."""
-        shape = self.rows.n_classes, self.rows.n_features + 1
+        drawn, n_classes = np.append(self._drawn, True), self.rows.n_classes
         return np.stack(
-            [normals(self._seed, Purpose.START, run, member, shape) for run in self._runs], axis=1
+            [
+                normals_of(drawn, self._seed, Purpose.START, run, member, n_classes)
+                for run in self._runs
+            ],
+            axis=1,
         )
 
     def proposals(self, member: int) -> FlipProposals:

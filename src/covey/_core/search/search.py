@@ -449,6 +449,8 @@ class Search:
             unit_of_feature=scaled.units(self._features.unit)[columns],
             usable=scaled.usable[columns],
             journal=self._journal,
+            # What a flock is must not depend on how many constant columns there are.
+            draws_all=False,
         )
 
     def _importance(
