@@ -219,34 +219,37 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     if not stack.steps:
         length = xp.minimum(length, 1.0 / xp.sum(xp.abs(stack.gradient), axis=1))
 
-    x, value, gradient = (
-        xp.asarray(stack.x, copy=True),
-        xp.asarray(stack.value, copy=True),
-        xp.asarray(stack.gradient, copy=True),
-    )
     rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
-    trying = np.arange(len(stack.runs))
-    for _ in range(_MAX_HALVINGS):
+
+    def tried(trying: IntArray | slice) -> tuple[Array, Array, Array, BoolArray]:
+        """Where some runs come by their length, its value and gradient, and who accepts it."""
         candidate = stack.x[trying, :] + length[trying, None] * direction[trying, :]
         new_value, new_gradient = objective(candidate, stack.runs[trying])
         before = stack.value[trying]
         # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
         bound = before + _DECREASE * length[trying] * slope[trying] + rounding * xp.abs(before)
-        accepted = to_host(new_value <= bound)
-        done = trying[accepted]
-        x[done, :] = candidate[np.flatnonzero(accepted), :]
-        value[done] = new_value[np.flatnonzero(accepted)]
-        gradient[done, :] = new_gradient[np.flatnonzero(accepted), :]
-        trying = trying[~accepted]
+        return candidate, new_value, new_gradient, to_host(new_value <= bound)
+
+    x, value, gradient, accepted = tried(slice(None))
+    trying = np.flatnonzero(~accepted)
+    if len(trying):
+        new_value = value[trying]
+        x[trying, :], gradient[trying, :] = stack.x[trying, :], stack.gradient[trying, :]
+        value[trying] = stack.value[trying]
+    for _ in range(_MAX_HALVINGS - 1):
         if not len(trying):
             break
         # The minimum of the parabola through what is known, near the current length.
-        rejected = np.flatnonzero(~accepted)
         now = length[trying]
-        rise = new_value[rejected] - stack.value[trying] - now * slope[trying]
+        rise = new_value - stack.value[trying] - now * slope[trying]
         proposal = -slope[trying] * now * now / (2.0 * xp.where(rise > 0, rise, 1.0))
-        finite = xp.isfinite(new_value[rejected]) & (rise > 0)
+        finite = xp.isfinite(new_value) & (rise > 0)
         length[trying] = xp.where(finite, xp.clip(proposal, 0.1 * now, 0.5 * now), 0.1 * now)
+        candidate, new_value, new_gradient, accepted = tried(trying)
+        done, took = trying[accepted], np.flatnonzero(accepted)
+        x[done, :], value[done] = candidate[took, :], new_value[took]
+        gradient[done, :] = new_gradient[took, :]
+        trying, new_value = trying[~accepted], new_value[np.flatnonzero(~accepted)]
     moved = np.ones(len(stack.runs), dtype=bool)
     moved[trying] = False
 

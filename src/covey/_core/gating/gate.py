@@ -79,6 +79,9 @@ class GatedRows:
         """G of shape (K, R, n)."""
         xp = self._xp
         n_runs, k, _ = gate.shape
+        if k == 1:
+            # One member is always asked.
+            return xp.ones((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
         total = None
         at = 0
         for block in self.gate:
@@ -117,15 +120,9 @@ class GatedRows:
         value, by_logits, by_gates = self.likelihood.value_and_slopes(
             logits, gates, self.share[runs, :], self.pool, theta is None
         )
-        gate_slopes = []
-        gate_total = None
-        for block in self.gate:
-            slope, gate_total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
-            gate_slopes.append(slope)
-        assert gate_total is not None
-        slope_gate = xp.permute_dims(xp.concat(gate_slopes, axis=2), (1, 0, 2))
+        slope_gate, slope_gate_intercept = self._slopes_of_gate(parts, by_gates, runs)
         if theta is None or by_logits is None:
-            return value, slope_gate, gate_total.T
+            return value, slope_gate, slope_gate_intercept
         assert self.members is not None
         k, c, n_runs, n_rows = by_logits.shape
         slope, total = self.members.gradient(xp.reshape(by_logits, (k * c, n_runs, n_rows)), runs)
@@ -135,10 +132,24 @@ class GatedRows:
         return (
             value,
             slope_gate,
-            gate_total.T,
+            slope_gate_intercept,
             slope,
             xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1)),
         )
+
+    def _slopes_of_gate(
+        self, parts: Parts, by_gates: Array, runs: IntArray
+    ) -> tuple[Array, Array]:
+        """By the gate's coefficients, (R, K, P), and by its intercepts, (R, K)."""
+        xp = self._xp
+        _, _, gate, gate_intercept = parts
+        if gate.shape[1] == 1:
+            return xp.zeros_like(gate), xp.zeros_like(gate_intercept)
+        slopes = []
+        for block in self.gate:
+            slope, total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
+            slopes.append(slope)
+        return xp.permute_dims(xp.concat(slopes, axis=2), (1, 0, 2)), total.T
 
 
 class GatedObjective:
