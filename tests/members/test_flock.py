@@ -630,7 +630,7 @@ def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, mon
     whole = flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
     interrupted("_minimum", 12)
-    with pytest.warns(UserWarning, match="Interrupted: 2 of 6 families"):
+    with pytest.warns(UserWarning, match="Interrupted: [12] of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
     n_known = len(model.cv_results_["weight"])
     assert 0 < n_known < len(whole.cv_results_["weight"])

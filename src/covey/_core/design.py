@@ -73,6 +73,10 @@ class Design:
         columns = self._columns.astype(np.float32) if self._sparse else single(self._columns)
         return Design(columns, single(self._center), single(self._scale))
 
+    def in_double_precision(self) -> Design:
+        """A copy of a dense design of single precision."""
+        return self.sent(lambda array: self.xp.astype(array, self.xp.float64))
+
     def rows(self, which: slice) -> Design:
         """Some rows; of a dense design they are not copied."""
         columns = self._columns[which] if self._sparse else self._columns[:, which]

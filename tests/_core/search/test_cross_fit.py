@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
+import covey._core.search.contest as contest
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -136,15 +137,37 @@ def test_a_path_ends_where_fewer_features_are_hopeless(table, monkeypatch):
     every = held_out(whole, family)
     assert [one.size for one in whole.candidates] == [4, 2, 1] * 2
     # Now every point that is worse than the first one is hopeless.
-    monkeypatch.setattr(cross_fit_module, "_FAR", -1e9)
+    monkeypatch.setattr(contest, "_FAR", -1e9)
     short = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
     first = held_out(short, family)
     assert [one.size for one in short.candidates] == [4, 4]
     assert_allclose(first, every[[0, 3]], atol=1e-6)
     # And here none is.
-    monkeypatch.setattr(cross_fit_module, "_FAR", 1e9)
+    monkeypatch.setattr(contest, "_FAR", 1e9)
     long = cross_fit(table, sizes=(4, 2, 1), ends_early=True)
     assert_allclose(held_out(long, family), every, atol=1e-6)
+
+
+def test_a_path_ends_that_is_worse_than_another_family_twice(table, monkeypatch):
+    alone, family = Family("features", 1, (1e-3,)), Family("features", 3, (1e-3, 1e-1))
+    whole = cross_fit(table, sizes=(4, 3, 2, 1))
+    whole.hold_out(alone)
+    every = held_out(whole, family)
+    # Every path is worse now than that of the member alone.
+    monkeypatch.setattr(contest, "_WORSE", -1e9)
+    short = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
+    short.hold_out(alone)
+    found = held_out(short, family)
+    assert [one.size for one in short.candidates] == [4, 3, 2, 1, 4, 3, 4, 3]
+    assert_allclose(found, every[[0, 1, 2, 3, 4, 5, 8, 9]], atol=1e-6)
+    # Where some folds of a penalty end and others do not, its last points do not take part.
+    monkeypatch.setattr(gate, "_STACK_SIZE", 1)
+    monkeypatch.setattr(contest, "_WORSE", 0.0)
+    mixed = cross_fit(table, sizes=(4, 3, 2, 1), ends_early=True)
+    mixed.hold_out(alone)
+    some = held_out(mixed, family)
+    assert len(some) == len(mixed.candidates) < len(every)
+    assert not np.isnan(some).any()
 
 
 def test_a_member_that_loses_all_features_is_dropped(table):

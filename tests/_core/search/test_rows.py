@@ -555,3 +555,22 @@ def test_long_tables_lie_in_blocks(n_rows, monkeypatch):
     assert max(sizes) <= (90 if n_rows - 5 <= 90 else 32)
     assert_array_equal([block._start for block in blocks], 5 + np.cumsum([0, *sizes[:-1]]))
     assert_array_equal(np.concatenate([block._given for block in blocks]), X[5:])
+
+
+def test_rows_laid_out_in_single_precision_can_still_grow_members(table):
+    X, codes, weight = table
+    mean, deviation = moments(X.T, weight)
+    laid_out = []
+    for single in (False, True):
+        block = SearchBlock(X, ClassTarget(codes, 3), weight)
+        usable = deviation > 0
+        scale = np.where(usable, deviation, 1.0)
+        block.standardize("features", Basis.plain(4), mean, scale, usable, single)
+        assert ("features" in block.designs) is not single
+        laid_out.append(block)
+    double, single = (block._design("features", single=False).like for block in laid_out)
+    assert single.dtype == double.dtype == np.float64
+    assert_allclose(single, double, rtol=1e-6, atol=1e-7)
+    compared = [block._design("features", single=True).like for block in laid_out]
+    assert compared[0].dtype == compared[1].dtype == np.float32
+    assert_array_equal(*compared)

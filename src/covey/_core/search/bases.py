@@ -81,11 +81,17 @@ def basis_moments(
 
 
 def standardized_bases(
-    rows: SearchRows, features: Features, *, bounds_products: bool, sampled: bool = False
+    rows: SearchRows,
+    features: Features,
+    *,
+    bounds_products: bool,
+    sampled: bool = False,
+    single: bool = False,
 ) -> dict[str, ScaledBasis]:
     """Make the bases that the table allows, and let the rows standardize their columns.
 
-    With ``sampled``, the rows are some of a table; its features are known from all of them.
+    With ``sampled``, the rows are some of a table; its features are known from all of them. With
+    ``single``, the columns are kept in single precision only.
     """
     n_features = rows.n_features
     plain = Basis.plain(n_features)
@@ -93,11 +99,11 @@ def standardized_bases(
 
     def add(name: str, basis: Basis) -> None:
         bases[name] = _scaled(rows, name, basis, features)
-        standardize(rows, name, bases[name])
+        standardize(rows, name, bases[name], single=single)
 
     if rows.is_sparse or sampled:
         bases["features"] = ScaledBasis(plain, features.mean, features.scale, features.usable)
-        standardize(rows, "features", bases["features"])
+        standardize(rows, "features", bases["features"], single=single)
     else:
         add("features", plain)
     if rows.is_sparse:
@@ -126,10 +132,16 @@ def _products(rows: SearchRows, features: Features, bounded: bool) -> Basis:
     return Basis.products(two_valued, features.mean, seen, used=features.usable)
 
 
-def standardize(rows: SearchRows, name: str, scaled: ScaledBasis) -> None:
-    """Let the rows lay out the columns of a basis."""
+def standardize(rows: SearchRows, name: str, scaled: ScaledBasis, *, single: bool = False) -> None:
+    """Let the rows lay out the columns of a basis; with ``single``, in single precision only."""
     rows.broadcast(
-        SearchBlock.standardize, name, scaled.basis, scaled.mean, scaled.scale, scaled.usable
+        SearchBlock.standardize,
+        name,
+        scaled.basis,
+        scaled.mean,
+        scaled.scale,
+        scaled.usable,
+        single,
     )
 
 

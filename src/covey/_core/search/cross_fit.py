@@ -10,12 +10,11 @@ again on all rows. Of the rows only sums are needed (`covey._core.search.rows`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
@@ -24,12 +23,12 @@ from covey._core.gating.likelihoods import contrast, of_two_classes
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
+from covey._core.search.candidates import Candidate, Group, Point
+from covey._core.search.contest import Contest
 from covey._core.search.families import Family
 from covey._core.search.rows import Kind, SearchBlock, SearchRows
-from covey._core.search.selection import mean_and_error
+from covey._core.search.starts import Starts, widened
 
-# A path ends where its loss is so many standard errors above that of its best point.
-_FAR = 6.0
 # Of more than twice so many units, groups see the strongest ones of a member alone.
 _SCREENED = 64
 # Products with a copy of the columns in use are worth it where at least so many numbers, rows
@@ -43,82 +42,6 @@ HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass
-class Group:
-    """A candidate fitted on all rows."""
-
-    family: Family
-    alpha: float
-    theta: FloatArray  # (K, C, P), zero outside a member's subset
-    intercept: FloatArray  # (K, C)
-    support: BoolArray  # (K, P)
-    gate: FloatArray  # (K, G), coefficients of what the gate sees
-    gate_intercept: FloatArray  # (K,)
-    n_iter: int  # of the optimizer
-    #: Steps and history of each member; empty for a member alone.
-    grown: list[tuple[int, Any]] = field(default_factory=list)
-
-
-#: The kind of a family, a penalty, and how many units of features each member keeps.
-Point = tuple[Family, float, int]
-
-
-class _Starts:
-    """Members that Algorithm 1 grew on one basis, for all runs at once; more on demand.
-
-    The runs are the folds and then the restarts on all rows. A larger group starts from the
-    members of a smaller one and some more, so that each member is grown once.
-    """
-
-    def __init__(self, trainer: StackTrainer, columns: IntArray | None, n_columns: int) -> None:
-        self._trainer = trainer
-        self._columns, self._n_columns = columns, n_columns
-        self._theta: list[FloatArray] = []
-        self._intercept: list[FloatArray] = []
-        self._support: list[BoolArray] = []
-        self._grown: list[list[tuple[int, Any]]] = []
-
-    def of(self, n_members: int, runs: IntArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs."""
-        while len(self._theta) < n_members:
-            grown = self._trainer.grow()
-            self._theta.append(self._among_all(to_host(grown.theta)))
-            self._intercept.append(to_host(grown.intercept))
-            self._support.append(self._among_all(grown.support))
-            self._grown.append(
-                [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
-            )
-        theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
-        intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
-        support = np.stack([part[runs] for part in self._support[:n_members]], axis=1)
-        return (
-            theta.transpose(2, 0, 1, 3),
-            intercept.transpose(2, 0, 1),
-            support,
-        )
-
-    def _among_all(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Values (..., p) of the columns that members were grown on, among all columns."""
-        if self._columns is None:
-            return values
-        wide: npt.NDArray[Any] = _widened(values, self._columns, self._n_columns)
-        return wide
-
-    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
-        """How the members of one run were grown."""
-        return [grown[run] for grown in self._grown[:n_members]]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A point of a path: a family with one penalty, each member on so many units of features."""
-
-    family: Family
-    alpha: float
-    size: int
-    n_terms: int  # columns of members and gate, at most
-
-
-@dataclass
 class _Fit:
     """Where some runs of a family ended, at one point of their path."""
 
@@ -128,6 +51,7 @@ class _Fit:
     parts: Parts
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
+    ended: BoolArray  # (r,), set for runs that go no further
 
     def group(self, family: Family, alpha: float, position: int) -> Group:
         """One of the runs."""
@@ -187,7 +111,7 @@ class CrossFit:
         self._n_parts = n_parts
         self._n_restarts = n_restarts
         self._trainer = trainer
-        self._starts: dict[str, _Starts] = {}
+        self._starts: dict[str, Starts] = {}
         self._screens: dict[str, BoolArray] = {}
         self._max_iter = max_iter
         self._path_iter = path_iter
@@ -204,9 +128,7 @@ class CrossFit:
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
         self._needs_double: dict[str, bool] = {}
         self._with_totals: set[tuple[bool, bool]] = set()
-        self._ends_early = ends_early
-        self._n_numbers = 0
-        self.candidates: list[Candidate] = []
+        self._contest = Contest(rows, n_parts, ends_early)
         #: Where candidates ended on the first fold.
         self.ended: dict[Point, Group] = {}
         #: Where they ended on every fold, if that is kept.
@@ -234,14 +156,11 @@ class CrossFit:
         alpha = np.repeat(np.array(family.alphas), n_parts)
         single = self._single and not self._is_precise(family.basis)
         path = [size for size in self._path_of(family) if size >= allowed[-1]]
-        losses: dict[int, tuple[float, float]] = {}
+        self._contest.begin(self.points(family))
         for fit in self._fits(family, runs, alpha, allowed, path, folds=True, single=single):
-            numbers = self._n_numbers + fit.chunk // n_parts * len(allowed)
-            numbers += allowed.index(fit.size)
             of_runs = runs[fit.chunk]
-            self._rows.broadcast(
-                SearchBlock.predict_held_out, fit.kind, numbers, of_runs, fit.parts
-            )
+            points = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
+            fit.ended[:] = self._contest.hold_out(fit.kind, points, of_runs, fit.parts)
             for position, run in enumerate(of_runs):
                 if run and not self._keeps_folds:
                     continue
@@ -253,18 +172,16 @@ class CrossFit:
                     self.ended[point] = group
                 if self._keeps_folds:
                     self.on_folds.setdefault(point, []).append(group)
-            if self._ends_early and fit.chunk[0] == 0:
-                (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, of_runs)
-                losses[fit.size] = mean_and_error(sums)
-                if _is_hopeless(losses):
-                    # Still fewer features are not better. The other runs end there, too.
-                    del path[path.index(fit.size) + 1 :]
-        self._n_numbers += len(family.alphas) * len(allowed)
-        self.candidates += self.points(family, [size for size in allowed if size in path])
+        self._contest.end()
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """Those whose predictions of held-out rows the blocks have, in that order."""
+        return self._contest.candidates
 
     def forget_unfinished(self) -> None:
         """Drop what an interrupted ``hold_out`` has left."""
-        self._rows.broadcast(SearchBlock.forget_candidates, self._n_numbers)
+        self._contest.forget_unfinished()
 
     def _path_of(self, family: Family) -> list[int]:
         """The sizes that the members of a family pass; groups of a wide table begin later."""
@@ -367,7 +284,8 @@ class CrossFit:
     ) -> Iterator[_Fit]:
         """The family's optimum for each run and penalty, a part of the stack at a time.
 
-        Of the points of a path, which may become shorter on the way, those of ``sizes`` are given.
+        Of the points of a path those of ``sizes`` are given; runs that are then said to have ended
+        go no further.
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         self._set_totals(folds, single)
@@ -389,9 +307,19 @@ class CrossFit:
                     family, kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
                 n_iter += more
-                if size in sizes:
-                    yield _Fit(kind, chunk, size, parts, support, n_iter.copy())
                 start = _on_host(parts)
+                if size not in sizes:
+                    continue
+                ended = np.zeros(len(chunk), dtype=bool)
+                yield _Fit(kind, chunk, size, parts, support, n_iter.copy(), ended)
+                if ended.any():
+                    going_on = ~ended
+                    chunk, of_chunk = chunk[going_on], of_chunk[going_on]
+                    alphas, n_iter = alphas[going_on], n_iter[going_on]
+                    theta, intercept, gate, gate_intercept = (part[going_on] for part in start)
+                    start = theta, intercept, gate, gate_intercept
+                if not len(chunk):
+                    break
 
     def _minimum(
         self,
@@ -454,7 +382,7 @@ class CrossFit:
             parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
         if used is not None:
             of_members, of_gate = (
-                _widened(part, columns, n_columns)
+                widened(part, columns, n_columns)
                 for part, columns, n_columns in zip(parts[::2], used, shape, strict=True)
             )
             parts = of_members, parts[1], of_gate, parts[3]
@@ -542,7 +470,7 @@ class CrossFit:
         if family.basis not in self._starts:
             some = None if screened is None else np.flatnonzero(screened.any(axis=0))
             trainer = self._trainer(family.basis, some)
-            self._starts[family.basis] = _Starts(trainer, some, n_columns)
+            self._starts[family.basis] = Starts(trainer, some, n_columns)
         theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
         if screened is not None:
             support = support & screened[runs][:, None]
@@ -573,24 +501,11 @@ class CrossFit:
         return self._screens[family.basis]
 
 
-def _is_hopeless(losses: dict[int, tuple[float, float]]) -> bool:
-    """Whether the last point of a path, of (loss, its error), is far worse than the best one."""
-    best, error = min(losses.values())
-    return list(losses.values())[-1][0] > best + _FAR * error
-
-
 def _on_host(parts: Parts) -> HostParts:
     theta, intercept, gate, gate_intercept = (
         np.asarray(to_host(part), dtype=np.float64) for part in parts
     )
     return theta, intercept, gate, gate_intercept
-
-
-def _widened(values: Array, columns: IntArray, n_columns: int) -> Array:
-    """Values (..., p) of some columns, among all of them; zero elsewhere."""
-    wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
-    wide[..., columns] = values
-    return wide
 
 
 def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:

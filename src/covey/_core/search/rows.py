@@ -234,18 +234,29 @@ class SearchBlock:
         return (scaled_squares(self._columns(name, basis), self.weight, size, center, total),)
 
     def standardize(
-        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
+        self,
+        name: str,
+        basis: Basis,
+        mean: FloatArray,
+        scale: FloatArray,
+        usable: BoolArray,
+        single: bool = False,
     ) -> None:
-        """Lay out what members see on a basis; a column that is of no use is zero."""
+        """Lay out what members see on a basis; a column that is of no use is zero.
+
+        With ``single``, rows that are not sparse are laid out in single precision only.
+        """
         self._sorted = None
         if self.is_sparse:
             columns = self._X.tocsc()
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
-        self.designs[name] = Design(
-            self._on_device(self._standardized(name, basis, mean, scale, usable))
-        )
+        columns = self._standardized(name, basis, mean, scale, usable)
+        if single:
+            self._single_designs[name] = Design(self._on_device(columns.astype(np.float32)))
+        else:
+            self.designs[name] = Design(self._on_device(columns))
 
     def keep_features(self, mean: FloatArray, scale: FloatArray) -> None:
         """Standardize the features in single precision, for ``lay_out``."""
@@ -384,7 +395,7 @@ class SearchBlock:
         self, name: str, settings: TrainingSettings, columns: IntArray | None = None
     ) -> None:
         """Prepare to grow members on columns of a basis, on every fold and on all rows."""
-        design = self.designs[name]
+        design = self._design(name, single=False)
         if columns is not None:
             design = design.only(columns)
         truth = self.target.truth
@@ -455,10 +466,10 @@ class SearchBlock:
             self._predicted[candidate][ends[run] : ends[run + 1]] = to_host(of_run)[rows]
         self._library = None
 
-    def forget_candidates(self, first: int) -> None:
-        """Drop the predictions of candidates from this number on."""
-        for candidate in [known for known in self._predicted if known >= first]:
-            del self._predicted[candidate]
+    def keep_candidates(self, candidates: Sequence[int]) -> None:
+        """Drop the predictions of all others."""
+        kept = set(candidates)
+        self._predicted = {one: known for one, known in self._predicted.items() if one in kept}
 
     def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
         """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
@@ -485,16 +496,26 @@ class SearchBlock:
             self._library = Library(predictions, row_losses, weight)
         return self._library
 
-    def held_out_losses(self, candidates: IntArray, runs: IntArray) -> tuple[FloatArray]:
-        """The losses of candidates, each on the rows that one run held out; see `loss_sums`."""
+    def held_out_losses(
+        self, candidates: IntArray, runs: IntArray, rival: int | None = None
+    ) -> tuple[FloatArray]:
+        """The losses of candidates (r,), each on the rows that one run held out, (r, 5).
+
+        They are sums: see `loss_sums`. With a rival, its losses are taken off.
+        """
         ends = np.cumsum([0] + [len(rows) for _, rows in self._parts])
-        sums = np.zeros(5)
-        for candidate, run in zip(candidates.tolist(), runs, strict=True):
-            rows = self._parts[run][1]
-            predicted = self._predicted[candidate][ends[run] : ends[run + 1]]
-            losses = self.target.row_losses(rows)(self.target.comparable(predicted))
-            sums += loss_sums(losses + self.target.constants(rows), self.weight[rows])
+        sums = np.zeros((len(candidates), 5))
+        for position, (candidate, run) in enumerate(zip(candidates.tolist(), runs, strict=True)):
+            rows, held_out = self._parts[run][1], slice(ends[run], ends[run + 1])
+            losses = self._losses_of(candidate, rows, held_out)
+            if rival is not None:
+                losses = losses - self._losses_of(rival, rows, held_out)
+            sums[position] = loss_sums(losses, self.weight[rows])
         return (sums,)
+
+    def _losses_of(self, candidate: int, rows: IntArray, held_out: slice) -> FloatArray:
+        predicted = self.target.comparable(self._predicted[candidate][held_out])
+        return self.target.row_losses(rows)(predicted) + self.target.constants(rows)
 
     def n_used(self) -> tuple[IntArray]:
         """How many rows have a weight, (1,)."""
@@ -530,7 +551,12 @@ class SearchBlock:
         return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
 
     def _design(self, name: str, single: bool) -> Design:
-        return self._single_design(name) if single else self.designs[name]
+        if single:
+            return self._single_design(name)
+        if name not in self.designs:
+            # Laid out to compare candidates, but members are grown on it, too.
+            self.designs[name] = self._single_designs[name].in_double_precision()
+        return self.designs[name]
 
     def _held_out_predictions(self) -> tuple[FloatArray, FloatArray]:
         """What candidates predict of held-out rows, (M, E), and the weights of these rows."""

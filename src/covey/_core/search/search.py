@@ -32,7 +32,8 @@ from covey._core.search.bases import (
     standardize_single,
     standardized_bases,
 )
-from covey._core.search.cross_fit import Candidate, CrossFit, Group, Point
+from covey._core.search.candidates import Candidate, Group, Point
+from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment
 from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
@@ -178,6 +179,7 @@ class Search:
             features,
             bounds_products=task.numbers,
             sampled=bool(rungs),
+            single=self._compares_only(rungs),
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
@@ -186,6 +188,13 @@ class Search:
             name: FeatureColumns(scaled.basis, features.unit, scaled.usable)
             for name, scaled in self._bases.items()
         }
+
+    def _compares_only(self, rungs: Sequence[Rung]) -> bool:
+        """Whether the last rung compares what was grown before: single precision is enough."""
+        if not self._single or len(rungs) < 2:
+            return False
+        rows = rungs[-1].rows
+        return not (rows.is_sparse or rows.max(SearchBlock.has_outliers)[0])
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -225,7 +234,9 @@ class Search:
         starts: dict[Point, Group] = {}
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
         stopped = False
-        for rung in rungs:
+        for rung, before_it in zip(rungs, [None, *rungs], strict=False):
+            if before_it is not None:
+                before_it.rows.broadcast(SearchBlock.drop_layouts)
             # What wins on a rung is continued on all rows, and not fitted to all of its own.
             n_fitted = 0 if self._rungs and rung.folds else n_restarts
             n_parts = _split(rung.rows, rung.folds, n_fitted)
