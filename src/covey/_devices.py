@@ -11,12 +11,20 @@ import numpy as np
 from array_api_compat import is_torch_array
 from sklearn import get_config
 
+# Numbers, rows x features x classes, of which a search takes longer on an accelerator: there is
+# too little to do at once.
+_TOO_FEW = 1_000_000
+
 
 @dataclass(frozen=True)
 class HostDevice:
     """NumPy, on the host."""
 
     name: str = "this machine"
+
+    def is_worth(self, n_numbers: int) -> bool:
+        """Whether a search of so many numbers is sent away: it is here already."""
+        return False
 
     def send(self, array: Any) -> Any:
         """The array, where the fit is computed."""
@@ -48,6 +56,10 @@ class OnDevice:
     def name(self) -> str:
         """As PyTorch calls it."""
         return str(self.device)
+
+    def is_worth(self, n_numbers: int) -> bool:
+        """Whether a search of so many numbers, rows x features x classes, is sent there."""
+        return self.device.type == "cpu" or n_numbers > _TOO_FEW
 
     def send(self, array: Any) -> Any:
         """The array, where the fit is computed."""

@@ -439,7 +439,9 @@ class InMemoryRows:
         check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
         everyone = slice(0, len(self.y))
         return SearchInMemory(
-            in_blocks(self.X, self._search_target, self.weight, everyone, self._beside())
+            in_blocks(
+                self.X, self._search_target, self.weight, everyone, self._beside(len(self.y))
+            )
         )
 
     def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
@@ -453,7 +455,7 @@ class InMemoryRows:
             sample.n_fitted,
             factor,
             folds=folds,
-            beside=self._beside(),
+            beside=self._beside(len(rows)),
             numbers=rows,
         )
 
@@ -512,9 +514,12 @@ class InMemoryRows:
         counts = np.bincount(self._codes[rows], minlength=len(self.class_counts))
         return sampled_rows(n_rows, counts, seed, 0, self._codes, among).fitted
 
-    def _beside(self) -> Any:
-        """An array where a search computes; None: NumPy's."""
-        return None if isinstance(self._device, HostDevice) else self._device.send(np.zeros(0))
+    def _beside(self, n_rows: int) -> Any:
+        """An array where a search of so many rows computes; None: NumPy's."""
+        n_numbers = n_rows * self.X.shape[1] * len(self.class_counts)
+        if not self._device.is_worth(n_numbers):
+            return None
+        return self._device.send(np.zeros(0))
 
     def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
         if self.classes is None:
