@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.impute import SimpleImputer
 
 from covey.tables import TablePreparation
 
@@ -72,3 +74,18 @@ def test_thousands_of_numbers_are_prepared_at_once(monkeypatch):
 def test_kinds_of_columns_are_a_mapping(columns):
     with pytest.raises(TypeError, match="columns must be a mapping from the names of columns"):
         TablePreparation(columns=columns).fit(pd.DataFrame({"a": [1.0, 2.0]}))
+
+
+def test_gaps_are_filled_as_by_scikit_learn():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(40, 4))
+    numbers[rng.random((40, 4)) < [0.3, 0.0, 0.1, 1.0]] = np.nan
+    table = pd.DataFrame(numbers, columns=list("abcd"))
+    preparation = TablePreparation(columns=dict.fromkeys("abcd", "number"))
+    made = preparation.fit_transform(table)
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    expected = imputer.fit_transform(numbers)
+    assert_array_equal(np.sort(made, axis=1), np.sort(expected, axis=1))
+    assert_array_equal(made[list("abcd")], expected[:, :4])
+    new = table.iloc[::-1].reset_index(drop=True)
+    assert_array_equal(preparation.transform(new)[list("abcd")], imputer.transform(new)[:, :4])

@@ -129,10 +129,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         made.update(_number_columns(table, numbers))
         # Text that these rows lack makes no column, though other rows may have some.
         self._outputs = {name: names.get(name, [name]) for name in kinds if name in made}
-        self.imputer_ = _imputer()
-        filled = self.imputer_.fit_transform(self._joined(made))
+        columns = self._in_order(made)
+        self._set_imputer(
+            np.array([_median(column) for column in columns]),
+            np.flatnonzero([np.isnan(column).any() for column in columns]),
+        )
         self._set_names()
-        return np.take(filled, self._order, axis=1)
+        return self._filled(columns)
 
     def _vectorized(self, table: pd.DataFrame) -> tuple[dict[str, Encoder], dict, dict]:
         """By column, of those that are not numbers: encoders, names of outputs, and numbers."""
@@ -169,10 +172,27 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 made[name][:, -1] /= SECONDS_OF_A_DAY
         return encoders, names, made
 
-    def _joined(self, made: Mapping[str, np.ndarray]) -> np.ndarray:
+    def _in_order(self, made: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """The numbers of all columns in their order, with gaps."""
-        n_rows = len(next(iter(made.values()), ()))
-        return np.hstack([np.empty((n_rows, 0)), *(made[name] for name in self._outputs)])
+        return [column for name in self._outputs for column in made[name].T]
+
+    def _filled(self, columns: Sequence[np.ndarray]) -> np.ndarray:
+        """The same without gaps, and their marks.
+
+        This is what the imputer gives, but column by column: of a long table there is no room for
+        more than one copy.
+        """
+        marked = self.imputer_.indicator_.features_
+        filled = np.empty((len(columns[0]), len(self._order)))
+        for place, source in enumerate(self._order):
+            if source < len(columns):
+                gaps = np.isnan(columns[source])
+                filled[:, place] = np.where(
+                    gaps, self.imputer_.statistics_[source], columns[source]
+                )
+            else:
+                filled[:, place] = np.isnan(columns[marked[source - len(columns)]])
+        return filled
 
     def _set_imputer(self, medians: np.ndarray, with_gaps: np.ndarray) -> None:
         """Fill gaps with these numbers, one for each column, and mark those of some columns."""
@@ -249,8 +269,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         )
         for name, encoder in self._encoders.items():
             made[name] = encoder.numbers(as_kind(table[name], self.kinds_[name]))
-        filled = self.imputer_.transform(self._joined(made))
-        return self._named(np.take(filled, self._order, axis=1), table)
+        return self._named(self._filled(self._in_order(made)), table)
 
     def _named(self, numbers: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
         import pandas as pd
@@ -304,13 +323,19 @@ def _imputer() -> SimpleImputer:
     return imputer.set_output(transform="default")
 
 
+def _median(column: np.ndarray) -> float:
+    """Of those that are not gaps; NaN, if all are."""
+    known = column[~np.isnan(column)]
+    return float(np.median(known)) if len(known) else np.nan
+
+
 def _number_columns(table: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Columns of numbers, each (n_rows, 1), with NaN for gaps and infinities."""
     types = dict(zip(table.columns, table.dtypes, strict=True))
     if all(isinstance(types[name], np.dtype) and types[name].kind in "fiub" for name in names):
         # All at once, since there may be thousands.
-        block = table[list(names)].to_numpy(dtype=np.float64)
-        block = np.where(np.isinf(block), np.nan, block)
+        block = table[list(names)].to_numpy(dtype=np.float64, copy=True)
+        block[np.isinf(block)] = np.nan
         return dict(zip(names, block.T[:, :, None], strict=True))
     return {name: as_kind(table[name], "number").to_numpy()[:, None] for name in names}
 
