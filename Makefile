@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-fusion bench-gap \
+.PHONY: demo test test-torch test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -92,6 +92,10 @@ bench-readable: $(VENV)/.bench
 # How far a gate goes from equal weights towards the oracle.
 bench-gap: $(VENV)/.bench
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.accuracy.gap $(if $(QUICK),--quick)
+
+# How often sets and intervals hold the truth, and how right a flock is that may refuse.
+bench-coverage: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.coverage
 
 # Numbers instead of classes, against ridge regression and a forest.
 bench-regression: $(VENV)/.bench

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from pyarrow import parquet
+
+from covey import load
 
 
 def test_every_format_gives_the_same_predictions(folder, run):
@@ -123,3 +126,44 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
     assert child.communicate()[1] == "covey: stopped; no file was changed.\n"
     assert child.returncode == 128 + number
     assert set(os.listdir(folder)) == before
+
+
+def test_sets_and_rows_for_a_person(folder, run):
+    fit = ("fit", "patients.csv", "--target", "outcome", "--drop", "visited", "--model", "s.covey")
+    assert run(*fit, cwd=folder).exit_code == 0
+    arguments = ("predict", "s.covey", "patients.csv", "--level", "0.9", "--reject", "0.3")
+    result = run(*arguments, "--proba", "--out", "a.csv", cwd=folder)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"Of rows held out \d+\.\d% are left to a person; \d+\.\d% of", result.stderr)
+    made = pd.read_csv(folder / "a.csv")
+    model = load(folder / "s.covey")
+    left = made["prediction"].isna()
+    top = made[["probability_ill", "probability_well"]].max(axis=1)
+    assert 0 < left.mean() < 0.7
+    assert top[left].max() < model.rejection(0.3).threshold <= top[~left].min()
+    assert set(made["set"]) <= {"ill", "well", "ill; well"}
+    table = pd.read_csv(folder / "patients.csv")
+    sets = model.predict_set(table, 0.9)
+    assert ((made["set"] == "ill; well") == sets.all(axis=1)).all()
+
+
+def test_promises_that_cannot_be_kept_are_refused_by_name(folder, run):
+    for option, share, sentence in (
+        ("--level", 0.9, "--level: the model was fitted without rows held out"),
+        ("--reject", 0.1, "--reject: the model was fitted without rows held out"),
+        ("--level", 90, "--level must be a share between 0 and 1, got 90"),
+        ("--reject", 1, "--reject must be a share between 0 and 1, got 1"),
+    ):
+        result = run("predict", "flock.covey", "patients.csv", option, share, cwd=folder)
+        assert result.exit_code == 2
+        assert sentence in " ".join(result.stderr.split())
+
+
+def test_bounds_of_numbers(folder, run):
+    fit = ("fit", "patients.csv", "--target", "age", "--drop", "visited", "--model", "n.covey")
+    assert run(*fit, cwd=folder).exit_code == 0
+    result = run("predict", "n.covey", "patients.csv", "--level", "0.8", "--json", cwd=folder)
+    said = json.loads(result.stdout)["predictions"]
+    assert all(one["low"] < one["prediction"] < one["high"] for one in said)
+    result = run("predict", "n.covey", "patients.csv", "--reject", "0.1", cwd=folder)
+    assert "--reject: the model predicts numbers; use --level" in " ".join(result.stderr.split())

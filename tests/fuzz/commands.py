@@ -126,7 +126,10 @@ def _run(rng, folder):
             made.to_csv(f"o{number}.csv", index=False)
     extra = {
         "fit": [["--json"], ["--group", "b"], ["--time", "a"], ["--drop", "a"], ["--quiet"]],
-        "predict": [["--proba"], ["--explain"], ["--copy", "a"], ["--raw"], ["--json"]],
+        "predict": [
+            *(["--proba"], ["--explain"], ["--copy", "a"], ["--raw"], ["--json"]),
+            *(["--level", "0.8"], ["--reject", "0.2"]),
+        ],
     }
     options = extra.get(chosen, [])
     more = [part for option in options if chance(rng, 0.3) for part in option]

@@ -338,6 +338,8 @@ def run(rng):
         return name, "refused"
     fitted, answer = found
     _check(fitted, answer, n_rows_of(new))
+    if hasattr(fitted, "calibration_"):
+        _check_promises(fitted, answer, new)
     again = attempt(answers, X, y, weight, new)
     if again is None:
         raise OutcomeError("not repeatable", "it was refused the second time")
@@ -372,3 +374,15 @@ def _check(fitted, answer, n_rows):
         if answer[0].shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {answer[0].shape} for {n_rows} rows")
         check_finite(answer[0])
+
+
+def _check_promises(fitted, answer, X):
+    """Sets and intervals hold what is predicted, and nothing is left to a person unasked."""
+    if is_classifier(fitted):
+        codes = np.searchsorted(fitted.classes_, answer[-1])
+        if not fitted.predict_set(X, 0.5)[np.arange(len(codes)), codes].all():
+            raise OutcomeError("set", "a set lacks the class that is predicted")
+        if fitted.predict(X, reject=0).mask.any():
+            raise OutcomeError("rejection", "a row is left to a person with reject=0")
+    elif np.isnan(bounds := fitted.predict_interval(X, 0.9)).any() or (np.diff(bounds) < 0).any():
+        raise OutcomeError("interval", "bounds are no interval")

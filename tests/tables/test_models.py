@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from covey import FlockClassifier, FlockRegressor
 from covey.persistence import load, save
 from covey.tables import TableClassifier, TablePreparation, TableRegressor
 from tests.cli.conftest import patients
@@ -147,3 +149,26 @@ def test_bad_tables_are_one_sentence():
         model.fit(pd.DataFrame({"a": [1, 1, 1]}), y)
     with pytest.raises(ValueError, match="rows and columns"):
         model.fit(np.zeros(3), y)
+
+
+def test_tables_have_sets_and_intervals_where_their_estimator_has():
+    table = patients(90).dropna(subset=["outcome", "age"])
+    X, y = table.drop(columns=["outcome", "age"]), table["outcome"].to_numpy(dtype=str)
+    fast = FlockClassifier(effort="fast", random_state=0)
+    model = TableClassifier(fast).fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+    prepared = model.preparation_.transform(X)
+    np.testing.assert_array_equal(
+        model.predict_set(X, 0.8, by_class=True),
+        model.estimator_.predict_set(prepared, 0.8, by_class=True),
+    )
+    assert model.predict(X, reject=0.5).mask.any()
+    assert model.rejection(accuracy=0.3).low >= 0.3
+    numbers = TableRegressor(FlockRegressor(effort="fast", random_state=0))
+    bounds = numbers.fit(X, table["age"]).calibrate(X, table["age"]).predict_interval(X, 0.5)
+    assert bounds.shape == (len(X), 2)
+    plain = TableClassifier(LogisticRegression(max_iter=2000)).fit(X[["clinic"]], y)
+    assert not hasattr(plain, "predict_set")
+    with pytest.raises(AttributeError, match="rejection"):
+        plain.predict(X, reject=0.1)
+    with pytest.raises(NotFittedError):
+        TableClassifier().predict_set(X)

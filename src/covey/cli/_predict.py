@@ -31,6 +31,22 @@ def predict(
     explain: Annotated[
         bool, typer.Option("--explain", help="Who decided, with what weight, and why.")
     ] = False,
+    level: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The classes that a row may have, or bounds of its number: such a share of rows "
+            "(0.9) has the truth in there.",
+        ),
+    ] = None,
+    reject: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Leave such a share of rows (0.1), of which the model is least sure, to a "
+            "person: they get no prediction.",
+        ),
+    ] = None,
     copy: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
@@ -44,7 +60,8 @@ def predict(
     The table needs the columns that the model was fitted on, in any order; others are ignored.
     A value that is missing, or was never seen, is no reason to stop. --explain names the member
     that decided most; gate_share is how much of the prediction is due to the weights that members
-    have on the row, from 0 (all rows have the same weights) to 1 (members are constant).
+    have on the row, from 0 (all rows have the same weights) to 1 (members are constant). --level
+    and --reject go by the rows that the search for the model held out.
     """
     from covey._kinds import not_numbers
     from covey.cli._models import check_needed, load_model, number_columns
@@ -62,6 +79,7 @@ def predict(
             f"--explain: a {type(fitted.estimator_).__name__} has no members whose reasons could "
             "be shown."
         )
+    _check_promises(fitted, level, reject, console)
     n_rows, notable = 0, _Notable(fitted)
     stream = as_json and out is None
     writer = _JsonPieces() if stream else table_writer(out, raw)
@@ -78,7 +96,7 @@ def predict(
                 for name in copy:
                     check_column(piece, name, "--copy")
             notable.count(piece)
-            write(predictions(fitted, piece, proba, explain, copies))
+            write(predictions(fitted, piece, proba, explain, copies, level, reject))
             n_rows += len(piece)
             step("rows", len(piece))
         if not n_rows:
@@ -96,6 +114,38 @@ def predict(
         print(f'], "rows": {n_rows}, "notes": {_console.as_json(console.notes)}}}')
     else:
         console.emit(rows=n_rows, out=out)
+
+
+def _check_promises(
+    model: Any, level: float | None, reject: float | None, console: Console
+) -> None:
+    """Refuse --level and --reject where they cannot be kept; say how right the rest is."""
+    classes = hasattr(model, "classes_")
+    if reject is not None and not classes:
+        raise CommandError("--reject: the model predicts numbers; use --level for bounds of them.")
+    for name, share, method in (
+        ("--level", level, "predict_set" if classes else "predict_interval"),
+        ("--reject", reject, "rejection"),
+    ):
+        if share is None:
+            continue
+        if not hasattr(model, method):
+            raise CommandError(
+                f"{name}: a {type(model.estimator_).__name__} does not know how far off it is."
+            )
+        if not 0 <= share < 1 or (name == "--level" and share == 0):
+            raise CommandError(f"{name} must be a share between 0 and 1, got {share:g}.")
+        if not hasattr(model.estimator_, "calibration_"):
+            raise CommandError(
+                f"{name}: the model was fitted without rows held out (--effort fast, --engine "
+                "dask, or an older covey); fit it again with --effort balanced."
+            )
+    if reject is not None:
+        found = model.rejection(reject)
+        console.note(
+            f"Of rows held out {found.reject:.1%} are left to a person; {found.accuracy:.1%} of "
+            f"the others are right (with 95 % confidence more than {found.low:.1%})."
+        )
 
 
 class _JsonPieces:
@@ -153,19 +203,33 @@ def predictions(
     proba: bool = False,
     explain: bool = False,
     copies: pd.DataFrame | None = None,
+    level: float | None = None,
+    reject: float | None = None,
 ) -> pd.DataFrame:
     """The predictions of a data frame as a data frame, after the columns that are copied."""
+    import numpy as np
     import pandas as pd
 
     made = {} if copies is None else {name: copies[name] for name in copies.columns}
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(piece)
-        made["prediction"] = model.classes_[probabilities.argmax(axis=1)]
+        labels = model.classes_[probabilities.argmax(axis=1)]
+        if reject is not None:
+            left = probabilities.max(axis=1) < model.rejection(reject).threshold
+            labels = np.where(left, None, labels.astype(object))
+        made["prediction"] = labels
+        if level is not None:
+            made["set"] = [
+                "; ".join(str(label) for label in model.classes_[one].tolist())
+                for one in model.predict_set(piece, level)
+            ]
         if proba:
             for code, label in enumerate(model.classes_.tolist()):
                 made[f"probability_{label}"] = probabilities[:, code]
     else:
         made["prediction"] = model.predict(piece)
+        if level is not None:
+            made["low"], made["high"] = model.predict_interval(piece, level).T
     if explain:
         records = model.explain(piece, top=_TOP_REASONS, max_members=1)
         first = [record["members"][0] for record in records]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -167,14 +168,15 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
 
 def accepts_dask(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method of rows take Dask collections too, for which it returns lazy ones."""
+    names = list(signature(method).parameters)[2:]
 
     @wraps(method)
-    def predict(self: Any, X: Any, **how: Any) -> Any:
+    def predict(self: Any, X: Any, *args: Any, **how: Any) -> Any:
         if hasattr(X, "__dask_graph__"):
             from covey.dask import lazily
 
-            return lazily(self, method.__name__, X, **how)
-        return method(self, X, **how)
+            return lazily(self, method.__name__, X, **dict(zip(names, args, strict=False)), **how)
+        return method(self, X, *args, **how)
 
     return predict
 

@@ -174,7 +174,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
-        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_"):
+        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_", "calibration_"):
             self.__dict__.pop(name, None)
         wanted = self._wanted()
         if self.members is None and not rows.keeps_folds:
@@ -235,6 +235,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         says.begin("what is selected, on all rows: " + ", ".join(kept))
         members = [linear if name == LINEAR else comparison.fitted(name) for name in kept]
         self._keep_members(library, shares, dict(zip(kept, members, strict=True)))
+        self._keep_calibration(rows, held_out, self._keep_predictions(library, kept))
         self._keep_typical(rows)
         return Mean(weights=self.weights_)
 
@@ -252,7 +253,6 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self.weights_ = shares[shares > 0]
         self.n_estimators_ = len(members)
         self.kind_ = "value" if self._numeric else "probability"
-        self._keep_predictions(library, list(members))
 
     def _linear_flock(self, clock: Clock) -> Any:
         """The linear members as a flock of their own, on the same rows and with the same seed."""
@@ -311,17 +311,19 @@ class MixedFlock(NamedParameters, SearchedFlock):
             quantile=getattr(self, "quantile", 0.5),
         )
 
-    def _keep_predictions(self, library: Library, kept: list[str]) -> None:
+    def _keep_predictions(self, library: Library, kept: list[str]) -> np.ndarray:
+        """Keep what is predicted of rows held out; it is returned fold by fold."""
         members = np.stack([library.predicted[name] for name in kept], axis=1)
         fused = np.tensordot(self.weights_, members, axes=(0, 1))
-        numbers, fused = library.held_out.by_row(fused)
+        numbers, means = library.held_out.by_row(fused)
         _, members = library.held_out.by_row(members)
         self.out_of_fold_ = Bunch(
             rows=numbers,
-            predictions=fused,
+            predictions=means,
             members=members,
             importance=np.tile(self.weights_, (len(numbers), 1)),
         )
+        return fused
 
     def _keep_typical(self, rows: TrainingRows) -> None:
         """Keep what is typical of the rows: explanations compare a row with it."""

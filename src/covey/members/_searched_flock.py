@@ -151,7 +151,8 @@ class SearchedFlock(LinearFlock):
         self.gate_support_ = flock.gate_support
         self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
-        self.__dict__.pop("out_of_fold_", None)
+        for name in ("out_of_fold_", "calibration_"):
+            self.__dict__.pop(name, None)
         if flock.on_folds is not None:
             self._keep_out_of_fold(flock.on_folds, rows)
         return GatedGroups.of(flock, None if self._numeric else self.classes_)
@@ -172,6 +173,7 @@ class SearchedFlock(LinearFlock):
         numbers, means = held_out.by_row(predicted)
         self.out_of_fold_ = Bunch(rows=numbers, predictions=means)
         self._compared = held_out, predicted
+        self._keep_calibration(rows, held_out, predicted)
 
     def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:
         """What another flock of this table predicts: (n, C), or (n,) numbers."""

@@ -213,6 +213,7 @@ class InMemoryRows:
         self.class_weights = np.bincount(self._codes, weight, minlength=n_classes)
         self.largest_weights = np.zeros(n_classes)
         np.maximum.at(self.largest_weights, self._codes, weight)
+        self.class_factors: np.ndarray | None = None
         self._held_out: np.ndarray | None = None
         self.target: np.ndarray | None = None
         self._loss: ValueLoss | None = None
@@ -245,6 +246,7 @@ class InMemoryRows:
 
     def set_class_weight(self, factors: np.ndarray) -> None:
         """See `TrainingRows`."""
+        self.class_factors = factors
         self.weight = self.weight * factors[self._codes]
 
     def digest(self) -> Any:

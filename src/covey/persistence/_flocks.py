@@ -20,6 +20,7 @@ from covey.members import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey.persistence._calibration import read_calibration, write_calibration
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._fusers import read_fuser
@@ -189,6 +190,7 @@ def _write_linear(flock: Any, out: Writer) -> dict[str, Any]:
         "weights": out.array(flock.group_weights_),
         "n_terms": int(flock.n_terms_),
         "candidates": out.columns(flock.cv_results_),
+        "calibration": write_calibration(flock, out),
     }
 
 
@@ -218,6 +220,7 @@ def _read_linear(flock: Any, node: Node) -> None:
     flock.group_weights_ = weights
     flock.n_terms_ = node.whole("n_terms")
     flock.cv_results_ = node.columns("candidates")
+    read_calibration(flock, node)
     _read_means(flock, node, n_members, n_outputs)
     classes = None if flock._numeric else flock.classes_
     gates = basis, gate_coef, gate_intercept
@@ -240,6 +243,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "members": out.models(flock.named_estimators_.values()),
         "weights": out.array(flock.weights_),
         "candidates": out.columns(flock.cv_results_),
+        "calibration": write_calibration(flock, out),
         "typical": out.array(flock._typical),
         "examples": out.array(flock._examples),
         "sparse": flock._is_sparse,
@@ -267,6 +271,7 @@ def _read_mixed(flock: Any, node: Node) -> None:
     flock.n_estimators_ = len(names)
     flock.kind_ = "value" if flock._numeric else "probability"
     flock.cv_results_ = node.columns("candidates")
+    read_calibration(flock, node)
     flock._typical = node.array("typical", (n_features,), low=-LARGEST_ROW, high=LARGEST_ROW)
     examples = node.array("examples", (None, n_features), low=-LARGEST_ROW, high=LARGEST_ROW)
     node.check(len(examples) > 0, "examples", "are missing.")

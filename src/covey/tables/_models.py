@@ -10,10 +10,21 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._validation import fitted_alone
 from covey.tables._preparation import TablePreparation
+
+
+def _of_estimator(name: str) -> Any:
+    """Lets a model have a method that its estimator has."""
+
+    def has(model: Any) -> bool:
+        known = getattr(model, "estimator_", model.estimator)
+        return hasattr(model._default() if known is None else known, name)
+
+    return available_if(has)
 
 
 class _TableModel(BaseEstimator):
@@ -92,6 +103,25 @@ class _TableModel(BaseEstimator):
         """
         prepared = self._prepared(X)
         return self.estimator_.predict(prepared)
+
+    @_of_estimator("calibrate")
+    def calibrate(self, X: Any, y: ArrayLike) -> Self:
+        """Measure by rows that the model was not fitted on how far off it is.
+
+        See `FlockClassifier.calibrate`; the level of sets or intervals is then exact.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+        y : array-like of shape (n_rows,)
+
+        Returns
+        -------
+        self : TableClassifier or TableRegressor
+        """
+        prepared = self._prepared(X)
+        self.estimator_.calibrate(prepared, y)
+        return self
 
     def _prepared(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
@@ -216,6 +246,59 @@ class TableClassifier(ClassifierMixin, _TableModel):
         prepared = self._prepared(X)
         return self.estimator_.predict_proba(prepared)
 
+    def predict(self, X: Any, *, reject: float | None = None) -> np.ndarray:
+        """The estimator's prediction for each row.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            With the columns that the model needs, in any order.
+        reject : float, optional
+            The share of rows that may be left to a person, as in `FlockClassifier.predict`.
+
+        Returns
+        -------
+        predicted : ndarray, or with ``reject`` a masked array, of shape (n_rows,)
+        """
+        if reject is None:
+            return super().predict(X)
+        self.rejection(reject)  # says what is wrong before a long table is prepared
+        return self.estimator_.predict(self._prepared(X), reject=reject)
+
+    @_of_estimator("predict_set")
+    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = False) -> np.ndarray:
+        """The classes that a row may have; see `FlockClassifier.predict_set`.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+        level : float, default=0.9
+        by_class : bool, default=False
+
+        Returns
+        -------
+        sets : ndarray of shape (n_rows, n_classes), bool
+        """
+        prepared = self._prepared(X)
+        return self.estimator_.predict_set(prepared, level, by_class=by_class)
+
+    @_of_estimator("rejection")
+    def rejection(self, reject: float | None = None, **wanted: Any) -> Any:
+        """How right the model is if it leaves rows to a person; see `FlockClassifier.rejection`.
+
+        Parameters
+        ----------
+        reject : float, optional
+        **wanted
+            ``accuracy`` and ``confidence``.
+
+        Returns
+        -------
+        found : Bunch
+        """
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.rejection(reject, **wanted)
+
 
 class TableRegressor(RegressorMixin, _TableModel):
     """A regressor of whole tables: a `TablePreparation`, then a flock or any other regressor.
@@ -247,3 +330,19 @@ class TableRegressor(RegressorMixin, _TableModel):
         from covey.members import FlockRegressor
 
         return FlockRegressor(random_state=self.random_state)
+
+    @_of_estimator("predict_interval")
+    def predict_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """Bounds of y; see `FlockRegressor.predict_interval`.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+        level : float, default=0.9
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_rows, 2)
+        """
+        prepared = self._prepared(X)
+        return self.estimator_.predict_interval(prepared, level)

@@ -1,0 +1,95 @@
+"""Scores of rows held out are saved without the rows, and checked when they are read."""
+
+import numpy as np
+import pytest
+
+from covey import FlockRegressor
+from covey.persistence import ModelFileError, load
+from tests.persistence._helpers import (
+    X_NUMBERS,
+    Y_NUMBERS,
+    X,
+    changed,
+    flock,
+    round_trip,
+    saved,
+    with_array,
+    y,
+)
+
+
+@pytest.fixture
+def calibrated(tmp_path):
+    model = flock(effort="fast").fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+    return saved(model, tmp_path / "calibrated.covey")
+
+
+def test_a_loaded_flock_makes_the_same_promises(tmp_path):
+    model = flock(effort="fast").fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
+    again = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(again.predict_set(X, 0.9), model.predict_set(X, 0.9))
+    assert again.rejection(0.2) == model.rejection(0.2)
+    assert again.calibration_.source == "given rows"
+    numbers = FlockRegressor(effort="fast", n_estimators=2, random_state=0)
+    numbers.fit(X_NUMBERS, Y_NUMBERS).calibrate(X_NUMBERS, Y_NUMBERS)
+    np.testing.assert_array_equal(
+        round_trip(numbers, tmp_path).predict_interval(X_NUMBERS, 0.5),
+        numbers.predict_interval(X_NUMBERS, 0.5),
+    )
+
+
+def test_the_order_of_scores_tells_nothing_of_the_order_of_rows():
+    order = np.random.default_rng(0).permutation(len(y))
+    model = flock(effort="fast").fit(X[::2], y[::2])
+    one, other = (model.calibrate(X[i], y[i]).calibration_ for i in (slice(None), order))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def columns(document):
+    return document["model"]["fitted"]["linear"]["calibration"]["columns"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "number", "match"),
+    [
+        ("label", "whole", 3, "label is no class"),
+        ("label", "whole", -1, "label is no class"),
+        ("probability", "float", 1.5, "probability is no probability"),
+        ("top", "float", np.nan, "top is no probability"),
+        ("weight", "float", -1.0, "weight"),
+        ("weight", "float", 0.0, "weight"),
+        ("weight", "float", np.inf, "weight"),
+    ],
+)
+def test_scores_that_are_none_are_refused(name, kind, number, match, calibrated):
+    def set_first(values):
+        values[0] = number
+
+    path = with_array(calibrated, lambda document: columns(document)[name][kind], set_first)
+    with pytest.raises(ModelFileError, match=match):
+        load(path)
+
+
+def test_columns_and_sources_are_those_that_there_are(calibrated, tmp_path):
+    def without_tops(document):
+        del columns(document)["top"]
+
+    def from_somewhere(document):
+        document["model"]["fitted"]["linear"]["calibration"]["source"] = "/etc/passwd"
+
+    kept = calibrated.read_bytes()
+    for change in (without_tops, from_somewhere):
+        calibrated.write_bytes(kept)
+        with pytest.raises(ModelFileError):
+            load(changed(calibrated, change))
+
+
+def test_a_file_of_before_there_were_scores_is_read_and_says_so(calibrated):
+    def forget(document):
+        del document["model"]["fitted"]["linear"]["calibration"]
+
+    # Arrays that belong to nothing are refused, so a flock that has no scores is taken.
+    saved(flock(effort="fast").fit(X, y), calibrated)
+    again = load(changed(calibrated, forget))
+    with pytest.raises(ValueError, match="an older file"):
+        again.predict_set(X)
