@@ -4,11 +4,12 @@ VENV := .venv
 OLDEST := .venv-oldest
 DESLIB := .venv-deslib
 AUTOML := .venv-automl
+INTEGRATIONS := .venv-integrations
 BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
+.PHONY: demo test test-torch test-integrations test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -20,6 +21,11 @@ test: lint
 # The same lines on PyTorch, which is as large as all the rest together.
 test-torch: $(VENV)/.torch
 	$(ONE_THREAD) $(BIN)/python -m pytest -m torch -n 2
+
+# shap, MAPIE, optuna, skrub, imbalanced-learn, mlflow and the hub's cards around a flock. They have an
+# environment of their own, since some of them hold back what covey stands on.
+test-integrations: $(INTEGRATIONS)/.installed
+	$(ONE_THREAD) $(INTEGRATIONS)/bin/python -m pytest -o addopts=-ra tests/integrations
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests docs benchmarks
@@ -156,7 +162,7 @@ bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
 	$(BIN)/python benchmarks/fusion/run.py $(DESLIB)/bin/python
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML)
+	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -193,6 +199,11 @@ $(OLDEST)/.test: pyproject.toml tests/oldest.txt
 $(DESLIB)/.installed:
 	$(PYTHON) -m venv $(DESLIB)
 	$(DESLIB)/bin/python -m pip install --quiet --disable-pip-version-check deslib==0.3.7 scikit-learn==1.6.1 "numpy<2.3"
+	touch $@
+
+$(INTEGRATIONS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test-integrations]"
 	touch $@
 
 $(AUTOML)/.installed:

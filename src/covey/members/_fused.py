@@ -121,6 +121,26 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
 
         return build_report(self, X, y, **how)
 
+    def model_card(self, X: Any = None, y: ArrayLike | None = None, **how: Any) -> str:
+        """A model card in the format of Hugging Face's hub: data, measures, members.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
+            Rows that it was not trained on. Without them a flock goes by rows held out.
+        y : array-like of shape (n_samples,), optional
+        **how
+            ``title``, ``about``, ``data`` and ``license``, as for `covey.reporting.build_card`.
+
+        Returns
+        -------
+        card : str
+            Markdown behind a header of YAML.
+        """
+        from covey.reporting import build_card
+
+        return build_card(self, X, y, **how)
+
     def staged_score(
         self,
         X: Any,

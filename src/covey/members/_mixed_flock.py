@@ -222,7 +222,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
             library.add(LINEAR, predicted, clock.seconds())
             if says.is_wanted:
                 says.begin(library.told(LINEAR))
-            for name in ("_clock_of_all", "_journal", "_grown", "_is_sparse"):
+            callbacks = [name for name in vars(linear) if "callback" in name]  # those of this fit
+            for name in ("_clock_of_all", "_journal", "_grown", "_is_sparse", *callbacks):
                 linear.__dict__.pop(name, None)
         else:
             library = self._library(rows, self._shared_folds(rows))

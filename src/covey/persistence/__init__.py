@@ -29,10 +29,10 @@ from covey.persistence._archive import Contents, archive_of, opened, write_archi
 from covey.persistence._errors import ModelFileError, NotCoveredError, damaged
 from covey.persistence._reading import Node, Source
 from covey.persistence._registry import read_model, write_model
-from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted
+from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
 from covey.persistence._writing import Writer
 
-__all__ = ["FORMAT", "ModelFileError", "load", "save"]
+__all__ = ["FORMAT", "ModelFileError", "load", "save", "trusted_types"]
 
 # The format of the files that `save` writes; `load` reads it and all earlier ones.
 FORMAT = 1

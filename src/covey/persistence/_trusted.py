@@ -63,5 +63,35 @@ def loads_trusted(data: bytes, trusted: Sequence[str | type] | None) -> Any:
         raise ModelFileError(f"it is damaged: {_one_line(error)}") from error
 
 
+def trusted_types(estimator: Any) -> list[str]:
+    """The classes of covey and scikit-learn in a model that skops asks about.
+
+    For tools that keep models in the format of skops, and want to be told which classes they may
+    make again, such as mlflow. Classes of others in the model are not named: who trusts them adds
+    them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted or not.
+
+    Returns
+    -------
+    names : list of str
+
+    Examples
+    --------
+    >>> from covey import FlockClassifier
+    >>> from covey.persistence import trusted_types
+    >>> trusted_types(FlockClassifier())
+    ['covey.members._flock.FlockClassifier']
+    >>> mlflow.sklearn.log_model(flock, name="flock",
+    ...                          skops_trusted_types=trusted_types(flock))  # doctest: +SKIP
+    """
+    skops_io = _skops()
+    found = skops_io.get_untrusted_types(data=skops_io.dumps(estimator))
+    return sorted(name for name in found if name.startswith(("covey.", "sklearn.")))
+
+
 def _one_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
