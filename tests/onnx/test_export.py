@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import skl2onnx
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -74,12 +73,8 @@ def test_an_old_opset_is_refused():
         (flock(fuser="trimmed_mean"), "fused by TrimmedMean"),
         (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
         (
-            covey.GeneralStackingClassifier([GaussianNB(), LinearDiscriminantAnalysis()], cv=2),
-            "is a GeneralStackingClassifier, which has no ONNX form",
-        ),
-        (
-            FusionClassifier([("code", covey.CodeBookClassifier(GaussianNB(), random_state=0))]),
-            "The member 'code' is a CodeBookClassifier, which has no ONNX form",
+            FusionClassifier([("views", covey.MultiviewClassifier(views=[[0, 1], [2, 3]]))]),
+            "The member 'views' is a MultiviewClassifier, which has no ONNX form",
         ),
         (
             make_pipeline(StandardScaler(), flock(fuser="max")),

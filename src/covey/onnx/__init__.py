@@ -30,8 +30,10 @@ try:
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     import onnx
-    from covey.onnx._converters import CONVERTERS, labels_of, register, thawed
+    from covey.onnx._converters import CONVERTERS, register
     from covey.onnx._fusers import check_fuser
+    from covey.onnx._graph import labels_of, thawed
+    from covey.onnx._stacks import check_encodings
 except ModuleNotFoundError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
@@ -54,10 +56,13 @@ def to_onnx(
     Parameters
     ----------
     estimator : classifier or regressor
-        A `FlockClassifier`, `SubsetEnsembleClassifier`, `FusionClassifier` or `LinearMember`, or
-        a regressor of these kinds, or a Pipeline of scikit-learn that ends in one. Ensembles may
-        be fused by a search, a product (which becomes one matrix product), a mean, a median, a
-        majority or a `Gate`. The members of a fusion may be any models that skl2onnx knows.
+        A `FlockClassifier`, `SubsetEnsembleClassifier`, `FusionClassifier`,
+        `GeneralStackingClassifier` or `LinearMember`, or a regressor of these kinds, or a
+        `CodeBookClassifier` of learners with probabilities, or a Pipeline of scikit-learn that
+        ends in one. Ensembles may be fused by a search, a product (which becomes one matrix
+        product), a mean, a median, a majority, a `Gate` or a model (`Stacking`, which reads
+        values, probabilities, logits or decisions). Members, and models on top of them, may be
+        any that skl2onnx knows. A model of a table is exported by `covey.tables.table_to_onnx`.
     path : str or path, optional
         Where to write the graph too.
     dtype : {"float32", "float64"}, default="float32"
@@ -124,8 +129,12 @@ def _unconvertible(estimator: Any, inputs: list) -> str | None:
     for name, member in getattr(estimator, "named_estimators_", {}).items():
         if isinstance(member, str) or type(member).__module__.startswith("covey."):
             continue
+        # Members of later layers read other columns than those of X.
+        ((name_of_rows, kind),) = inputs
+        width = int(getattr(member, "n_features_in_", kind.shape[1]))
+        own = [(name_of_rows, type(kind)([None, width]))]
         try:
-            skl2onnx.convert_sklearn(thawed(member), initial_types=inputs, target_opset=_OPSET)
+            skl2onnx.convert_sklearn(thawed(member), initial_types=own, target_opset=_OPSET)
         except Exception:
             return f"the member {name!r}, a {type(thawed(member)).__name__}"
     return None
@@ -134,14 +143,22 @@ def _unconvertible(estimator: Any, inputs: list) -> str | None:
 def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
     """Refuse, by name, what has no graph; ``who`` begins the sentence."""
     kind = type(estimator)
+    if kind.__module__.startswith("covey.tables"):
+        raise ValueError(
+            f"{who} is a {kind.__name__}, whose graph has an input for each column of the table; "
+            "use covey.tables.table_to_onnx."
+        )
     if kind in CONVERTERS:
         if is_classifier(estimator):
             labels_of(estimator.classes_, who)
         if hasattr(estimator, "fuser_"):
             check_fuser(estimator.fuser_, who, is_regressor(estimator))
+        for outputs in estimator.outputs_ if hasattr(estimator, "layers_") else ():
+            check_encodings(outputs, who, is_regressor(estimator))
         for name, member in getattr(estimator, "named_estimators_", {}).items():
             if not isinstance(member, str):  # not dropped
                 _check_exportable(thawed(member), f"The member {name!r}", dtype)
+        _check_parts(estimator, who, dtype)
     elif kind is Pipeline:
         for name, step in estimator.steps:
             if step is not None and step != "passthrough":
@@ -170,6 +187,25 @@ def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
                 f"{who} is a {kind.__name__}, which skl2onnx cannot convert; leave it out, or "
                 "register a converter for it with skl2onnx."
             ) from None
+
+
+def _check_parts(estimator: Any, who: str, dtype: str) -> None:
+    """The same of models beside or on top of members, and of learners of bits."""
+    whose = who[0].lower() + who[1:]
+    final = getattr(getattr(estimator, "fuser_", None), "final_estimator_", None)
+    if final is not None:
+        _check_exportable(thawed(final), f"The model on top of {whose}", dtype)
+    made = getattr(estimator, "features_", None)
+    if made is not None:
+        _check_exportable(made, f"The features= of {whose}", dtype)
+    if hasattr(estimator, "code_book_"):
+        for learner in map(thawed, estimator.estimators_):
+            if not hasattr(learner, "predict_proba"):
+                raise ValueError(
+                    f"{who} has learners without predict_proba ({type(learner).__name__}), whose "
+                    "bits have no ONNX form; wrap the learner in CalibratedClassifierCV."
+                )
+            _check_exportable(learner, f"The learner of {whose}", dtype)
 
 
 register()

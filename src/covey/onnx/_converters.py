@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import skl2onnx
-from skl2onnx.common.data_types import Int64TensorType, StringTensorType, guess_tensor_type
+from skl2onnx.common.data_types import guess_tensor_type
 from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 from sklearn.base import is_classifier, is_regressor
-from sklearn.frozen import FrozenEstimator
 
 from covey._core.basis import Basis
 from covey.fusers import Product
@@ -23,9 +22,13 @@ from covey.members import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey.multiclass import CodeBookClassifier
 from covey.onnx._boosting import register_boosting
+from covey.onnx._codes import of_code_book
 from covey.onnx._fusers import Outputs, fused_by
-from covey.onnx._graph import Graph
+from covey.onnx._graph import Graph, labels_of, thawed
+from covey.onnx._stacks import of_stack
+from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 
 
 def register() -> None:
@@ -47,27 +50,6 @@ def _set_value_shape(operator: Any) -> None:
     rows = operator.inputs[0]
     operator.outputs[0].type = guess_tensor_type(rows.type)
     operator.outputs[0].type.shape = [rows.get_first_dimension(), 1]
-
-
-def labels_of(classes: Any, who: str = "The model") -> np.ndarray:
-    """Classes as ONNX can hold them: whole numbers or text."""
-    listed = np.asarray(classes).tolist()
-    if all(isinstance(label, str) for label in listed):
-        return np.array(listed, dtype=object)
-    try:
-        whole = np.array([int(label) for label in listed], dtype=np.int64)
-    except (TypeError, ValueError, OverflowError):
-        whole = None
-    if whole is None or whole.tolist() != listed:
-        raise ValueError(
-            f"{who} has the classes {listed}; in ONNX labels are whole numbers or text."
-        )
-    return whole
-
-
-def thawed(member: Any) -> Any:
-    """A member, taken out of scikit-learn's FrozenEstimator."""
-    return member.estimator if isinstance(member, FrozenEstimator) else member
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -111,6 +93,7 @@ def _of_flock(graph: Graph, flock: Any) -> str:
             graph.node("Softmax", linear, axis=2),
             (n_members, width),
             logs=graph.node("LogSoftmax", linear, axis=2),
+            classes=flock.classes_,
         )
     else:
         outputs = Outputs(graph, linear, (n_members, width), kind="value")
@@ -119,8 +102,8 @@ def _of_flock(graph: Graph, flock: Any) -> str:
 
 def _of_fused_values(graph: Graph, fused: Any) -> str:
     values = [
-        graph.node("Reshape", graph.cast(_member(graph, member, position)[-1]), [-1, 1, 1])
-        for position, member in enumerate(map(thawed, fused.estimators_))
+        graph.node("Reshape", graph.cast(graph.model(member)[-1]), [-1, 1, 1])
+        for member in map(thawed, fused.estimators_)
     ]
     joined = graph.node("Concat", *values, axis=1)
     return fused_by(Outputs(graph, joined, (len(values), 1), kind="value"), fused.fuser_)
@@ -129,64 +112,34 @@ def _of_fused_values(graph: Graph, fused: Any) -> str:
 def _of_fusion(graph: Graph, fused: Any) -> str:
     classes = fused.classes_
     predicted, seen = [], []
-    for position, member in enumerate(map(thawed, fused.estimators_)):
-        label, probabilities = _member(graph, member, position)
+    for member in map(thawed, fused.estimators_):
+        label, probabilities = graph.model(member)
         known = getattr(member, "classes_", classes)
-        positions = np.searchsorted(classes, known)
         if fused.kind_ == "label":
-            predicted.append(_positions(graph, label, labels_of(known), positions))
+            positions = np.searchsorted(classes, known)
+            predicted.append(graph.positions(label, labels_of(known), positions))
             seen.append(np.ones(len(classes), dtype=bool))
             continue
-        aligned = np.zeros((len(known), len(classes)))
-        aligned[np.arange(len(known)), positions] = 1.0
-        own = graph.cast(probabilities)
-        if not np.array_equal(known, classes):
-            own = graph.node("MatMul", own, aligned)
+        own = graph.aligned(graph.cast(probabilities), known, classes)
         predicted.append(graph.node("Unsqueeze", own, [1]))
-        seen.append(aligned.any(axis=0))
+        seen.append(np.isin(classes, known))
     values = graph.node("Concat", *predicted, axis=1)
     labels = None
     if fused.kind_ == "label":
         labels = graph.node("Unsqueeze", values, [2])
         values = graph.cast(graph.node("Equal", labels, np.arange(len(classes))))
     shape = (len(predicted), len(classes))
-    outputs = Outputs(graph, values, shape, labels=labels, seen=np.array(seen))
+    outputs = Outputs(graph, values, shape, labels=labels, seen=np.array(seen), classes=classes)
     return fused_by(outputs, fused.fuser_)
 
 
-def _member(graph: Graph, member: Any, position: int) -> tuple[str, ...]:
-    """The outputs of a member's own graph."""
-    scope = graph.scope
-    part = scope.declare_local_operator(skl2onnx.get_model_alias(type(member)), member)
-    part.inputs = graph.operator.inputs
-    number = graph.operator.outputs[-1].type.__class__()
-    if is_regressor(member):
-        declared = {"variable": number}
-    else:
-        text = all(isinstance(label, str) for label in np.asarray(member.classes_).tolist())
-        label = StringTensorType() if text else Int64TensorType()
-        declared = {"label": label, "probabilities": number}
-    for name, kind in declared.items():
-        part.outputs.append(scope.declare_local_variable(f"{name}_{position}", kind))
-    return tuple(variable.onnx_name for variable in part.outputs)
-
-
-def _positions(graph: Graph, label: str, known: np.ndarray, positions: np.ndarray) -> str:
-    """Labels as positions in the ensemble's classes, (n, 1)."""
-    names = {"keys_strings" if known.dtype == object else "keys_int64s": known.tolist()}
-    codes = graph.node(
-        "LabelEncoder",
-        label,
-        domain="ai.onnx.ml",
-        op_version=2,
-        values_int64s=positions.tolist(),
-        default_int64=-1,
-        **names,
-    )
-    return graph.node("Reshape", codes, [-1, 1])
-
-
-_REGRESSORS = (FlockRegressor, SubsetEnsembleRegressor, FusionRegressor, LinearRegressionMember)
+_REGRESSORS = (
+    FlockRegressor,
+    SubsetEnsembleRegressor,
+    FusionRegressor,
+    GeneralStackingRegressor,
+    LinearRegressionMember,
+)
 # The node that holds what each kind of model predicts.
 CONVERTERS = {
     FlockClassifier: _of_flock,
@@ -195,6 +148,9 @@ CONVERTERS = {
     SubsetEnsembleRegressor: _of_flock,
     FusionClassifier: _of_fusion,
     FusionRegressor: _of_fused_values,
+    GeneralStackingClassifier: of_stack,
+    GeneralStackingRegressor: of_stack,
+    CodeBookClassifier: of_code_book,
     LinearMember: _of_member,
     LinearRegressionMember: _of_member,
 }

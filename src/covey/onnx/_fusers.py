@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from covey.fusers import Fuser, Gate, GatedGroups, Majority, Mean, Median, Product
+from covey.fusers import Fuser, Gate, GatedGroups, Majority, Mean, Median, Product, Stacking
 from covey.onnx._graph import Graph
+from covey.onnx._stacks import check_encodings, stacked
 
 # A probability of zero counts as this in products: see `Predictions.log`.
 _VETO = float(np.log(np.finfo(np.float64).tiny))
@@ -18,7 +19,7 @@ class Outputs:
 
     ``values`` is the node of probabilities or, with C = 1, of values; ``shape`` is (K, C). Known
     logarithms and decisions (n, K, 1) are nodes too; ``seen`` (K, C) are the classes that each
-    member was trained on.
+    member was trained on, and ``classes`` their labels.
     """
 
     def __init__(
@@ -31,10 +32,11 @@ class Outputs:
         logs: str | None = None,
         labels: str | None = None,
         seen: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
     ) -> None:
         self.graph, self.values, self.kind = graph, values, kind
         self.n_members, self.n_classes = shape
-        self._logs, self._labels = logs, labels
+        self._logs, self._labels, self.classes = logs, labels, classes
         self.seen = np.ones(shape, dtype=bool) if seen is None else seen
 
     def logs(self) -> str:
@@ -94,6 +96,13 @@ def check_fuser(fuser: Fuser, who: str, values: bool = False) -> None:
             f"{who} is fused by {type(fuser).__name__}, which has no ONNX form; fuse by {rules}, "
             "a Gate or a search."
         )
+    if isinstance(fuser, Stacking):
+        check_encodings(fuser.outputs_, who, values)
+        if fuser.keep_certainty:
+            raise ValueError(
+                f"{who} is fused by Stacking(keep_certainty=True), which has no ONNX form; use "
+                "keep_certainty=False."
+            )
 
 
 def fused_by(outputs: Outputs, fuser: Fuser) -> str:
@@ -192,5 +201,6 @@ _RULES = {
     Product: _by_product,
     Mean: _by_mean,
     Median: _by_median,
+    Stacking: stacked,
     Majority: _by_majority,
 }

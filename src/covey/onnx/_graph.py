@@ -6,18 +6,49 @@ coefficients are those of scaled columns: a year such as 2024 keeps its digits.
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
-from skl2onnx.common.data_types import guess_proto_type
+import skl2onnx
+from skl2onnx.common.data_types import (
+    Int64TensorType,
+    StringTensorType,
+    guess_proto_type,
+)
+from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
 
 import onnx
 from covey._core.basis import Basis
 
 # Since this version a softmax is along one axis, and sums take their axes as an input.
 _OLDEST_OPSET = 13
+# Since this one the least and the greatest do, too.
+_AXES_AS_INPUT = 18
 # Products are no larger than this, or they would have no difference.
 _LARGEST = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e200}
+
+
+def labels_of(classes: Any, who: str = "The model") -> np.ndarray:
+    """Classes as ONNX can hold them: whole numbers or text."""
+    listed = np.asarray(classes).tolist()
+    if all(isinstance(label, str) for label in listed):
+        return np.array(listed, dtype=object)
+    try:
+        whole = np.array([int(label) for label in listed], dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        whole = None
+    if whole is None or whole.tolist() != listed:
+        raise ValueError(
+            f"{who} has the classes {listed}; in ONNX labels are whole numbers or text."
+        )
+    return whole
+
+
+def thawed(member: Any) -> Any:
+    """A member, taken out of scikit-learn's FrozenEstimator."""
+    return member.estimator if isinstance(member, FrozenEstimator) else member
 
 
 class Graph:
@@ -36,6 +67,7 @@ class Graph:
         double = guess_proto_type(operator.inputs[0].type) == onnx.TensorProto.DOUBLE
         self.dtype = np.dtype(np.float64 if double else np.float32)
         self._proto = onnx.TensorProto.DOUBLE if double else onnx.TensorProto.FLOAT
+        self.n_features = int(operator.raw_operator.n_features_in_)
         # Whole numbers are computed with like others.
         self.rows = self.cast(operator.inputs[0].full_name)
 
@@ -91,9 +123,69 @@ class Graph:
         """As floating-point numbers of the graph's precision."""
         return self.node("Cast", value, to=self._proto)
 
+    def in_double(self) -> Self:
+        """The same graph, whose further constants and casts are in double precision."""
+        exact = copy(self)
+        exact.dtype, exact._proto = np.dtype(np.float64), onnx.TensorProto.DOUBLE
+        return exact
+
+    # -- other models ----------------------------------------------------------------------
+
+    def model(self, model: Any, columns: tuple[str, int] | None = None) -> tuple[str, ...]:
+        """The outputs of another model's own graph: label and probabilities, or numbers.
+
+        It reads the rows, or columns that are made of them: a node, and how many they are.
+        """
+        part = self.scope.declare_local_operator(skl2onnx.get_model_alias(type(model)), model)
+        number = self.operator.outputs[-1].type.__class__
+        part.inputs = self.operator.inputs
+        if columns is not None:
+            node, width = columns
+            made = self.scope.declare_local_variable("columns", number([None, width]))
+            self.node("Identity", node, output=made.onnx_name)
+            part.inputs = [made]
+        declared = {"variable": number()}
+        if is_classifier(model):
+            text = all(isinstance(label, str) for label in np.asarray(model.classes_).tolist())
+            label = StringTensorType() if text else Int64TensorType()
+            declared = {"label": label, "probabilities": number()}
+        for name, kind in declared.items():
+            part.outputs.append(self.scope.declare_local_variable(name, kind))
+        return tuple(variable.onnx_name for variable in part.outputs)
+
+    def aligned(self, probabilities: str, known: np.ndarray, classes: np.ndarray) -> str:
+        """Probabilities of known classes as those of all classes; others have none."""
+        if np.array_equal(known, classes):
+            return probabilities
+        places = np.zeros((len(known), len(classes)))
+        places[np.arange(len(known)), np.searchsorted(classes, known)] = 1.0
+        return self.node("MatMul", probabilities, places)
+
+    def positions(self, label: str, known: np.ndarray, positions: np.ndarray) -> str:
+        """Labels as positions in the ensemble's classes, (n, 1)."""
+        names = {"keys_strings" if known.dtype == object else "keys_int64s": known.tolist()}
+        codes = self.node(
+            "LabelEncoder",
+            label,
+            domain="ai.onnx.ml",
+            op_version=2,
+            values_int64s=positions.tolist(),
+            default_int64=-1,
+            **names,
+        )
+        return self.node("Reshape", codes, [-1, 1])
+
+    # -- numbers ---------------------------------------------------------------------------
+
     def total(self, values: str, axis: int, keep: bool = False) -> str:
         """Sums along an axis."""
         return self.node("ReduceSum", values, [axis], keepdims=int(keep))
+
+    def extreme(self, kind: str, values: str) -> str:
+        """The least or greatest (ReduceMin, ReduceMax) of each row, (n, 1)."""
+        if self.container.target_opset >= _AXES_AS_INPUT:
+            return self.node(kind, values, [1], keepdims=1)
+        return self.node(kind, values, axes=[1], keepdims=1)
 
     def normalized(self, mass: str, fallback: str | np.ndarray) -> str:
         """Rows divided by their sum; rows without any are those of ``fallback``."""

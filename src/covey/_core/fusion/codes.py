@@ -31,13 +31,13 @@ _WORK_OF_A_STEP = 2_000  # so much time passes with none computed
 _MOST_AT_ONCE = 4_000_000
 
 # What the scale of `class_probabilities` is looked for in, and how finely.
-_SCALES = np.concatenate([[1e-5], np.geomspace(0.1, 500.0, 12)])
-_HALVINGS = 30
+SCALES = np.concatenate([[1e-5], np.geomspace(0.1, 500.0, 12)])
+HALVINGS = 30
 _ROWS_AT_ONCE = 512  # what is computed again and again stays in the cache
 
 # Classes as near as this to the nearest, of the way to the farthest, are as near: at the least
 # scale their probabilities still differ by more than rounding.
-_TIE = 1e-9
+TIE = 1e-9
 
 
 # -- books ---------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def _excess(distances: FloatArray) -> FloatArray:
     # Where all distances are one number but for rounding, all classes are equally near.
     differ = spread > 1e-12 * distances.max(axis=1, keepdims=True)
     excess = excess / np.where(differ, spread, 1.0)
-    return np.where(differ & (excess >= _TIE), excess, 0.0)
+    return np.where(differ & (excess >= TIE), excess, 0.0)
 
 
 def nearest_classes(distances: FloatArray) -> npt.NDArray[np.intp]:
@@ -346,15 +346,15 @@ def _coupled(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
         return total
 
     n_samples = len(p)
-    tried = np.stack([cross_entropy(np.full(n_samples, scale)) for scale in _SCALES])
+    tried = np.stack([cross_entropy(np.full(n_samples, scale)) for scale in SCALES])
     nearest = tried.argmin(axis=0)
-    low = _SCALES[np.maximum(nearest - 1, 0)]
-    high = _SCALES[np.minimum(nearest + 1, len(_SCALES) - 1)]
-    for _ in range(_HALVINGS):
+    low = SCALES[np.maximum(nearest - 1, 0)]
+    high = SCALES[np.minimum(nearest + 1, len(SCALES) - 1)]
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         falls = slope(middle) < 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
-    found, listed = 0.5 * (low + high), _SCALES[nearest]
+    found, listed = 0.5 * (low + high), SCALES[nearest]
     # There may be several minima; what was found must not be worse than what was listed.
     weights = unnormalized(np.where(cross_entropy(found) <= tried.min(axis=0), found, listed))
     probabilities: FloatArray = weights / weights.sum(axis=1, keepdims=True)
