@@ -11,6 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from covey import FlockClassifier, FlockRegressor, FusionClassifier
 from covey.reporting import build_card
+from covey.tables import TableClassifier
 
 yaml = pytest.importorskip("yaml")
 X, Y = load_iris(return_X_y=True, as_frame=True)
@@ -106,3 +107,27 @@ def test_what_cannot_be_told_is_refused():
         flock.model_card(X, Y[:3])
     unknown = flock.model_card(X[:50], np.full(50, 7))
     assert "| Accuracy | 0 | 0 to" in unknown
+
+
+def test_numbers_without_spread_have_no_share_of_it_explained():
+    X, y = load_diabetes(return_X_y=True)
+    flock = FlockRegressor(effort="fast", n_estimators=2, random_state=0).fit(X[:50], y[:50])
+    text = flock.model_card(X[:9], np.ones(9))
+    assert "R²" not in text
+    assert "Mean absolute error" in text
+    with pytest.raises(ValueError, match="at least two rows"):
+        flock.model_card(X[:1], y[:1])
+    with pytest.raises(ValueError, match="could not convert string"):
+        flock.model_card(X[:9], ["a"] * 9)
+
+
+def test_a_model_of_a_table_has_a_card_of_what_decides_in_it():
+    table = X.assign(town=np.where(np.arange(150) % 3, "Rome", "Oslo"))
+    model = TableClassifier(fast()).fit(table[::2], Y[::2])
+    text = model.model_card(table[1::2], Y[1::2])
+    assert model.estimator_.summary() in text
+    assert "town" in text
+    model.calibrate(table[1::2], Y[1::2])
+    assert "75 rows that the model was not fitted on" in model.model_card()
+    plain = TableClassifier(GaussianNB()).fit(table, Y)
+    assert "None: it is one `GaussianNB`." in plain.model_card(table, Y)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from covey import __version__
@@ -51,7 +52,7 @@ def build_card(
     Parameters
     ----------
     model : estimator
-        A fitted ensemble of covey.
+        A fitted ensemble of covey, or a model of a table around one.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
         Rows that the model was not fitted on, to measure it by. Without them a flock is measured
         by the training rows that its folds held out (or those that it was calibrated with), and
@@ -114,9 +115,11 @@ def _measured(model: Any, X: Any, y: Any) -> tuple[list[Metric], str]:
     if X is not None:
         y = column_or_1d(y)
         check_consistent_length(X, y)
+        if len(y) < 2:
+            raise ValueError("A model card needs at least two rows to measure a model by.")
         of = _of_classes if is_classifier(model) else _of_values
         return of(model, X, y), f"{len(y):,} rows that the model was not fitted on"
-    known = getattr(model, "calibration_", None)
+    known = getattr(_decider(model), "calibration_", None)
     if known is None:
         return [], "no rows"
     n_rows = known.weight.sum()
@@ -157,11 +160,12 @@ def _of_classes(model: Any, X: Any, y: np.ndarray) -> list[Metric]:
 
 
 def _of_values(model: Any, X: Any, y: np.ndarray) -> list[Metric]:
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     errors = y - np.asarray(model.predict(X))
-    return [
-        Metric("r_squared", "R²", r2_interval(y, np.square(errors))),
-        Metric("mae", "Mean absolute error", mean_interval(np.abs(errors))),
-    ]
+    absolute = Metric("mae", "Mean absolute error", mean_interval(np.abs(errors)))
+    if np.ptp(y) == 0:  # there is no spread to explain a share of
+        return [absolute]
+    return [Metric("r_squared", "R²", r2_interval(y, np.square(errors))), absolute]
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -229,9 +233,17 @@ def _table(metrics: Sequence[Metric], rows: str) -> str:
     return "\n".join(lines) + f"\n\nBy {rows}."
 
 
+def _decider(model: Any) -> Any:
+    """What decides in a model of a table, or the model itself."""
+    return getattr(model, "estimator_", model)
+
+
 def _members(model: Any) -> str:
+    model = _decider(model)
     if hasattr(model, "summary"):
         return _fenced(model.summary(), "text")
+    if not hasattr(model, "fuser_"):
+        return f"None: it is one `{type(model).__name__}`."
     names = getattr(model, "named_estimators_", None) or dict(enumerate(model.estimators_, 1))
     lines = [
         f"- {_plain(one_line(str(name)))}: `{type(member).__name__}`"

@@ -123,6 +123,25 @@ class _TableModel(BaseEstimator):
         self.estimator_.calibrate(prepared, y)
         return self
 
+    def model_card(self, X: Any = None, y: ArrayLike | None = None, **how: Any) -> str:
+        """A model card in the format of Hugging Face's hub: data, measures, members.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns), optional
+            Rows that the model was not fitted on. Without them a flock goes by rows held out.
+        y : array-like of shape (n_rows,), optional
+        **how
+            ``title``, ``about``, ``data`` and ``license``, as for `covey.reporting.build_card`.
+
+        Returns
+        -------
+        card : str
+        """
+        from covey.reporting import build_card
+
+        return build_card(self, X, y, **how)
+
     def _prepared(self, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         return self.preparation_._transformed(X, type(self).__name__)
