@@ -35,6 +35,7 @@ def test_effective_weights_do_not_depend_on_their_unit():
     np.testing.assert_allclose(effective_weights(weight).sum(), 16 / 6)
     np.testing.assert_allclose(effective_weights(1e90 * weight), effective_weights(weight))
     np.testing.assert_allclose(effective_weights(np.full(7, 1e-90)), np.ones(7))
+    assert (effective_weights(np.array([1e-300, 1e90])) > 0).all()
 
 
 def test_the_least_accuracy_is_the_limit_of_clopper_and_pearson():

@@ -12,9 +12,13 @@ _ROUNDING = 1e-9
 
 
 def effective_weights(weight: FloatArray) -> FloatArray:
-    """Weights that sum to how many rows of equal weight say as much (Kish's number)."""
+    """Weights that sum to how many rows of equal weight say as much (Kish's number).
+
+    All of them are above zero, however small they are beside others.
+    """
     shares = weight / weight.sum()
-    return np.asarray(shares / np.square(shares).sum(), dtype=np.float64)
+    found: FloatArray = np.maximum(shares / np.square(shares).sum(), np.finfo(np.float64).tiny)
+    return found
 
 
 def upper_bound(scores: FloatArray, weight: FloatArray, level: float) -> float:
