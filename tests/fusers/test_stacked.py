@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import f1_score, roc_auc_score
 
 import covey
 from covey import GreedySelection, LinearStacking, Predictions
@@ -169,3 +170,93 @@ def test_bad_input_gets_one_sentence():
             fuser.fit(P, y)
     with pytest.raises(ValueError, match="LinearStacking learns how to fuse and needs y"):
         LinearStacking().fit(P)
+
+
+# -- ensemble selection by any metric -----------------------------------------------------------
+
+
+def literal_picks(P, y, score, n_picks):
+    """Ensemble selection as it reads: add the member whose mean with those picked scores best."""
+    picked, best, kept = [], -np.inf, []
+    for _ in range(n_picks):
+        scores = [score(y, P[:, [*picked, member]].mean(axis=1)) for member in range(P.shape[1])]
+        picked.append(int(np.argmax(np.array(scores) >= max(scores) - 1e-12)))
+        if max(scores) > best + 1e-9:
+            best, kept = max(scores), list(picked)
+    return np.bincount(kept, minlength=P.shape[1]) / len(kept)
+
+
+SCORES = {
+    "accuracy": lambda y, p: (p.argmax(axis=1) == y).mean(),
+    "neg_log_loss": lambda y, p: np.log(p[np.arange(len(y)), y]).mean(),
+    "roc_auc_ovr": lambda y, p: roc_auc_score(y, p, multi_class="ovr"),
+    "f1_macro": lambda y, p: f1_score(y, p.argmax(axis=1), average="macro"),
+}
+
+
+@pytest.mark.parametrize("scoring", SCORES)
+def test_greedy_selection_by_a_metric_is_its_literal_version(scoring):
+    P, y = held_out(120)
+    fuser = GreedySelection(8, scoring=scoring).fit(P, y)
+    assert_allclose(fuser.weights_, literal_picks(P, y, SCORES[scoring], 8))
+    if scoring == "neg_log_loss":
+        assert_allclose(fuser.weights_, GreedySelection(8).fit(P, y).weights_)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error", "r2"])
+def test_numbers_are_picked_by_any_metric(scoring):
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(80)
+    P = (
+        y[:, None]
+        + rng.standard_normal((80, 5)) * [0.3, 0.3, 2.0, 0.5, 5.0]
+        + [0, 0.2, 0, -0.4, 0]
+    )
+
+    def score(y, mean):
+        absolute = scoring == "neg_mean_absolute_error"
+        return -(np.abs(y - mean) if absolute else (y - mean) ** 2).mean()
+
+    fuser = GreedySelection(12, scoring=scoring).fit(Predictions(P, kind="value"), y)
+    assert_allclose(fuser.weights_, literal_picks(P, y, score, 12))
+    fused = fuser.fuse(Predictions(P, kind="value"))
+    assert_allclose(fused, P @ fuser.weights_)
+
+
+def test_a_scorer_reads_labels_as_users_know_them_and_weights():
+    P, codes = held_out(60)
+    y = np.array(["ant", "bee", "cat"])[codes]
+    weight = np.random.default_rng(0).integers(1, 4, 60)
+    seen = []
+
+    def scorer(model, X, y, sample_weight=None):
+        seen.append((model.predict(X), y, sample_weight))
+        return np.average(model.predict(X) == y, weights=sample_weight)
+
+    named = Predictions(P, ["ant", "bee", "cat"])
+    given = GreedySelection(5, scoring=scorer).fit(named, y, sample_weight=weight)
+    by_name = GreedySelection(5, scoring="accuracy").fit(named, y, sample_weight=weight)
+    assert_array_equal(given.weights_, by_name.weights_)
+    assert set(seen[0][0]) <= {"ant", "bee", "cat"}
+    assert_array_equal(seen[0][2], weight)
+    # Rows of weight 0 are not there.
+    some = GreedySelection(5, scoring="accuracy").fit(named, y, sample_weight=weight > 1)
+    rows = np.flatnonzero(weight > 1)
+    alone = GreedySelection(5, scoring="accuracy").fit(named.rows(rows), y[rows])
+    assert_array_equal(some.weights_, alone.weights_)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "message"),
+    [
+        ("loudness", "'loudness' is not a valid scoring value"),
+        (3, "scoring must be a name of scikit-learn's, a callable or None, got 3"),
+        ("r2", "scoring cannot measure what members predict"),
+        (lambda model, X, y: np.nan, "scoring gives nan"),
+    ],
+)
+def test_bad_scorings_get_one_sentence(scoring, message):
+    P, y = held_out(30)
+    y = np.array(["ant", "bee", "cat"])[y]
+    with pytest.raises(ValueError, match=message):
+        GreedySelection(scoring=scoring).fit(Predictions(P, ["ant", "bee", "cat"]), y)

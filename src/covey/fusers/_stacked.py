@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from covey._core.fusion.rules import normalized, weighted_mean
 from covey._core.fusion.stacking_weights import log_weights, squared_weights
-from covey._core.search.selection import greedy_selection
+from covey._core.search.selection import greedy_mean, greedy_selection, greedy_weights
+from covey._scoring import known_score, make_scorer
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, available_weight, equal_shares, with_means_of_available
 from covey.fusers._predictions import Predictions
+
+# Squares of errors stay finite, and so do sums of them.
+_LARGEST_ERROR = 1e150
 
 
 class _StackedFuser(Fuser):
@@ -166,12 +171,13 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
 
 
 class GreedySelection(_StackedFuser, name="greedy_selection"):
-    """The mean of members picked one by one, each for the least log-loss on held-out samples.
+    """The mean of members picked one by one, each for the best score on held-out samples.
 
     Ensemble selection of Caruana et al. (2004): it starts from nothing, adds the member that
     helps the mean of all picked so far most, and keeps the best mean on the way. Most members
     of a large library get no weight. Where none of those picked is available for a sample, the
-    mean rule is used.
+    mean rule is used. The numbers of regressors (predictions of kind "value") are picked
+    likewise.
 
     Parameters
     ----------
@@ -179,6 +185,11 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         The most picks.
     replace : bool, default=True
         Whether a member can be picked again: its weight grows.
+    scoring : str, callable or None, default=None
+        What the best mean has most of: a name of scikit-learn's, such as "roc_auc" or
+        "neg_mean_absolute_error", or a function ``scorer(model, X, y)``, which finds the mean of
+        those picked as what ``model`` predicts; X are no features then, but the numbers of the
+        rows. None: the least log-loss, or squared error of numbers.
 
     Attributes
     ----------
@@ -191,21 +202,64 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
     >>> good, bad = [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.7, 0.3]]
     >>> covey.GreedySelection().fit([good, bad], [0, 1]).weights_
     array([1., 0.])
+    >>> covey.GreedySelection(scoring="balanced_accuracy").fit([bad, good], [0, 1]).weights_
+    array([0., 1.])
     """
 
-    def __init__(self, n_picks: int = 25, replace: bool = True) -> None:
+    kinds = ("probability", "label", "value")
+
+    def __init__(self, n_picks: int = 25, replace: bool = True, scoring: Any = None) -> None:
         self.n_picks = n_picks
         self.replace = replace
+        self.scoring = scoring
 
     def _check_parameters(self, P: Predictions) -> None:
         check_number(self.n_picks, "n_picks", low=1, whole=True)
+        make_scorer(self.scoring)
+
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+        # Scorers read labels as users know them.
+        self._labels = P.classes
+        super()._fit(P, codes, X, sample_weight)
+        del self._labels
 
     def _learn(
         self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
     ) -> np.ndarray:
+        if self.scoring is not None:
+            truth, classes = self._labels[codes], self._labels
+            return self._best_scored(values.swapaxes(0, 1), truth, classes, sample_weight)
         return greedy_selection(
             _of_true_class(values, codes).T,
             sample_weight,
             n_picks=self.n_picks,
             replace=bool(self.replace),
         )
+
+    def _learn_values(
+        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
+    ) -> np.ndarray:
+        every = values[:, :, 0].T
+        if self.scoring is not None:
+            return self._best_scored(every, y, None, sample_weight)
+        # In units of y: a gain of rounding is none.
+        unit = float(np.abs(y).max()) or 1.0
+
+        def squared(numbers: np.ndarray) -> np.ndarray:
+            return np.minimum(np.abs(numbers - y / unit), _LARGEST_ERROR) ** 2
+
+        return greedy_mean(every / unit, squared, sample_weight, self.n_picks, bool(self.replace))
+
+    def _best_scored(
+        self, every: np.ndarray, truth: np.ndarray, classes: np.ndarray | None, weight: np.ndarray
+    ) -> np.ndarray:
+        """Weights (K,) of what members predict, (K, n, C) or (K, n), by the scorer."""
+        scorer, rows = make_scorer(self.scoring), np.arange(len(truth))[:, None]
+
+        def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
+            total = every[list(picked)].sum(axis=0)
+            means = (total + every[allowed]) / (len(picked) + 1)
+            scores = [known_score(scorer, one, rows, truth, classes, weight) for one in means]
+            return -np.array(scores)
+
+        return greedy_weights(pick_losses, len(every), self.n_picks, bool(self.replace))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from covey._blocks import finite, in_blocks, take_rows
 from covey._core.search.rungs import rung_sizes
 from covey._models import weight_parameters
+from covey._scoring import make_scorer
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
@@ -87,14 +87,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
     def _scorer(self) -> Any:
         """What takes the place of the loss, as scikit-learn calls it; None: nothing."""
-        if self.scoring is None or isinstance(self.scoring, str):
-            return get_scorer(self.scoring)
-        if not callable(self.scoring):
-            raise ValueError(
-                "scoring must be a name of scikit-learn's, a callable or None, got "
-                f"{self.scoring!r}."
-            )
-        return check_scoring(self, self.scoring)
+        return make_scorer(self.scoring)
 
     def _wanted(self) -> dict[str, Any]:
         """The members by name: kinds, or models that a user gave."""

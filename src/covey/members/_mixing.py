@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from covey._blocks import take_rows
 from covey._core.search.selection import (
@@ -18,6 +17,7 @@ from covey._core.search.selection import (
     log_losses,
     possible,
 )
+from covey._scoring import known_score
 from covey.members._out_of_fold import HeldOut
 
 
@@ -162,64 +162,9 @@ class Library:
     def _score(self, predicted: np.ndarray) -> float:
         """What the scorer says of predictions that are known on the first rows."""
         n_rows = len(predicted)
-        truth, weight = self._truth[:n_rows], self._weight[:n_rows]
-        known: Any = _KnownNumbers(predicted)
+        truth = self._truth[:n_rows]
         if self._classes is not None:
             truth = self._classes[truth]
-            known = _KnownProbabilities(predicted, self._classes)
-        rows = (known, take_rows(self._X, slice(n_rows)), truth)
-        try:
-            score = float(self._weighted_score(rows, weight))
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ValueError(f"scoring cannot measure what members predict: {error}") from error
-        if not np.isfinite(score):
-            raise ValueError(
-                f"scoring gives {score} for what members predict, who are weighted by it; give a "
-                "scoring of finite numbers."
-            )
-        return score
-
-    def _weighted_score(self, rows: tuple[Any, Any, np.ndarray], weight: np.ndarray) -> Any:
-        if np.ptp(weight) > 0:
-            try:
-                return self._scorer(*rows, sample_weight=weight)
-            except TypeError as error:
-                # A measure that takes no weights counts all rows alike.
-                if "sample_weight" not in str(error):
-                    raise
-        return self._scorer(*rows)
-
-
-class _KnownProbabilities(ClassifierMixin, BaseEstimator):
-    """Predictions that are known already, for a scorer of scikit-learn."""
-
-    def __init__(self, probabilities: np.ndarray, classes: np.ndarray) -> None:
-        self.probabilities = probabilities
-        self.classes = classes
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return self.classes
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        return self.probabilities
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        logs = np.log(possible(self.probabilities))
-        return logs[:, 1] - logs[:, 0] if len(self.classes) == 2 else logs
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.classes[self.probabilities.argmax(axis=1)]
-
-
-class _KnownNumbers(RegressorMixin, BaseEstimator):
-    """The same for numbers."""
-
-    def __init__(self, numbers: np.ndarray) -> None:
-        self.numbers = numbers
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.numbers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+        X = take_rows(self._X, slice(n_rows))
+        weight = self._weight[:n_rows]
+        return known_score(self._scorer, predicted, X, truth, self._classes, weight)
