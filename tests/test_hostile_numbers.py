@@ -26,7 +26,11 @@ def wide():
 
 
 @pytest.mark.parametrize(
-    "rule", ["knora_e", "knora_u", "ola", "lca", "des_p", "des_knn", "meta_des", "knop"]
+    "rule",
+    [
+        *("knora_e", "knora_u", "ola", "lca", "des_p", "des_knn", "meta_des", "knop", "a_priori"),
+        *("rrc", "des_clustering"),
+    ],
 )
 def test_dynamic_selection_takes_more_columns_than_a_power_of_two_can_count(wide, rule):
     X, y = wide

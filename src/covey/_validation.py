@@ -81,6 +81,12 @@ def check_choice(value: Any, name: str, choices: Iterable[str]) -> str:
     return value
 
 
+def check_flag(value: Any, name: str) -> None:
+    """Check a parameter that must be True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def check_labels(y: Any) -> None:
     """Refuse numbers that are no classes, and labels that have no order among themselves."""
     with _of_one_type():

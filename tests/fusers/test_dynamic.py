@@ -31,7 +31,7 @@ def region_is_tied(fuser, P, X):
     if not fuser.needs_X:
         index, rows = fuser._profile_index, fuser._profiles(P)
     else:
-        index, rows = fuser._index, fuser._scaler.transform(X)
+        index, rows = fuser._neighbors.index, fuser._scaled(X)
     distances, _ = index.kneighbors(rows, n_neighbors=fuser.n_neighbors + 1)
     gaps = np.diff(distances, axis=1)
     return (gaps < 1e-9 * (1 + distances[:, 1:])).any(axis=1)

@@ -81,9 +81,22 @@ ALGORITHM_1 = {
     "validation_fraction": [0.3],
     "always_keep": [[0]],
 }
-CLASS_FUSERS = {"fuser": [*RULES, fusers.Gate(features="quadratic"), fusers.KOfN(k=2)]}
+CLASS_FUSERS = {
+    "fuser": [
+        *RULES,
+        fusers.Gate(features="quadratic"),
+        fusers.KOfN(k=2),
+        fusers.RRC(5, metric="cosine", scale=False),
+        fusers.GreedySelection(3, scoring="balanced_accuracy"),
+    ]
+}
 VALUE_FUSERS = {
-    "fuser": ["mean", "median", "linear_stacking", "stacking", "gate", "oracle", "single_best"]
+    "fuser": [
+        *("mean", "median", "linear_stacking", "stacking", "gate", "oracle", "single_best"),
+        *("greedy_selection", "ola", "knora_e", "knora_u", "des_p", "rrc"),
+        fusers.KnoraUnion(metric="mahalanobis"),
+        fusers.GreedySelection(scoring="neg_mean_absolute_error"),
+    ]
 }
 
 

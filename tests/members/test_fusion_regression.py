@@ -185,6 +185,7 @@ def test_what_numbers_cannot_be_fused_by_is_told(call, message):
             [("ridge", Ridge()), ("linear", LinearRegression())], LinearStacking(), cv=3
         ),
         FusionRegressor([("ridge", Ridge()), ("linear", LinearRegression())], "gate", cv=3),
+        FusionRegressor([("ridge", Ridge()), ("linear", LinearRegression())], "knora_e", cv=3),
     ]
 )
 def test_scikit_learn_check_passes(estimator, check):
@@ -349,3 +350,30 @@ def test_what_cannot_work_is_told_in_one_sentence(diabetes, make, message):
     X, y = diabetes
     with pytest.raises(ValueError, match=message):
         make().fit(X, y)
+
+
+@pytest.mark.parametrize("rule", ["ola", "knora_e", "knora_u", "des_p"])
+def test_dynamic_selection_takes_the_regressor_that_is_good_near_a_row(rule):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 2))
+    y = np.where(X[:, 0] > 0, 3 * X[:, 1], -5 * X[:, 1])
+
+    class Half(RegressorMixin, BaseEstimator):
+        """Knows one of the two slopes."""
+
+        def __init__(self, slope=0.0):
+            self.slope = slope
+
+        def fit(self, X, y):
+            self.n_features_in_ = X.shape[1]
+            return self
+
+        def predict(self, X):
+            return self.slope * X[:, 1]
+
+    fused = FusionRegressor([Half(3.0), Half(-5.0), Half(4.0)], rule, cv=3).fit(X, y)
+    equal = FusionRegressor([Half(3.0), Half(-5.0), Half(4.0)], "mean").fit(X, y)
+    new = rng.uniform(-1, 1, (200, 2))
+    truth = np.where(new[:, 0] > 0, 3 * new[:, 1], -5 * new[:, 1])
+    assert fused.score(new, truth) > max(0.6, equal.score(new, truth))
+    assert fused.explain_fusion(new[new[:, 0] < -0.2])[:, 1].mean() > 0.6

@@ -35,7 +35,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey.fusers import FUSERS, KOfN, Mean, Stacking
+from covey.fusers import FUSERS, RRC, KnoraUnion, KOfN, Mean, Stacking
 from covey.members import FusionRegressor
 from covey.persistence import load, save
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
@@ -74,6 +74,8 @@ CLASSIFIERS = {
     "gate": flock(fuser=Gate(pool="log", features="quadratic")),
     "weights": flock(fuser=Mean("accuracy")),
     "given weights": flock(fuser=Mean(np.array([1.0, 2.0]))),
+    "near by another metric": flock(fuser=KnoraUnion(metric="mahalanobis")),
+    "near as they are": flock(fuser=RRC(metric="manhattan", scale=False)),
     "two of two": flock(fuser=KOfN(2, "setosa")),
     "grouped": flock(
         feature_groups={"sepal": [0, 1]}, class_weight={"setosa": 2.0, "virginica": 1}
@@ -124,6 +126,10 @@ REGRESSORS = {
     "table": TableRegressor(FlockRegressor(n_estimators=2, effort="fast", random_state=0)),
     "mixed": FlockRegressor(members="mixed", effort="fast", random_state=0),
     "fused": FusionRegressor(linear(), "linear_stacking", cv=3),
+    **{
+        f"fused by {rule}": FusionRegressor(linear(), rule, cv=3)
+        for rule in ("ola", "knora_e", "knora_u", "des_p")
+    },
     "layers": GeneralStackingRegressor([linear(), [Ridge()]], outputs="ranks", cv=3),
     **{
         type(model).__name__: model

@@ -1,9 +1,9 @@
 """How members are fused into one decision."""
 
+from covey.fusers._accurate import DESKNN, DESMI, DESClustering
 from covey.fusers._base import FUSERS, Fuser
 from covey.fusers._boosting import LastStage, WeightedMedian
 from covey.fusers._dynamic import (
-    DESKNN,
     DESP,
     KNOP,
     LCA,
@@ -28,12 +28,21 @@ from covey.fusers._gate import Gate, GateFeatures, GateSums
 from covey.fusers._gated_groups import GatedGroups
 from covey.fusers._meta_des import MetaDES
 from covey.fusers._model_stacking import Stacking
+from covey.fusers._nearly_best import MCB, MLA, APosteriori, APriori, Rank
 from covey.fusers._outputs import (
     common_kind,
     gather,
     importance_frame,
     member_output,
     member_values,
+)
+from covey.fusers._potential import (
+    DESKL,
+    RRC,
+    Exponential,
+    Logarithmic,
+    MinimumDifference,
+    PotentialSelection,
 )
 from covey.fusers._predictions import (
     Predictions,
@@ -44,19 +53,28 @@ from covey.fusers._predictions import (
 )
 from covey.fusers._stacked import GreedySelection, LinearStacking
 from covey.fusers._stages import stage_scores
-from covey.fusers._votes import And, KOfN, Majority, Or
+from covey.fusers._votes import And, KOfN, Majority, Or, StaticSelection
 from covey.fusers._weights import WeightedFuser
 
 __all__ = [
+    "DESKL",
     "DESKNN",
+    "DESMI",
     "DESP",
     "FUSERS",
     "KNOP",
     "LCA",
+    "MCB",
+    "MLA",
     "OLA",
+    "RRC",
+    "APosteriori",
+    "APriori",
     "And",
     "Borda",
+    "DESClustering",
     "DynamicSelection",
+    "Exponential",
     "Fuser",
     "Gate",
     "GateFeatures",
@@ -68,18 +86,23 @@ __all__ = [
     "KnoraUnion",
     "LastStage",
     "LinearStacking",
+    "Logarithmic",
     "Majority",
     "Max",
     "Mean",
     "Median",
     "MetaDES",
     "Min",
+    "MinimumDifference",
     "Or",
     "Oracle",
+    "PotentialSelection",
     "Predictions",
     "Product",
+    "Rank",
     "SingleBest",
     "Stacking",
+    "StaticSelection",
     "TrimmedMean",
     "WeightedFuser",
     "WeightedMedian",

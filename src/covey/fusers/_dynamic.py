@@ -7,50 +7,52 @@ ratings into weights. What they share lives in `DynamicSelection`.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
 from covey._core.fusion.competence import (
-    double_faults,
     keep_highest,
     local_accuracy,
     local_class_accuracy,
     local_hits,
+    local_mean,
     oracle_reach,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
-from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, available_weight
-from covey.fusers._predictions import Predictions
+from covey._validation import check_choice, check_flag, check_number
+from covey.fusers._base import Fuser, available_weight, equal_shares, values_by
+from covey.fusers._neighbors import Metric, Neighbors, check_metric, check_size, neighbor_index
+from covey.fusers._predictions import Predictions, as_predictions
 
-
-def neighbor_index(points: Any, n_neighbors: int) -> NearestNeighbors:
-    """scikit-learn's index, of the kind that is fastest for this many points and columns.
-
-    A tree wins only if points are many for their dimension: measured, more than 250 * 2**D.
-    (scikit-learn's "auto" takes one for up to 15 columns, where it can be ten times slower.)
-    """
-    n_points, n_columns = points.shape
-    many = not hasattr(points, "tocsr") and np.log2(n_points / 250) > n_columns
-    return NearestNeighbors(n_neighbors=n_neighbors, algorithm="kd_tree" if many else "brute").fit(
-        points
-    )
+# Squares of errors stay finite, and so do sums of them.
+_LARGEST_ERROR = 1e150
 
 
 class DynamicSelection(Fuser):
     """The protocol of dynamic selection: ``competence``, then ``select``.
 
-    ``fit`` keeps the held-out samples it is given: their features, standardized, in
-    scikit-learn's own neighbor index, and which members were right on them. Rows of weight 0
-    are left out; weights are not used otherwise.
+    ``fit`` keeps the held-out samples it is given: their features, in scikit-learn's own
+    neighbor index, and which members were right on them. Rows of weight 0 are left out; weights
+    are not used otherwise.
+
+    For the numbers of regressors (predictions of kind "value"), which `OLA`, `KnoraEliminate`,
+    `KnoraUnion` and `DESP` fuse too, equal weights are what members are measured by: a member is
+    right on a sample if its error is not larger than that of the mean of all members.
 
     Parameters
     ----------
     n_neighbors : int, default=7
         The size of the region around a sample; at most as many as there are samples.
+    metric : {"euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis"} or callable, \
+            default="euclidean"
+        How far apart two samples are. A function takes two rows and gives a number; it is slow,
+        and model files do not hold it. Sparse rows have the first two and "cosine".
+    scale : bool, default=True
+        Whether features are standardized first, by the samples given to ``fit``. False takes
+        them as they are.
 
     Attributes
     ----------
@@ -59,18 +61,30 @@ class DynamicSelection(Fuser):
     available_ : ndarray of shape (n_known, n_members), bool, or None
         Where members are available; None is everywhere. A member is judged by those samples.
     truth_ : ndarray of shape (n_known,)
-        Their classes, as positions in ``classes_``.
+        Their classes, as positions in ``classes_``; or their numbers.
+    squared_errors_, squared_errors_of_mean_ : ndarray of shape (n_known, n_members) or (n_known,)
+        For numbers the squared errors of members, and of their mean; None for classes.
     """
 
     learns = True
     needs_X = True
+    # Whether ``competence`` also takes how far away the neighbors are, as ``distance``.
+    needs_distance = False
     kinds = ("probability", "label")
 
     # Searching neighbors pays for many rows at once.
     _block_size = 1 << 20
 
-    def __init__(self, n_neighbors: int = 7) -> None:
+    def __init__(
+        self,
+        n_neighbors: int = 7,
+        *,
+        metric: Metric = "euclidean",
+        scale: bool = True,
+    ) -> None:
         self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.scale = scale
 
     @abstractmethod
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
@@ -82,6 +96,8 @@ class DynamicSelection(Fuser):
             The members' predictions of the samples.
         region : ndarray of shape (n_samples, n_neighbors)
             The nearest known samples, as positions in ``right_``, the nearest first.
+        distance : ndarray of shape (n_samples, n_neighbors)
+            How far away they are; given to methods whose ``needs_distance`` is set.
 
         Returns
         -------
@@ -105,31 +121,88 @@ class DynamicSelection(Fuser):
 
     def _check_parameters(self, P: Predictions) -> None:
         check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
+        self._check_distances()
+
+    def _check_distances(self) -> None:
+        check_metric(self.metric)
+        check_flag(self.scale, "scale")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         used = np.flatnonzero(sample_weight > 0)
         if len(used) < P.n_samples:
             P, codes = P.rows(used), codes[used]
-        right = P.labels == codes[:, None]
-        self.right_ = right if P.available is None else right & P.available
         self.available_ = P.available
         self.truth_ = codes
-        self._n_near = min(self.n_neighbors, len(codes))
+        self.squared_errors_ = self.squared_errors_of_mean_ = None
+        if P.kind == "value":
+            self._measure_errors(P, codes)
+        else:
+            right = P.labels == codes[:, None]
+            self.right_ = right if P.available is None else right & P.available
         if self.needs_X:
-            self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
-            self._set_points(self._scaler.fit_transform(X[used]))
+            points = X[used]
+            if not self.scale:
+                check_size(points)
+            self._scaler = None
+            if self.scale:
+                self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
+                points = self._scaler.fit_transform(points)
+            self._set_points(points)
+        self._learn(P, codes)
+
+    def _learn(self, P: Predictions, codes: np.ndarray) -> None:
+        """What else a method learns from the known samples."""
+
+    def _measure_errors(self, P: Predictions, y: np.ndarray) -> None:
+        errors = np.abs(P.values[:, :, 0] - y[:, None])
+        of_mean = np.abs(values_by(P, equal_shares(P)) - y[:, None])
+        # Members that all predict the same are all right, whatever the mean is rounded to.
+        right = np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
+        self.right_ = right if P.available is None else right & P.available
+        self.squared_errors_ = np.minimum(errors, _LARGEST_ERROR) ** 2
+        self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], _LARGEST_ERROR) ** 2
 
     def _set_points(self, points: Any) -> None:
-        """Keep the known samples, standardized, and index them."""
+        """Keep the known samples, scaled, and index them."""
         self._points = points
-        self._index = neighbor_index(points, self._n_near)
+        self._neighbors = Neighbors(points, self._n_near(), self.metric)
+
+    def _n_near(self) -> int:
+        """How many neighbors a region has."""
+        return min(self.n_neighbors, len(self.truth_))
+
+    def _scaled(self, X: Any) -> Any:
+        if self._scaler is None:
+            check_size(X)
+            return X
+        return self._scaler.transform(X)
 
     def _region(self, P: Predictions, X: Any) -> np.ndarray:
-        return self._index.kneighbors(self._scaler.transform(X), return_distance=False)
+        return self._neighbors.nearest(self._scaled(X))
+
+    def _fused_by_blocks(
+        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
+    ) -> np.ndarray:
+        P = as_predictions(P)
+        of_values = getattr(self, "squared_errors_", None) is not None
+        if hasattr(self, "truth_") and (P.kind == "value") != of_values:
+            learnt = "numbers" if of_values else "classes"
+            raise ValueError(
+                f"{type(self).__name__} has learnt to fuse {learnt} and cannot fuse predictions "
+                f"of kind {P.kind}."
+            )
+        return super()._fused_by_blocks(function, P, X, y, over)
+
+    def _rated(self, P: Predictions, X: Any) -> np.ndarray:
+        """The competences of checked predictions."""
+        if not self.needs_distance:
+            return self.competence(P, self._region(P, X))
+        distance, region = self._neighbors.nearest_with_distance(self._scaled(X))
+        return self.competence(P, region, distance=distance)
 
     def _selected(self, P: Predictions, X: Any) -> np.ndarray:
         """The weights that ``select`` gives; equal ones, where it gives none."""
-        competence = self.competence(P, self._region(P, X))
+        competence = self._rated(P, X)
         if P.available is not None:
             competence = np.where(P.available, competence, -np.inf)
         weight = self.select(competence)
@@ -142,7 +215,12 @@ class DynamicSelection(Fuser):
         return normalized(weight, uniform(*weight.shape))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        return weighted_mean(P.values, self._importance(P, X, codes))
+        importance = self._importance(P, X, codes)
+        if P.kind == "value":
+            # What is not selected must not count, even where it is infinite.
+            chosen = np.where(importance[:, :, None] > 0, P.values, 0.0)
+            return np.einsum("nkc,nk->nc", chosen, importance)
+        return weighted_mean(P.values, importance)
 
 
 class SelectsOne(DynamicSelection):
@@ -162,25 +240,40 @@ class SelectsSeveral(DynamicSelection):
         The size of the region around a sample.
     voting : {"hard", "soft"}, default="hard"
         Whether the selected members vote, so that probabilities are shares of votes, or
-        average their probabilities.
+        average their probabilities. Numbers are averaged in any case.
+    metric, scale
+        As for `DynamicSelection`.
     """
 
-    def __init__(self, n_neighbors: int = 7, voting: str = "hard") -> None:
-        super().__init__(n_neighbors)
+    # Whether the numbers of regressors are fused, too.
+    _fuses_values = False
+
+    def __init__(
+        self,
+        n_neighbors: int = 7,
+        voting: str = "hard",
+        *,
+        metric: Metric = "euclidean",
+        scale: bool = True,
+    ) -> None:
+        super().__init__(n_neighbors, metric=metric, scale=scale)
         self.voting = voting
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """Votes, or probabilities: what is fused, the preferred kind first."""
-        return ("probability", "label") if self.voting == "soft" else ("label", "probability")
+        of_classes = ("label", "probability")
+        if self.voting == "soft":
+            of_classes = ("probability", "label")
+        return (*of_classes, "value") if self._fuses_values else of_classes
 
     def _check_parameters(self, P: Predictions) -> None:
         super()._check_parameters(P)
         check_choice(self.voting, "voting", ("hard", "soft"))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        if self.voting == "soft":
-            return weighted_mean(P.values, self._importance(P, X, codes))
+        if self.voting == "soft" or P.kind == "value":
+            return super()._fuse(P, X, codes)
         fused = vote_shares(P.labels, None, P.n_classes)
         # Where all members agree, the selection makes no difference.
         split = np.flatnonzero((P.labels != P.labels[:, :1]).any(axis=1))
@@ -195,19 +288,27 @@ class SelectsSeveral(DynamicSelection):
 class OLA(SelectsOne, name="ola"):
     """Overall local accuracy: the member that is right on most neighbors [1]_.
 
+    Of regressors the one with the least mean squared error among the neighbors [2]_.
+
     Parameters
     ----------
-    n_neighbors : int, default=7
+    n_neighbors, metric, scale
         As for `DynamicSelection`.
 
     References
     ----------
     .. [1] Woods, Kegelmeyer and Bowyer, "Combination of multiple classifiers using local
        accuracy estimates", IEEE TPAMI 19(4), 1997.
+    .. [2] Rooney, Patterson, Anand and Tsymbal, "Dynamic integration of regression models", MCS
+       2004 (dynamic selection).
     """
 
+    kinds = ("probability", "label", "value")
+
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """The share of neighbors on which each member is right."""
+        """The share of neighbors on which each member is right; or minus its squared error."""
+        if P.kind == "value":
+            return -local_mean(self.squared_errors_, region, available=self.available_)
         return local_accuracy(self.right_, region, self.available_)
 
 
@@ -219,7 +320,7 @@ class LCA(SelectsOne, name="lca"):
 
     Parameters
     ----------
-    n_neighbors : int, default=7
+    n_neighbors, metric, scale
         As for `DynamicSelection`.
     """
 
@@ -231,11 +332,13 @@ class LCA(SelectsOne, name="lca"):
 class KnoraEliminate(SelectsSeveral, name="knora_e"):
     """KNORA-E: members that are right on all neighbors; on fewer, if there is none [1]_.
 
-    The region shrinks from its farthest neighbor until some member is right throughout.
+    The region shrinks from its farthest neighbor until some member is right throughout. For
+    regressors, right is no worse than the mean of all members; where no member is, on the nearest
+    neighbor, the mean is taken.
 
     Parameters
     ----------
-    n_neighbors, voting
+    n_neighbors, voting, metric, scale
         As for `SelectsSeveral`.
 
     References
@@ -243,6 +346,8 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
     .. [1] Ko, Sabourin and Britto, "From dynamic classifier selection to dynamic ensemble
        selection", Pattern Recognition 41(5), 2008.
     """
+
+    _fuses_values = True
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
         """How many neighbors each member gets right before its first error."""
@@ -256,13 +361,16 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
 class KnoraUnion(SelectsSeveral, name="knora_u"):
     """KNORA-U: every member has a vote for each neighbor on which it is right.
 
-    It is from the paper of `KnoraEliminate`.
+    It is from the paper of `KnoraEliminate`. For regressors, right is no worse than the mean of
+    all members.
 
     Parameters
     ----------
-    n_neighbors, voting
+    n_neighbors, voting, metric, scale
         As for `SelectsSeveral`.
     """
+
+    _fuses_values = True
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
         """On how many neighbors each member is right."""
@@ -311,11 +419,15 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
 
     needs_X = False
     kinds = ("probability",)
+    # No distances of features are asked for.
+    metric, scale = "euclidean", False
 
-    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        super()._fit(P, codes, X, sample_weight)
-        known = P.rows(np.flatnonzero(sample_weight > 0))
-        self._set_profiles(self._profiles(known), self.n_neighbors)
+    def __init__(self, n_neighbors: int = 7, voting: str = "hard") -> None:
+        self.n_neighbors = n_neighbors
+        self.voting = voting
+
+    def _learn(self, P: Predictions, codes: np.ndarray) -> None:
+        self._set_profiles(self._profiles(P), self.n_neighbors)
 
     def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._profile_region(P)
@@ -324,9 +436,11 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
 class DESP(SelectsSeveral, name="des_p"):
     """DES-P: members that do better than chance among the neighbors [1]_.
 
+    Regressors: those that do better than the mean of all of them.
+
     Parameters
     ----------
-    n_neighbors, voting
+    n_neighbors, voting, metric, scale
         As for `SelectsSeveral`.
 
     References
@@ -335,68 +449,24 @@ class DESP(SelectsSeveral, name="des_p"):
        random classification for dynamic ensemble selection", Information Fusion 13(3), 2012.
     """
 
+    _fuses_values = True
+
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """Accuracy among the neighbors, less that of chance, 1/C."""
+        """Accuracy among the neighbors, less that of chance, 1/C.
+
+        Of a regressor: 1 less its squared error, in units of that of the mean of all members.
+        """
+        if P.kind == "value":
+            return self._better_than_mean(region)
         return local_accuracy(self.right_, region, self.available_) - 1.0 / P.n_classes
+
+    def _better_than_mean(self, region: np.ndarray) -> np.ndarray:
+        errors = local_mean(self.squared_errors_, region, available=self.available_)
+        of_mean = np.broadcast_to(self.squared_errors_of_mean_[:, None], self.right_.shape)
+        of_mean = local_mean(of_mean, region, available=self.available_)
+        # Where the mean has no error, no member is better.
+        return np.where(of_mean > 0, 1.0 - errors / np.where(of_mean > 0, of_mean, 1.0), 0.0)
 
     def select(self, competence: np.ndarray) -> np.ndarray:
         """All members above chance."""
         return (competence > 1e-12).astype(float)
-
-
-class DESKNN(SelectsSeveral, name="des_knn"):
-    """DES-KNN: of the locally most accurate members, the most diverse [1]_.
-
-    Diversity is a low number of neighbors on which a member fails together with others.
-
-    Parameters
-    ----------
-    n_neighbors, voting
-        As for `SelectsSeveral`.
-    accurate_share : float, default=0.5
-        The share of members that are accurate enough.
-    diverse_share : float, default=0.3
-        The share of members, of all, that are selected among those.
-
-    References
-    ----------
-    .. [1] Soares, Santana, Canuto and de Souto, "Using accuracy and diversity to select
-       classifiers to build ensembles", IJCNN 2006.
-    """
-
-    def __init__(
-        self,
-        n_neighbors: int = 7,
-        accurate_share: float = 0.5,
-        diverse_share: float = 0.3,
-        voting: str = "hard",
-    ) -> None:
-        super().__init__(n_neighbors, voting)
-        self.accurate_share = accurate_share
-        self.diverse_share = diverse_share
-
-    def _check_parameters(self, P: Predictions) -> None:
-        super()._check_parameters(P)
-        check_number(self.accurate_share, "accurate_share", low=0, high=1, closed="right")
-        check_number(self.diverse_share, "diverse_share", low=0, high=1, closed="right")
-        if self.diverse_share > self.accurate_share:
-            raise ValueError(
-                f"diverse_share={self.diverse_share} must not exceed "
-                f"accurate_share={self.accurate_share}: the diverse are chosen among the accurate."
-            )
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """Accuracy among the neighbors; zero for members not both accurate and diverse."""
-        n_accurate = max(1, int(P.n_members * self.accurate_share))
-        n_diverse = min(n_accurate, int(np.ceil(P.n_members * self.diverse_share)))
-        accuracy = local_accuracy(self.right_, region, self.available_)
-        accurate = keep_highest(accuracy, n_accurate)
-        # Few common failures first; of equally diverse members, the more accurate.
-        faults = double_faults(self.right_, region, self.available_)
-        diversity = np.where(accurate, accuracy - 1e6 * faults, -np.inf)
-        # Accuracies may be zero and still selected: rate from one upwards.
-        return keep_highest(diversity, n_diverse) * (1.0 + accuracy)
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """All members that are both accurate and diverse, with equal weights."""
-        return (competence > 0).astype(float)

@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from covey._core.fusion.sources import true_probability
 from covey._validation import check_number
 from covey.fusers._dynamic import OutputProfiles, SelectsSeveral
+from covey.fusers._neighbors import Metric
 from covey.fusers._predictions import Predictions
 
 
@@ -36,7 +38,7 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
 
     Parameters
     ----------
-    n_neighbors, voting
+    n_neighbors, voting, metric, scale
         As for `SelectsSeveral`.
     n_profiles : int, default=5
         The number of similar output profiles.
@@ -60,8 +62,11 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
         threshold: float = 0.5,
         meta_classifier: Any = None,
         voting: str = "hard",
+        *,
+        metric: Metric = "euclidean",
+        scale: bool = True,
     ) -> None:
-        super().__init__(n_neighbors, voting)
+        super().__init__(n_neighbors, voting, metric=metric, scale=scale)
         self.n_profiles = n_profiles
         self.threshold = threshold
         self.meta_classifier = meta_classifier
@@ -73,23 +78,22 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
         if self.meta_classifier is not None and not hasattr(self.meta_classifier, "predict_proba"):
             raise ValueError("meta_classifier must have predict_proba.")
 
-    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        super()._fit(P, codes, X, sample_weight)
-        used = np.flatnonzero(sample_weight > 0)
-        if len(used) < 2:
+    def _learn(self, P: Predictions, codes: np.ndarray) -> None:
+        if P.n_samples < 2:
             raise ValueError(
                 "MetaDES judges samples by others and needs two or more to learn from."
             )
-        P, codes = P.rows(used), codes[used]
         self._set_profiles(self._profiles(P), self.n_profiles)
-        self._true_probability = np.take_along_axis(P.values, codes[:, None, None], axis=2)[..., 0]
+        self._true_probability = true_probability(P.values, codes)
         # Each known sample is judged by its neighbors without itself.
-        alone = max(1, P.n_samples - 1)
-        near = self._index.kneighbors(n_neighbors=min(self._n_near, alone), return_distance=False)
+        alone = P.n_samples - 1
+        near = self._neighbors.index.kneighbors(
+            n_neighbors=min(self.n_neighbors, alone), return_distance=False
+        )
         alike = self._profile_index.kneighbors(
             n_neighbors=min(self.n_profiles, alone), return_distance=False
         )
-        self._n_near, self._n_alike = near.shape[1], alike.shape[1]
+        self._n_nearest, self._n_alike = near.shape[1], alike.shape[1]
         if self.meta_classifier is None:
             self.meta_classifier_ = self.default_meta()
         else:
@@ -131,7 +135,7 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
         if self._all_alike:
             return np.ones((P.n_samples, P.n_members))
         alike = self._profile_region(P)[:, : self._n_alike]
-        evidence = self._evidence(P, region[:, : self._n_near], alike)
+        evidence = self._evidence(P, region[:, : self._n_nearest], alike)
         return self.meta_classifier_.predict_proba(evidence)[:, 1].reshape(P.n_samples, -1)
 
     def select(self, competence: np.ndarray) -> np.ndarray:

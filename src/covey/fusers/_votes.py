@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from covey._core.fusion.competence import keep_highest
 from covey._core.fusion.rules import k_of_n, vote_shares
 from covey._validation import check_number
-from covey.fusers._base import available_weight
+from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
 from covey.fusers._predictions import Predictions, encode_labels
 from covey.fusers._weights import VotingFuser
 
@@ -22,7 +23,8 @@ class Majority(VotingFuser, name="majority"):
 
     Parameters
     ----------
-    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
+    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
+            None, default=None
         How much each member's vote counts.
 
     Examples
@@ -57,7 +59,7 @@ class KOfN(VotingFuser, name="k_of_n"):
         How many votes are needed; with weights, how much weight.
     positive_class : label or None, default=None
         None is the last class.
-    weights : array of shape (n_members,) or None, default=None
+    weights : array of shape (n_members,) or (n_samples, n_members), or None, default=None
         What each member's vote weighs; None is 1 each. (They are not divided by their sum,
         since k is in their unit.)
 
@@ -95,7 +97,7 @@ class KOfN(VotingFuser, name="k_of_n"):
         self._check_k(P)
 
     def _check_k(self, P: Predictions) -> None:
-        total = P.n_members if self.weights is None else float(np.sum(self.weights))
+        total = P.n_members if self.weights is None else float(np.sum(self.weights, axis=-1).max())
         check_number(self.k, "k", low=0, closed="neither")
         if self.k > total * (1 + 1e-9):
             unit = "members" if self.weights is None else "the sum of the weights"
@@ -172,3 +174,56 @@ class And(_Unweighted, name="and"):
         weight = super()._counted_weight(P)
         total = weight.sum(axis=1, keepdims=True)
         return weight * (P.n_members / np.where(total > 0, total, 1.0))
+
+
+class StaticSelection(Fuser, name="static_selection"):
+    """A vote of the members that were most accurate on the samples given to ``fit``.
+
+    The same ones vote on every sample: what dynamic selection is to be compared with. Where
+    none of them is available, all others vote.
+
+    Parameters
+    ----------
+    share : float, default=0.5
+        The share of members that are selected, rounded down, but at least one.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_members,)
+        Equal ones of those selected, the first of equals; they sum to one.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [["yes", "no"], ["no", "no"], ["yes", "no"], ["no", "yes"]]
+    >>> covey.fusers.StaticSelection().fit(P, ["yes", "no"]).weights_
+    array([0.5, 0. , 0.5, 0. ])
+    """
+
+    learns = True
+    kinds = ("label", "probability")
+
+    def __init__(self, share: float = 0.5) -> None:
+        self.share = share
+
+    def _check_parameters(self, P: Predictions) -> None:
+        check_number(self.share, "share", low=0, high=1, closed="right")
+
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+        weight = available_weight(P) * sample_weight[:, None]
+        right = (weight * (P.labels == codes[:, None])).sum(axis=0)
+        total = weight.sum(axis=0)
+        # Sums of weights are rounded, and rounding must not choose between equals.
+        accuracy = np.round(right / np.where(total > 0, total, 1.0), 12)
+        kept = keep_highest(accuracy[None], max(1, int(P.n_members * self.share)))[0]
+        self.weights_ = kept / kept.sum()
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return vote_shares(P.labels, self._votes(P), P.n_classes)
+
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return agreeing_importance(P, self._fuse(P, X, codes), self._votes(P))
+
+    def _votes(self, P: Predictions) -> np.ndarray:
+        # Whole votes: fractions of them would break ties by rounding.
+        return effective_weight(P, (self.weights_ > 0).astype(float))

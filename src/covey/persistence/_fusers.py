@@ -12,11 +12,15 @@ from sklearn.naive_bayes import MultinomialNB
 from covey.fusers import (
     FUSERS,
     KNOP,
+    MCB,
+    APriori,
+    DESClustering,
     DynamicSelection,
     Fuser,
     Gate,
     GateFeatures,
     MetaDES,
+    PotentialSelection,
     Predictions,
     SingleBest,
     Stacking,
@@ -24,7 +28,7 @@ from covey.fusers import (
 )
 from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
 from covey.persistence._arrays import read_matrix, write_matrix
-from covey.persistence._errors import damaged
+from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
@@ -139,36 +143,69 @@ def _read_gate(gate: Gate, node: Node) -> None:
 # -- dynamic selection ----------------------------------------------------------------------------
 
 
-def _write_dynamic(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
-    searches = fuser.needs_X
-    return {
+def _write_known(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
+    """What members did on the known samples."""
+    errors, of_classes = fuser.squared_errors_, fuser.squared_errors_ is None
+    known = {
         "right": out.array(fuser.right_, "flag"),
         "available": out.array(fuser.available_, "flag"),
-        "truth": out.array(fuser.truth_, "whole"),
-        "scaler": out.model(fuser._scaler) if searches else None,
-        "points": write_matrix(fuser._points, out) if searches else None,
+        "truth": out.array(fuser.truth_, "whole" if of_classes else "float"),
+        "scaler": out.model(fuser._scaler) if fuser.needs_X else None,
     }
+    if of_classes:
+        return known
+    of_mean = out.array(fuser.squared_errors_of_mean_)
+    return {**known, "errors": out.array(errors), "errors_of_mean": of_mean}
 
 
-def _read_dynamic(fuser: DynamicSelection, node: Node) -> None:
+def _read_known(fuser: DynamicSelection, node: Node) -> int:
+    """The same; the number of features, if they are scaled, else 0."""
     fuser.right_ = node.array("right", (None, fuser.n_members_), "flag")
     n_known = len(fuser.right_)
     node.check(n_known > 0, "right", "is empty.")
     fuser.available_ = None
     if not node.none("available"):
         fuser.available_ = node.array("available", fuser.right_.shape, "flag")
-    last = len(fuser.classes_) - 1
-    fuser.truth_ = node.array("truth", (n_known,), "whole", low=0, high=last)
-    fuser._n_near = min(_whole(fuser, "n_neighbors", node), n_known)
-    if fuser.needs_X:
-        fuser._scaler = node.model("scaler")
-        points = read_matrix(node.child("points"), (n_known, None), _FARTHEST)
-        width = getattr(fuser._scaler, "n_features_in_", None)
-        scales = type(fuser._scaler).__name__ == "StandardScaler" and width == points.shape[1]
-        node.check(scales, "scaler", "does not fit the points.")
-        fuser._set_points(points)
+    fuser.squared_errors_ = fuser.squared_errors_of_mean_ = None
+    if node.has("errors"):
+        node.check("value" in fuser.kinds, "errors", "belong to nothing.")
+        fuser.truth_ = node.array("truth", (n_known,))
+        fuser.squared_errors_ = node.array("errors", fuser.right_.shape, low=0.0)
+        fuser.squared_errors_of_mean_ = node.array("errors_of_mean", (n_known,), low=0.0)
     else:
-        node.check(node.none("scaler") and node.none("points"), "points", "belong to nothing.")
+        last = len(fuser.classes_) - 1
+        fuser.truth_ = node.array("truth", (n_known,), "whole", low=0, high=last)
+    named = isinstance(fuser.metric, str) and type(fuser.scale) is bool
+    node.check(named, "metric", "or scale is none that files hold.")
+    if fuser.needs_X:
+        fuser._scaler = None
+    if not (fuser.needs_X and fuser.scale):
+        node.check(node.none("scaler"), "scaler", "belongs to nothing.")
+        return 0
+    fuser._scaler = node.model("scaler")
+    width = getattr(fuser._scaler, "n_features_in_", 0)
+    scales = type(fuser._scaler).__name__ == "StandardScaler" and width > 0
+    node.check(scales, "scaler", "does not scale.")
+    return width
+
+
+def _write_dynamic(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
+    points = write_matrix(fuser._points, out) if fuser.needs_X else None
+    return {**_write_known(fuser, out), "points": points}
+
+
+def _read_dynamic(fuser: DynamicSelection, node: Node) -> None:
+    width = _read_known(fuser, node)
+    if not (isinstance(fuser, PotentialSelection) and fuser.n_neighbors is None):
+        _whole(fuser, "n_neighbors", node)
+    if not fuser.needs_X:
+        node.check(node.none("points"), "points", "belong to nothing.")
+        return
+    points = read_matrix(node.child("points"), (len(fuser.right_), width or None), _FARTHEST)
+    try:
+        fuser._set_points(points)
+    except (ValueError, ArithmeticError) as error:
+        damaged(f"{node.where}.points", f"cannot be searched: {str(error).splitlines()[0]}")
 
 
 def _whole(fuser: Any, name: str, node: Node) -> int:
@@ -193,6 +230,56 @@ def _set_profiles(fuser: Any, node: Node, name: str) -> None:
     fuser._set_profiles(profiles, _whole(fuser, name, node))
 
 
+def _write_true(fuser: APriori, out: Writer) -> dict[str, Any]:
+    true = out.array(fuser._true_probability)
+    return {**_write_dynamic(fuser, out), "true_probability": true}
+
+
+def _read_true(fuser: APriori, node: Node) -> None:
+    _read_dynamic(fuser, node)
+    shape = fuser.right_.shape
+    fuser._true_probability = node.array("true_probability", shape, low=0.0, high=1.0)
+
+
+def _write_labels(fuser: MCB, out: Writer) -> dict[str, Any]:
+    return {**_write_dynamic(fuser, out), "labels": out.array(fuser._known_labels, "whole")}
+
+
+def _read_labels(fuser: MCB, node: Node) -> None:
+    _read_dynamic(fuser, node)
+    last = len(fuser.classes_) - 1
+    fuser._known_labels = node.array("labels", fuser.right_.shape, "whole", low=0, high=last)
+
+
+def _write_source(fuser: PotentialSelection, out: Writer) -> dict[str, Any]:
+    return {**_write_dynamic(fuser, out), "source": out.array(fuser.source_)}
+
+
+def _read_source(fuser: PotentialSelection, node: Node) -> None:
+    _read_dynamic(fuser, node)
+    fuser.source_ = node.array("source", fuser.right_.shape, low=-_FARTHEST, high=_FARTHEST)
+
+
+def _write_clusters(fuser: DESClustering, out: Writer) -> dict[str, Any]:
+    return {
+        **_write_known(fuser, out),
+        "clusters": out.array(fuser._clusters, "whole"),
+        "centers": out.array(fuser.centers_),
+        "competence": out.array(fuser.competence_),
+    }
+
+
+def _read_clusters(fuser: DESClustering, node: Node) -> None:
+    width = _read_known(fuser, node)
+    shape = (None, width or None)
+    fuser.centers_ = node.array("centers", shape, low=-_FARTHEST, high=_FARTHEST)
+    node.check(fuser.centers_.size, "centers", "are missing.")
+    n_clusters, n_known = len(fuser.centers_), len(fuser.right_)
+    fuser._clusters = node.array("clusters", (n_known,), "whole", low=0, high=n_clusters - 1)
+    shape = (n_clusters, fuser.n_members_)
+    fuser.competence_ = node.array("competence", shape, low=0.0, high=2.0)
+
+
 def _write_meta(fuser: MetaDES, out: Writer) -> dict[str, Any]:
     by_default = fuser.meta_classifier is None
     meta = None if fuser._all_alike else fuser.meta_classifier_
@@ -202,7 +289,7 @@ def _write_meta(fuser: MetaDES, out: Writer) -> dict[str, Any]:
         **_write_dynamic(fuser, out),
         "profiles": out.array(fuser._known_profiles),
         "true_probability": out.array(fuser._true_probability),
-        "n_near": int(fuser._n_near),
+        "n_near": int(fuser._n_nearest),
         "n_alike": int(fuser._n_alike),
         "meta": out.model(meta),
     }
@@ -214,7 +301,7 @@ def _read_meta(fuser: MetaDES, node: Node) -> None:
     shape = fuser.right_.shape
     fuser._true_probability = node.array("true_probability", shape, low=0.0, high=1.0)
     n_alike = min(_whole(fuser, "n_profiles", node), len(fuser.right_))
-    fuser._n_near = node.whole("n_near", 1, fuser._n_near)
+    fuser._n_nearest = node.whole("n_near", 1, fuser._n_near())
     fuser._n_alike = node.whole("n_alike", 1, n_alike)
     fuser._all_alike = node.none("meta")
     by_default = fuser.meta_classifier is None
@@ -222,7 +309,7 @@ def _read_meta(fuser: MetaDES, node: Node) -> None:
     if fuser._all_alike:
         return
     meta = node.model("meta")
-    width = 2 * fuser._n_near + 1 + fuser._n_alike + 1
+    width = 2 * fuser._n_nearest + 1 + fuser._n_alike + 1
     proper = hasattr(meta, "predict_proba") and getattr(meta, "n_features_in_", None) == width
     proper = proper and getattr(meta, "classes_", np.empty(0)).tolist() == [False, True]
     node.check(proper, "meta", "does not fit the evidence.")
@@ -305,16 +392,36 @@ def _format(
         fuser.classes_ = node.labels("classes")
         read(fuser, node)
 
-    return estimator_format(cls, "n_members_", write_all, read_all, **how)
+    form = estimator_format(cls, "n_members_", write_all, read_all, **how)
+
+    def write_checked(fuser: Fuser, out: Writer) -> dict[str, Any]:
+        # Without these parameters it would be another fuser.
+        if callable(getattr(fuser, "metric", None)):
+            raise NotCoveredError(f"a {cls.__name__} whose metric is a function")
+        weights = getattr(fuser, "weights", None)
+        if not isinstance(weights, str) and np.ndim(weights) == 2:
+            raise NotCoveredError(f"a {cls.__name__} with weights of each sample")
+        return form.write(fuser, out)
+
+    return Format(cls, write_checked, form.read)
+
+
+_DYNAMIC: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    MetaDES: (_write_meta, _read_meta),
+    KNOP: (_write_profiles, _read_profiles),
+    APriori: (_write_true, _read_true),
+    MCB: (_write_labels, _read_labels),
+    PotentialSelection: (_write_source, _read_source),
+    DESClustering: (_write_clusters, _read_clusters),
+}
 
 
 def _functions(cls: type[Fuser]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     if issubclass(cls, Stacking):
         return _write_stacking, _read_stacking
-    if issubclass(cls, MetaDES):
-        return _write_meta, _read_meta
-    if issubclass(cls, KNOP):
-        return _write_profiles, _read_profiles
+    for kind, functions in _DYNAMIC.items():
+        if issubclass(cls, kind):
+            return functions
     if issubclass(cls, DynamicSelection):
         return _write_dynamic, _read_dynamic
     if issubclass(cls, Gate):

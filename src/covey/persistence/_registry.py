@@ -21,9 +21,10 @@ _HOMES = {
         "LinearMember LinearRegressionMember"
     ),
     "_fusers": (
-        "And Borda DESKNN DESP Gate GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA "
-        "LinearStacking Majority Max Mean Median MetaDES Min OLA Or Oracle Product SingleBest "
-        "Stacking TrimmedMean"
+        "APosteriori APriori And Borda DESClustering DESKL DESKNN DESMI DESP Exponential Gate "
+        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LinearStacking Logarithmic MCB "
+        "MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle Product RRC "
+        "Rank SingleBest Stacking StaticSelection TrimmedMean"
     ),
     "_fusions": (
         "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"

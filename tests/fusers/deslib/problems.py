@@ -5,6 +5,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 LOADERS = {"breast_cancer": load_breast_cancer, "digits": load_digits, "wine": load_wine}
 N_MEMBERS = 30
+# For so many test rows the competences that DESlib gives are kept, too.
+N_RATED = 12
 
 
 class WeakLinear:
@@ -30,6 +32,9 @@ class WeakLinear:
 
     def predict(self, X):
         return self.predict_proba(X).argmax(axis=1)
+
+    def score(self, X, y):
+        return (self.predict(X) == y).mean()
 
 
 def problem(name):

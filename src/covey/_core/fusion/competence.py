@@ -2,7 +2,8 @@
 
 ``right`` is what members did on the samples that the fusion learns from: (n_known, K) bool;
 ``available`` is where they have predicted them (None: everywhere); nothing counts elsewhere.
-``region`` names the nearest of those for each sample, the nearest first: (n, k).
+``region`` names the nearest of those for each sample, the nearest first: (n, k), and ``weight``,
+of the same shape, is how much each of these counts (None: all alike).
 """
 
 from __future__ import annotations
@@ -52,6 +53,95 @@ def local_class_accuracy(
     return hits / np.maximum(count, 1.0)
 
 
+def local_mean(
+    values: FloatArray,
+    region: IntArray,
+    weight: FloatArray | None = None,
+    available: BoolArray | None = None,
+) -> FloatArray:
+    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing."""
+    sums = np.zeros((len(region), values.shape[1]))
+    count = np.zeros(sums.shape)
+    for place, neighbor in enumerate(region.T):
+        counted = np.ones((len(region), 1)) if weight is None else weight[:, place, None]
+        if available is not None:
+            counted = counted * available[neighbor]
+        sums += counted * values[neighbor]
+        count += counted
+    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
+    return mean
+
+
+def local_class_mean(
+    values: FloatArray,
+    truth: IntArray,
+    region: IntArray,
+    labels: IntArray,
+    weight: FloatArray,
+    available: BoolArray | None = None,
+) -> FloatArray:
+    """The same over neighbors of the class that each member predicts, (n, K)."""
+    sums = np.zeros(labels.shape)
+    count = np.zeros(labels.shape)
+    for place, neighbor in enumerate(region.T):
+        counted = weight[:, place, None] * (truth[neighbor][:, None] == labels)
+        if available is not None:
+            counted = counted * available[neighbor]
+        sums += counted * values[neighbor]
+        count += counted
+    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
+    return mean
+
+
+def inverse_distances(distance: FloatArray) -> FloatArray:
+    """Weights of neighbors at these distances; those at the same place count 1e10."""
+    weight: FloatArray = 1.0 / np.maximum(distance, 1e-10)
+    return weight
+
+
+def alike(
+    known: IntArray,
+    region: IntArray,
+    labels: IntArray,
+    threshold: float,
+    known_available: BoolArray | None = None,
+    available: BoolArray | None = None,
+) -> FloatArray:
+    """Which neighbors more than a share of the members decide as the sample, (n, k) as 0 and 1.
+
+    ``known`` (n_known, K) and ``labels`` (n, K) are what members decide of either; members count
+    where they decide both. Where no neighbor is alike, all are.
+    """
+    similar = np.empty(region.shape)
+    for place, neighbor in enumerate(region.T):
+        same = known[neighbor] == labels
+        both = np.ones(same.shape, dtype=bool)
+        if known_available is not None:
+            both &= known_available[neighbor]
+        if available is not None:
+            both &= available
+        similar[:, place] = (same & both).sum(axis=1) / np.maximum(both.sum(axis=1), 1)
+    kept = similar > threshold + 1e-12
+    return np.where(kept.any(axis=1, keepdims=True), kept, True).astype(np.float64)
+
+
+def rare_class_weights(truth: IntArray, region: IntArray, alpha: float) -> FloatArray:
+    """Weights (n, k) of neighbors, ``1 / (1 + exp(alpha * m))`` for a class of m known samples.
+
+    Rows are divided by their largest, in logarithms, so that no class is too large for it.
+    """
+    logs = -np.logaddexp(0.0, alpha * np.bincount(truth))[truth[region]]
+    weight: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return weight
+
+
+def potentials(distance: FloatArray) -> FloatArray:
+    """``exp(-d^2)`` of distances (n, k), divided by each row's largest, so that none is all 0."""
+    squared = np.minimum(distance, 1e150) ** 2
+    weight: FloatArray = np.exp(squared.min(axis=1, keepdims=True) - squared)
+    return weight
+
+
 def oracle_reach(
     right: BoolArray, region: IntArray, available: BoolArray | None = None
 ) -> FloatArray:
@@ -80,6 +170,14 @@ def double_faults(
         together += np.where(failed, n_failed - 1, 0)
     faults: FloatArray = together / region.shape[1]
     return faults
+
+
+def near_highest(competence: FloatArray, within: float) -> BoolArray:
+    """The members of the highest competence, and those less than ``within`` below it, (n, K)."""
+    highest = competence.max(axis=1, keepdims=True)
+    # Differences of rounding are none.
+    near: BoolArray = (competence > highest - within + 1e-12) | (competence >= highest - 1e-12)
+    return near
 
 
 def keep_highest(competence: FloatArray, count: int) -> BoolArray:
