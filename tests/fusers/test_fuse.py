@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.dummy import DummyClassifier
 
 import covey
+from covey import Predictions
+from covey.fusers import make_fuser
 
 FIRST = [[0.8, 0.2], [0.4, 0.6]]
 SECOND = [[0.6, 0.4], [0.1, 0.9]]
@@ -58,7 +61,7 @@ def test_row_blocks_change_nothing():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rule": "best"}, "rule must be one of 'and', "),
+        ({"rule": "best"}, "rule must be one of 'a_posteriori', "),
         ({"rule": "single_best"}, "SingleBest learns how to fuse: fit it on held-out"),
         ({"rule": "median", "weights": [1, 2]}, "'median' has no parameter 'weights'"),
         ({"rule": "mean", "k": 2}, "'mean' has no parameter 'k'; it has weights"),
@@ -86,3 +89,61 @@ def test_bad_rules_get_one_sentence(arguments, message):
 def test_bad_predictions_name_the_member(P, message):
     with pytest.raises(ValueError, match=message):
         covey.fuse(P)
+
+
+@pytest.mark.parametrize("rule", ["mean", "product", "majority", "borda", "k_of_n"])
+def test_weights_of_each_sample_are_those_of_one_sample_at_a_time(rule):
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([1, 1, 1], (40, 5))
+    weights = rng.integers(0, 4, (40, 5)) + np.eye(5)[np.arange(40) % 5]
+    available = rng.random((40, 5)) > 0.2
+    available[:, 2] = True
+    fuser = make_fuser(rule, weights=weights)
+    fused = fuser.fuse(Predictions(P, available=available))
+    who = fuser.importance(Predictions(P, available=available))
+    for row in range(40):
+        one = Predictions(P[[row]], available=available[[row]])
+        assert_allclose(fused[[row]], covey.fuse(one, rule, weights[row]), atol=1e-12)
+        assert_allclose(who[[row]], make_fuser(rule, weights=weights[row]).importance(one))
+    # Equal rows are the weights of members, however many samples there are.
+    many = rng.dirichlet([1, 1, 1], (9000, 5))
+    alike = covey.fuse(many, rule, np.tile(weights[0], (9000, 1)))
+    assert_array_equal(alike, covey.fuse(many, rule, weights[0]))
+
+
+def test_numbers_have_weights_of_each_sample_too():
+    numbers = [[1.0, 2.0], [3.0, 8.0]]  # two members, two samples
+    fused = covey.fuse(numbers, "mean", [[1, 1], [0, 1]], kind="value")
+    assert_allclose(fused, [2.0, 8.0])
+
+
+@pytest.mark.parametrize("rule", ["mean", "product", "majority", "borda"])
+def test_weights_of_any_size_are_divided_by_their_sum(rule):
+    P = np.random.default_rng(0).dirichlet([1, 1, 1], (6, 3))
+    expected = covey.fuse(P, rule, [3, 2, 1])
+    for weights in (np.array([3, 2, 1]) * 5e307, np.tile(np.array([3, 2, 1]) * 5e307, (6, 1))):
+        assert_allclose(covey.fuse(P, rule, weights), expected)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones((3, 2)), "one for each of the 4 samples .* and the 2 members, .* shape .3, 2."),
+        ([[1, 1], [1, 1], [0, 0], [1, 1]], "not all zero in any row, but row 2 is"),
+        ([[1, 1], [1, -1], [1, 1], [1, 1]], "not negative .* but row 1 is"),
+        ([[1, np.nan], [1, 1], [1, 1], [1, 1]], "finite, .* but row 0 is"),
+        (np.ones((4, 2, 1)), "one number for each of the 2 members"),
+    ],
+)
+def test_weights_that_do_not_fit_the_samples_get_one_sentence(weights, message):
+    with pytest.raises(ValueError, match=message):
+        covey.fuse(np.full((4, 2, 2), 0.5), "product", weights)
+
+
+def test_weights_of_each_sample_are_refused_by_what_fuses_other_samples_later(tmp_path):
+    X, y = np.arange(8.0)[:, None], np.arange(8) % 2
+    rule = covey.fusers.Mean(np.ones((8, 2)))
+    with pytest.raises(ValueError, match="an estimator, which fuses other samples later"):
+        covey.FusionClassifier([DummyClassifier(), DummyClassifier()], rule).fit(X, y)
+    with pytest.raises(Exception, match="weights of each sample"):
+        covey.save(rule.fit(np.full((8, 2, 2), 0.5)), tmp_path / "rule.covey")

@@ -23,6 +23,7 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
 )
+from covey.fusers._function import FunctionRule
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
 from covey.fusers._gate import Gate, GateFeatures, GateSums
 from covey.fusers._gated_groups import GatedGroups
@@ -75,6 +76,7 @@ __all__ = [
     "DESClustering",
     "DynamicSelection",
     "Exponential",
+    "FunctionRule",
     "Fuser",
     "Gate",
     "GateFeatures",

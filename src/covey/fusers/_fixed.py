@@ -37,7 +37,7 @@ class Mean(WeightedFuser, name="mean"):
 
     Parameters
     ----------
-    weights : array of shape (n_members,), str or None, default=None
+    weights : array of shape (n_members,) or (n_samples, n_members), str or None, default=None
         How much each member counts. "accuracy" and "log_odds" learn it from held-out samples,
         or "inverse_error" for predictions of kind "value".
 
@@ -67,14 +67,21 @@ class Product(WeightedFuser, name="product"):
 
     Parameters
     ----------
-    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
-        The importances; they are divided by their sum.
+    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
+            None, default=None
+        The importances; they are divided by their sum. With one row for each sample they are
+        ``i_k(x)``, given instead of learnt.
 
     Examples
     --------
     >>> import covey
-    >>> covey.fusers.Product().fuse([[[0.9, 0.1]], [[0.5, 0.5]]]).round(3)
-    array([[0.75, 0.25]])
+    >>> P = [[[0.9, 0.1], [0.9, 0.1]], [[0.5, 0.5], [0.5, 0.5]]]
+    >>> covey.fusers.Product().fuse(P).round(3)
+    array([[0.75, 0.25],
+           [0.75, 0.25]])
+    >>> covey.fuse(P, "product", weights=[[1, 0], [1, 3]]).round(3)  # the first sample, the second
+    array([[0.9  , 0.1  ],
+           [0.634, 0.366]])
     """
 
     def _fuse_log(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -214,7 +221,8 @@ class Borda(VotingFuser, name="borda"):
 
     Parameters
     ----------
-    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
+    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
+            None, default=None
         How much each member's points count.
 
     Examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from covey.fusers._base import FUSERS, Fuser
+from covey.fusers._function import FunctionRule
 from covey.fusers._predictions import as_predictions
 
+Rule = str | Fuser | Callable[[np.ndarray], np.ndarray]
 
-def make_fuser(rule: str | Fuser, parameter: str = "fuser", **parameters: Any) -> Fuser:
+
+def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser:
     """An unfitted fuser from its name and its own parameters, or a copy of the one given.
 
-    The message of an error names the user's ``parameter``.
+    A function becomes a `FunctionRule`. The message of an error names the user's ``parameter``.
     """
     if isinstance(rule, Fuser):
         if parameters:
@@ -24,9 +28,22 @@ def make_fuser(rule: str | Fuser, parameter: str = "fuser", **parameters: Any) -
                 "give the rule by name, or set it there."
             )
         return clone(rule)
+    if isinstance(rule, type):
+        raise ValueError(
+            f"{parameter} must be an object and not a class; write {rule.__name__}(...)."
+        )
+    if callable(rule):
+        if parameters:
+            raise ValueError(
+                f"{', '.join(parameters)} cannot be set on a function; give one that has them, "
+                "such as functools.partial(function, ...)."
+            )
+        return FunctionRule(rule)
     if not (isinstance(rule, str) and rule in FUSERS):
         listed = ", ".join(repr(name) for name in sorted(FUSERS))
-        raise ValueError(f"{parameter} must be one of {listed} or a Fuser, got {rule!r}.")
+        raise ValueError(
+            f"{parameter} must be one of {listed}, a Fuser or a function, got {rule!r}."
+        )
     fuser = FUSERS[rule]()
     known = fuser.get_params()
     for name in parameters:
@@ -36,7 +53,7 @@ def make_fuser(rule: str | Fuser, parameter: str = "fuser", **parameters: Any) -
     return fuser.set_params(**parameters)
 
 
-def make_value_fuser(rule: str | Fuser, parameter: str = "fuser") -> Fuser:
+def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
     """An unfitted fuser of numbers; refused if it fuses classes only."""
     fuser = make_fuser(rule, parameter)
     if "value" not in fuser.kinds:
@@ -50,7 +67,7 @@ def make_value_fuser(rule: str | Fuser, parameter: str = "fuser") -> Fuser:
 
 def fuse(
     P: Any,
-    rule: str | Fuser = "mean",
+    rule: Rule = "mean",
     weights: ArrayLike | None = None,
     *,
     X: ArrayLike | None = None,
@@ -68,12 +85,13 @@ def fuse(
         (n_samples, n_members) labels. A list, or a mapping from names, holds one array a
         member: (n_samples, n_classes), or (n_samples,) of labels. A data frame holds labels,
         one column a member. NaN throughout means that a member is not available.
-    rule : str or Fuser, default="mean"
+    rule : str, Fuser or callable, default="mean"
         A fixed rule: "mean", "product", "median", "trimmed_mean", "max", "min", "majority",
-        "k_of_n", "and", "or", "borda" or "oracle"; or a fuser of any kind, fitted if it
-        learns.
-    weights : array of shape (n_members,), optional
-        How much each member counts, for the rules that weigh.
+        "k_of_n", "and", "or", "borda" or "oracle"; a fuser of any kind, fitted if it
+        learns; or a function, see `covey.fusers.FunctionRule`.
+    weights : array of shape (n_members,) or (n_samples, n_members), optional
+        How much each member counts, for the rules that weigh: "mean", "product", "majority",
+        "borda" and "k_of_n". Weights of each sample are importances ``i_k(x)`` of your own.
     X : array of shape (n_samples, n_features), optional
         Features, for dynamic selection.
     y : array of shape (n_samples,), optional
@@ -83,7 +101,7 @@ def fuse(
     kind : {"probability", "score", "label", "value"}, optional
         What the predictions are, where it is not as above. "value" are the numbers of
         regressors, one for each sample and member; "mean", "median", "trimmed_mean" and a
-        fitted `LinearStacking`, `Stacking` or `Gate` fuse them.
+        fitted fuser of `covey.FusionRegressor` fuse them.
     **parameters
         The rule's own, such as ``k`` and ``positive_class`` of "k_of_n".
 

@@ -40,5 +40,5 @@ def _for_first(fuser: Fuser, P: Predictions, number: int) -> Fuser:
     if weights is None:
         return fuser
     # Where only members without weight are left, all count alike.
-    first = np.asarray(weights)[:number]
-    return clone(fuser).set_params(weights=first if first.any() else None)
+    first = np.asarray(weights)[..., :number]
+    return clone(fuser).set_params(weights=np.where(first.any(axis=-1, keepdims=True), first, 1.0))

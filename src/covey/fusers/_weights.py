@@ -24,13 +24,15 @@ class WeightedFuser(Fuser):
 
     Parameters
     ----------
-    weights : array of shape (n_members,), "accuracy", "log_odds" or None, default=None
-        How much each member counts. None: all alike. "accuracy" learns each member's accuracy
-        on the samples given to ``fit``. "log_odds" learns ``log((C - 1) a / (1 - a))`` of that
-        accuracy for C classes, the best weights for a vote of independent members; a member
-        no better than chance gets none. "inverse_error", for predictions of kind "value",
-        learns the inverse of each member's mean squared error: the best weights for a mean of
-        members whose errors are independent and even out.
+    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
+            None, default=None
+        How much each member counts. None: all alike. One row for each of the samples that are
+        fused are importances ``i_k(x)`` of eq. (10), as the user knows them. "accuracy" learns
+        each member's accuracy on the samples given to ``fit``. "log_odds" learns
+        ``log((C - 1) a / (1 - a))`` of that accuracy for C classes, the best weights for a vote
+        of independent members; a member no better than chance gets none. "inverse_error", for
+        predictions of kind "value", learns the inverse of each member's mean squared error: the
+        best weights for a mean of members whose errors are independent and even out.
 
     Attributes
     ----------
@@ -62,22 +64,51 @@ class WeightedFuser(Fuser):
                     f"{P.kind}, got {self.weights!r}."
                 )
         elif self.weights is not None:
-            try:
-                weights = np.asarray(self.weights, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"weights must hold one number for each of the {P.n_members} members, got "
-                    f"{self.weights!r}."
-                ) from None
-            if weights.shape != (P.n_members,):
-                raise ValueError(
-                    f"weights must hold one number for each of the {P.n_members} members, "
-                    f"got an array of shape {weights.shape}."
-                )
-            if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-                raise ValueError(
-                    f"weights must be finite, not negative and not all zero, got {weights}."
-                )
+            self._check_numbers(P)
+
+    def _check_numbers(self, P: Predictions) -> None:
+        try:
+            weights = np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"weights must hold one number for each of the {P.n_members} members, got "
+                f"{self.weights!r}."
+            ) from None
+        if weights.ndim == 2:
+            self._check_rows_of_weights(P, weights)
+            return
+        if weights.shape != (P.n_members,):
+            raise ValueError(
+                f"weights must hold one number for each of the {P.n_members} members, "
+                f"got an array of shape {weights.shape}."
+            )
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ValueError(
+                f"weights must be finite, not negative and not all zero, got {weights}."
+            )
+
+    def _check_rows_of_weights(self, P: Predictions, weights: np.ndarray) -> None:
+        if weights.shape != (P.n_samples, P.n_members):
+            raise ValueError(
+                f"weights of several rows must hold one for each of the {P.n_samples} samples "
+                f"that are fused and the {P.n_members} members, got an array of shape "
+                f"{weights.shape}; an estimator, which fuses other samples later, takes one "
+                "number a member."
+            )
+        bad = ~np.isfinite(weights).all(axis=1) | (weights < 0).any(axis=1)
+        bad |= ~weights.any(axis=1)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(
+                "weights must be finite, not negative and not all zero in any row, but row "
+                f"{row} is {weights[row]}."
+            )
+
+    @property
+    def _block_size(self) -> int:
+        # Rows of weights belong to rows of predictions: they are not divided into blocks.
+        by_row = not isinstance(self.weights, str) and np.ndim(self.weights) == 2
+        return 1 << 62 if by_row else Fuser._block_size
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
         weight = available_weight(P) * sample_weight[:, None]
@@ -98,11 +129,15 @@ class WeightedFuser(Fuser):
         self.weights_ = weights / weights.sum()
 
     def member_weights(self, n_members: int) -> np.ndarray:
-        """The weights in use, summing to one."""
+        """The weights in use, summing to one; (n_samples, n_members) if samples have their own."""
         if self.learns:
             return self.weights_
         weights = np.ones(n_members) if self.weights is None else np.asarray(self.weights, float)
-        return weights / weights.sum()
+        total = weights.sum(axis=-1, keepdims=True)
+        if not np.isfinite(total).all():
+            weights = weights / weights.max(axis=-1, keepdims=True)
+            total = weights.sum(axis=-1, keepdims=True)
+        return weights / total
 
     def _weight(self, P: Predictions) -> np.ndarray:
         return effective_weight(P, self.member_weights(P.n_members))
@@ -115,7 +150,10 @@ class WeightedFuser(Fuser):
 
         Sums of fractions depend on their order, and members' order must not break a tie.
         """
-        return effective_weight(P, self.weights_ if self.learns else self.weights)
+        weights = self.weights_ if self.learns else self.weights
+        if weights is not None and not np.isfinite(np.sum(weights, axis=-1)).all():
+            weights = self.member_weights(P.n_members)
+        return effective_weight(P, weights)
 
 
 class VotingFuser(WeightedFuser):

@@ -149,8 +149,9 @@ class FusionClassifier(_Fusion, FusedClassifier):
         and have only ``decision_function`` or only ``predict`` where the rule allows. One that
         is "drop" is left out. Those without a name get their class's, in lower case, and a
         number from the second on ("gaussiannb", "gaussiannb-2"), for ``set_params`` too.
-    fuser : str or Fuser, default="mean"
-        How to fuse: a name or an object of `covey.fusers`.
+    fuser : str, Fuser or callable, default="mean"
+        How to fuse: a name or an object of `covey.fusers`, or a function of the members'
+        probabilities (n_samples, n_members, n_classes): see `covey.fusers.FunctionRule`.
     cv : int, splitter or iterable, default=5
         How out-of-fold predictions are made for a fuser that learns. Any splitter works. Rows
         without an out-of-fold prediction (the first block of a time-ordered split) are left
@@ -207,11 +208,13 @@ class FusionRegressor(_Fusion, FusedRegressor):
     estimators : list of (str, estimator) tuples, or list of estimators
         The members. They may look at different columns (Pipelines). Where one predicts NaN, it
         is not available, and the others decide. Names and "drop" are as for `FusionClassifier`.
-    fuser : str or Fuser, default="mean"
-        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "stacking" or "gate",
-        or an object of `covey.fusers`. ``Mean(weights=[...])`` is a weighted mean;
-        ``Mean(weights="inverse_error")`` learns the weights one by one, ``LinearStacking()``
-        all together, and ``Gate()`` as a function of the row.
+    fuser : str, Fuser or callable, default="mean"
+        How to fuse: "mean", "median", "trimmed_mean", "linear_stacking", "greedy_selection",
+        "stacking" or "gate"; dynamic selection by the errors near a row, "ola", "knora_e",
+        "knora_u" or "des_p"; an object of `covey.fusers`, or a function of the members' numbers
+        (n_samples, n_members): see `covey.fusers.FunctionRule`. ``Mean(weights=[...])`` is a
+        weighted mean; ``Mean(weights="inverse_error")`` learns the weights one by one,
+        ``LinearStacking()`` all together, and ``Gate()`` as a function of the row.
     cv, prefit, n_jobs
         As for `FusionClassifier`. A row in several test folds counts by its first one.
 

@@ -119,6 +119,8 @@ class Writer:
             if name in models and hasattr(value, "get_params"):
                 written[name] = {"model": self.model(value)}
                 continue
+            if name in models and callable(value):
+                raise NotCoveredError(f"a {type(estimator).__name__} whose {name} is a function")
             if name in lists and isinstance(value, list | tuple):
                 written[name] = {"members": self.members(value)}
                 continue
