@@ -73,7 +73,9 @@ def test_a_fuser_is_made_by_name_or_copied():
     given = Product()
     assert isinstance(make_fuser("product"), Product)
     assert make_fuser(given) is not given
-    with pytest.raises(ValueError, match="fuser must be one of 'a_posteriori', .*, a Fuser or a function, got 3"):
+    with pytest.raises(
+        ValueError, match="fuser must be one of 'a_posteriori', .*, a Fuser or a function, got 3"
+    ):
         make_fuser(3)
 
 

@@ -291,5 +291,5 @@ def test_bad_input_gets_one_sentence():
         BoostedFusionClassifier(AdaBoostRegressor()).fit(X, y)
     with pytest.raises(ValueError, match="members of AdaBoostClassifier are its models"):
         BoostedFusionClassifier(AdaBoostClassifier(), n_stages=3).fit(X, y)
-    with pytest.raises(ValueError, match="fuser must be one of 'and'"):
+    with pytest.raises(ValueError, match="fuser must be one of 'a_posteriori'"):
         BoostedFusionClassifier(AdaBoostClassifier(), "best").fit(X, y)

@@ -462,7 +462,7 @@ def test_bad_input_gets_one_sentence(wine):
     ):
         with pytest.raises(ValueError, match=message):
             FusionClassifier(estimators).fit(X, y)
-    with pytest.raises(ValueError, match="fuser must be one of 'and'"):
+    with pytest.raises(ValueError, match="fuser must be one of 'a_posteriori'"):
         FusionClassifier(unfitted, "best").fit(X, y)
     with pytest.raises(ValueError, match="at least 2 classes"):
         FusionClassifier(unfitted).fit(X, np.zeros(len(X)))

@@ -97,7 +97,7 @@ def _check_fuser(problem: Problem, fuser: str) -> None:
     try:
         rule = make_fuser(fuser, "--fuser")
     except ValueError as error:
-        raise CommandError(str(error).replace(" or a Fuser", "")) from None
+        raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
     if fuser == "oracle":
         raise CommandError("--fuser: the oracle reads the truth and cannot predict.")
     if problem.regression and "value" not in rule.kinds:

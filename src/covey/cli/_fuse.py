@@ -258,7 +258,7 @@ def _fused(
     try:
         fuser = make_fuser(rule, "--rule")
     except ValueError as error:
-        raise CommandError(str(error).replace(" or a Fuser", "")) from None
+        raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
     if getattr(fuser, "needs_X", False) or rule in ("oracle", "k_of_n", "and", "or", "gate"):
         raise CommandError(
             f"--rule: {rule!r} needs more than predictions; use it in Python, or choose mean, "
