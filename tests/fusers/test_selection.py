@@ -282,6 +282,8 @@ def test_what_does_not_fit_gets_one_sentence():
         make_fuser("ola", metric="chebyshev").fit(P, y, sparse.csr_array(X))
     with pytest.raises(ValueError, match="size 1e.200, .* set scale=True"):
         make_fuser("ola", scale=False).fit(P, y, 1e200 * np.sign(X))
+    with pytest.raises(ValueError, match="size 1e.200, .* rescale X.$"):
+        make_fuser("ola").fit(P, y, 1e200 * np.sign(X))
     fuser = make_fuser("ola").fit(P, y, X)
     with pytest.raises(ValueError, match="OLA has learnt to fuse classes"):
         fuser.fuse(Predictions(P_new[:, :, 0], kind="value"), X_new)
@@ -310,6 +312,9 @@ def test_odd_samples_are_fused(name):
         fused = make_fuser(name).fit(P, y, X).fuse(P, X)
         assert np.isfinite(fused).all()
         assert_allclose(fused.sum(axis=1), 1.0)
+    # Rows beyond all bounds of those that are known.
+    far = make_fuser(name).fit(P, y, 1e-200 * rng.standard_normal((9, 2)))
+    assert np.isfinite(far.fuse(P, np.full((9, 2), 1e200))).all()
     one = make_fuser(name).fit(P[:1], y[:1], np.ones((1, 2)))
     assert np.isfinite(one.fuse(P, rng.random((9, 2)))).all()
     alone = make_fuser(name).fit(P[:, :1], y, rng.random((9, 2)))

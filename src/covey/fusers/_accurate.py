@@ -45,9 +45,9 @@ def accurate_and_diverse(
 
 
 def _count_different(points: Any) -> int:
-    """How many rows differ from all before them."""
+    """How many rows differ from all before them, by more than k-means can see."""
     if not hasattr(points, "tocsr"):
-        return len(np.unique(points, axis=0))
+        return len(np.unique(np.round(points / max(np.abs(points).max(), 1.0), 12), axis=0))
     ends = zip(points.indptr[:-1], points.indptr[1:], strict=True)
     return len({(points.indices[a:b].tobytes(), points.data[a:b].tobytes()) for a, b in ends})
 

@@ -24,7 +24,14 @@ from covey._core.fusion.competence import (
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import Fuser, available_weight, equal_shares, values_by
-from covey.fusers._neighbors import Metric, Neighbors, check_metric, check_size, neighbor_index
+from covey.fusers._neighbors import (
+    Metric,
+    Neighbors,
+    bounded,
+    check_metric,
+    check_size,
+    neighbor_index,
+)
 from covey.fusers._predictions import Predictions, as_predictions
 
 # Squares of errors stay finite, and so do sums of them.
@@ -141,8 +148,7 @@ class DynamicSelection(Fuser):
             self.right_ = right if P.available is None else right & P.available
         if self.needs_X:
             points = X[used]
-            if not self.scale:
-                check_size(points)
+            check_size(points, scaled=bool(self.scale))
             self._scaler = None
             if self.scale:
                 self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
@@ -173,9 +179,9 @@ class DynamicSelection(Fuser):
 
     def _scaled(self, X: Any) -> Any:
         if self._scaler is None:
-            check_size(X)
+            check_size(X, scaled=False)
             return X
-        return self._scaler.transform(X)
+        return bounded(self._scaler.transform(X))
 
     def _region(self, P: Predictions, X: Any) -> np.ndarray:
         return self._neighbors.nearest(self._scaled(X))

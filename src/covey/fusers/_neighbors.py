@@ -17,6 +17,8 @@ Metric = str | Callable[[np.ndarray, np.ndarray], float]
 
 # Squares of what distances are measured in stay finite.
 FARTHEST = 1e100
+# Beyond this, columns have no variance to be scaled by.
+_LARGEST_SCALED = 1e150
 
 
 def neighbor_index(
@@ -44,15 +46,24 @@ def check_metric(metric: Any) -> None:
         )
 
 
-def check_size(X: Any) -> None:
-    """Refuse numbers whose squares overflow, where they are not scaled."""
+def check_size(X: Any, scaled: bool) -> None:
+    """Refuse numbers whose squares overflow, by themselves or in a variance."""
     numbers = X.data if hasattr(X, "tocsr") else X
     largest = np.abs(numbers).max(initial=0.0)
-    if largest > FARTHEST:
+    if largest > (_LARGEST_SCALED if scaled else FARTHEST):
         raise ValueError(
             f"X holds a number of size {largest:.3g}, whose square is beyond floating point; "
-            "rescale X, or set scale=True."
+            f"rescale X{'' if scaled else ', or set scale=True'}."
         )
+
+
+def bounded(X: Any) -> Any:
+    """Rows whose distances are finite: what lies beyond `FARTHEST` lies there."""
+    if hasattr(X, "tocsr"):
+        X = X.copy()
+        np.clip(X.data, -FARTHEST, FARTHEST, out=X.data)
+        return X
+    return np.clip(X, -FARTHEST, FARTHEST)
 
 
 class Neighbors:
@@ -90,7 +101,7 @@ class Neighbors:
         return pairwise_distances(self._turned(X), self._points, metric=self._metric)
 
     def _turned(self, X: Any) -> Any:
-        return X if self._axes is None else X @ self._axes
+        return X if self._axes is None else bounded(X @ self._axes)
 
 
 def _axes_of(points: np.ndarray) -> np.ndarray:
