@@ -267,18 +267,26 @@ VALUE_METHODS = {
 }
 
 
-def weights(method, known, x, P):
-    """The weight of each member for the sample x, of which the members predict P (K, ...)."""
-    rate, select = method
+def ratings(method, known, x, P):
+    """What each member is rated for the sample x, of which the members predict P (K, ...)."""
+    rate, _ = method
     known.sample = x
     silent = [bool(np.isnan(P[member]).any()) for member in range(known.n_members)]
     decided = [None if silent[k] else int(np.argmax(P[k])) for k in range(known.n_members)]
     near = known.near(x)
-    rated = [
+    return [
         -np.inf if silent[member] else rate(known, member, near, decided)
         for member in range(known.n_members)
     ]
-    chosen = [0.0 if silent[k] else one for k, one in enumerate(select(rated))]
+
+
+def weights(method, known, x, P):
+    """The weight of each member for the sample x; all that predict it, if none is selected."""
+    rated = ratings(method, known, x, P)
+    chosen = [
+        0.0 if one == -np.inf else share
+        for one, share in zip(rated, method[1](rated), strict=True)
+    ]
     if not any(chosen):
-        chosen = [0.0 if quiet else 1.0 for quiet in silent]
+        chosen = [0.0 if one == -np.inf else 1.0 for one in rated]
     return np.array(chosen) / sum(chosen)

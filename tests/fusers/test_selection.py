@@ -9,7 +9,7 @@ from scipy import sparse
 
 from covey import Predictions
 from covey._core.fusion.sources import reference_wins
-from covey.fusers import make_fuser
+from covey.fusers import FUSERS, DynamicSelection, make_fuser
 
 from . import literal_selection as literal
 from .deslib.problems import LOADERS, N_RATED, problem
@@ -55,7 +55,13 @@ def literal_weights(method, known, X, P):
 def test_method_is_its_literal_version(name):
     (X, y, P), (X_new, P_new) = small_problem(numbers=False)
     fuser = make_fuser(name, scale=False).fit(P, y, X)
-    expected = literal_weights(literal.METHODS[name], literal.Known(X, y, P), X_new, P_new)
+    known = literal.Known(X, y, P)
+    rows = zip(X_new, P_new, strict=True)
+    rated = [literal.ratings(literal.METHODS[name], known, *row) for row in rows]
+    ours = fuser._rated(Predictions(P_new), X_new)
+    spoken = ~np.isnan(P_new[:, :, 0])
+    assert_allclose(ours[spoken], np.array(rated)[spoken], atol=1e-12)
+    expected = literal_weights(literal.METHODS[name], known, X_new, P_new)
     assert len(np.unique(expected, axis=0)) > 2
     assert_allclose(fuser.importance(P_new, X_new), expected, atol=1e-12)
     soft = "voting" not in fuser.get_params()
@@ -313,8 +319,8 @@ def test_odd_samples_are_fused(name):
         assert np.isfinite(fused).all()
         assert_allclose(fused.sum(axis=1), 1.0)
     # Rows beyond all bounds of those that are known.
-    far = make_fuser(name).fit(P, y, 1e-200 * rng.standard_normal((9, 2)))
-    assert np.isfinite(far.fuse(P, np.full((9, 2), 1e200))).all()
+    far = make_fuser(name).fit(P, y, 1e-100 * rng.standard_normal((9, 2)))
+    assert np.isfinite(far.fuse(P, np.full((9, 2), 1e250))).all()
     one = make_fuser(name).fit(P[:1], y[:1], np.ones((1, 2)))
     assert np.isfinite(one.fuse(P, rng.random((9, 2)))).all()
     alone = make_fuser(name).fit(P[:, :1], y, rng.random((9, 2)))
@@ -345,3 +351,10 @@ def test_where_a_mean_is_better_than_every_member_it_is_taken():
     for name in ("knora_e", "knora_u", "des_p"):
         fuser = make_fuser(name).fit(P, y, X)
         assert_allclose(fuser.fuse(P, X), y)
+
+
+def test_the_table_of_methods_has_every_name_and_class():
+    page = (Path(__file__).parents[2] / "docs" / "dynamic.md").read_text()
+    for name, kind in FUSERS.items():
+        if issubclass(kind, DynamicSelection):
+            assert f"| `{name}` | `{kind.__name__}` |" in page

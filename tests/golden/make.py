@@ -26,6 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
+from covey.fusers import MCB
 from covey.persistence import FORMAT, save
 from covey.stacking import GeneralStackingClassifier
 from covey.tables import TableClassifier
@@ -41,6 +42,12 @@ def models():
         "product": flock(3, fuser="product", max_iter=30, random_state=0),
         "gate": flock(3, fuser=covey.Gate(features="quadratic"), max_iter=30, random_state=0),
         "selection": flock(3, fuser="knora_e", max_iter=30, random_state=0),
+        "potential": flock(3, fuser="rrc", max_iter=30, random_state=0),
+        "clusters": flock(3, fuser="des_clustering", max_iter=30, random_state=0),
+        "behavior": covey.FusionClassifier(
+            [DecisionTreeClassifier(max_depth=2), GaussianNB()],
+            MCB(5, metric="manhattan", scale=False),
+        ),
         "mixed": covey.FlockClassifier(members=["linear", "svm"], effort="fast", random_state=0),
         "kinds": covey.FusionClassifier(
             [
