@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyRegressor
@@ -323,6 +324,16 @@ def test_where_no_member_predicts_all_classes_are_equal():
     bagging = BaggingClassifier(GaussianNB(), 3, random_state=0)
     fused = covey.SampledFusionClassifier(bagging, random_state=0).fit(X, X[:, 0] > 0)
     np.testing.assert_array_equal(fused.predict_proba(X), np.full((40, 2), 0.5))
+
+
+def test_numbers_that_no_member_predicts_are_refused():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = X[:, 0].copy()
+    X[:2, 1] = [1e308, -1e308]
+    # The coefficients of sparse rows that far out are NaN.
+    fused = covey.FusionRegressor([Ridge()]).fit(sparse.csc_matrix(X), y)
+    with pytest.raises(ValueError, match="for row 0 of the 40 is NaN or infinite; rescale"):
+        fused.predict(sparse.csc_matrix(X))
 
 
 def test_a_target_that_predictions_cannot_reach_is_refused():

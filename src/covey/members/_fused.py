@@ -328,8 +328,15 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
         return self._by_blocks(self._member_values, self._check_rows(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the members predict together, (n_samples,)."""
-        return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
+        """What the members predict together, (n_samples,); finite, or it is refused."""
+        fused = self._by_blocks(self._fused, self._check_rows(X))
+        lost = np.flatnonzero(~np.isfinite(fused))
+        if len(lost):
+            raise ValueError(
+                f"What the members predict for row {lost[0]} of the {len(fused)} is NaN or "
+                "infinite; rescale what is far out in X or y, or give other members."
+            )
+        return returned(fused, X)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R^2 of the fused prediction; it takes what `FusedClassifier.score` takes."""

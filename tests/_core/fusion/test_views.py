@@ -276,6 +276,14 @@ def test_correlations_are_numpys_with_weights_as_repeated_rows():
     assert_allclose(correlations(X, np.ones(30))[1], 0)
 
 
+def test_correlations_of_the_largest_and_smallest_numbers_are_those_of_ordinary_ones():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X[:3] = [2.0, -2.0, 1.0, np.nan]
+    expected = correlations(X, np.ones(30))
+    far = X * [2.0**1022, 2.0**1022, 2.0**-1022, 1.0]
+    assert_allclose(correlations(far, np.ones(30)), expected, atol=1e-12)
+
+
 def test_a_view_is_absent_where_all_its_columns_are_missing():
     missing = np.array([[True, True, False], [True, False, True]])
     views = [np.array([0, 1]), np.array([2]), np.array([0])]

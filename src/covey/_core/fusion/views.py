@@ -60,6 +60,8 @@ def correlations(X: FloatArray, weight: FloatArray) -> FloatArray:
     A constant column is correlated with none.
     """
     known = ~np.isnan(X)
+    # By a power of two, which rounds nothing: sums of numbers of 1e308 are none.
+    X = np.ldexp(X, -np.frexp(np.abs(X, where=known, out=np.zeros(X.shape)).max(axis=0))[1])
     total = weight @ known
     mean = weight @ np.where(known, X, 0.0) / np.where(total > 0, total, 1.0)
     centered = np.where(known, X - mean, 0.0) * np.sqrt(weight)[:, None]
