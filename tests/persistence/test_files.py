@@ -1,5 +1,6 @@
 """What save writes: whole files of plain data, with their permissions."""
 
+import io
 import json
 import os
 import stat
@@ -16,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import covey
 from covey.persistence import ModelFileError, load, save
+from covey.persistence._archive import write_archive
 from tests.persistence._helpers import (
     FORMER,
     GOLDEN,
@@ -40,6 +42,22 @@ def test_a_file_is_one_document_and_plain_arrays(path):
         for name in entries:
             with archive.open(name) as entry:
                 assert np.load(entry, allow_pickle=False).dtype.kind in "fiub"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(3), np.zeros((200, 7), bool), np.ones(9_999), np.zeros((0, 2)), np.eye(60)],
+)
+def test_arrays_are_packed_as_numpy_reads_them(values):
+    noise = np.random.default_rng(0).normal(size=500)
+    with zipfile.ZipFile(io.BytesIO(write_archive({}, [values, noise]))) as archive:
+        found = np.load(io.BytesIO(archive.read("0.npy")))
+        shrunk, kept = (archive.getinfo(f"{k}.npy").compress_size for k in (0, 1))
+    assert found.dtype == values.dtype
+    np.testing.assert_array_equal(found, values)
+    # What is large is packed if that makes it smaller; numbers take their time and hardly do.
+    assert shrunk <= max(300, values.nbytes // 4)
+    assert kept == noise.nbytes + 128
 
 
 def test_the_same_model_makes_the_same_file(path, tmp_path):

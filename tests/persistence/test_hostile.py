@@ -343,11 +343,23 @@ def test_flags_are_true_or_false(path):
 
 
 @pytest.mark.parametrize("header", [b"{'descr': __import__('os')}", b"-" * 200, b"{" * 400, b""])
-def test_headers_of_arrays_are_not_evaluated(header, path):
+@pytest.mark.parametrize("aligned", [False, True])
+def test_headers_of_arrays_are_not_evaluated(header, aligned, path):
     entries = entries_of(path)
+    header += b" " * (-(10 + len(header)) % 64 if aligned else 0)
     length = len(header).to_bytes(2, "little")
     entries["0.npy"] = b"\x93NUMPY\x01\x00" + length + header + bytes(64)
     with pytest.raises(ModelFileError, match="no array"):
+        load(write_entries(path, entries.items()))
+
+
+def test_numbers_that_would_lie_between_the_places_of_numbers_are_refused(path):
+    entries = entries_of(path)
+    begin, length = entries["0.npy"][:8], int.from_bytes(entries["0.npy"][8:10], "little")
+    header, numbers = entries["0.npy"][10 : 10 + length], entries["0.npy"][10 + length :]
+    header = header[:-2] + b"\n"
+    entries["0.npy"] = begin + len(header).to_bytes(2, "little") + header + numbers
+    with pytest.raises(ModelFileError, match="no array as"):
         load(write_entries(path, entries.items()))
 
 
