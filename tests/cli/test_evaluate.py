@@ -134,6 +134,19 @@ def test_a_table_is_prepared_once_a_split_for_all_models(monkeypatch):
     assert first.estimator_.n_features_in_ == len(first.preparation_.get_feature_names_out())
 
 
+@pytest.mark.parametrize("numbers", [False, True])
+def test_the_linear_baseline_scores_as_well_on_numbers_whose_squares_are_none(numbers):
+    y = {"y": np.random.default_rng(1).normal(size=60)} if numbers else {}
+    ordinary = some_table(**y)
+    far = ordinary.assign(x=1e160 * ordinary["x"])
+    found = []
+    for table in (ordinary, far):
+        problem = problem_of(table)
+        (score,), _ = evaluate(linear(problem), problem, make_splits(problem, 0)[0])
+        found.append((score.value, score.loss))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+
+
 def test_a_model_that_fails_is_left_out_and_the_others_are_scored():
     from sklearn.linear_model import LogisticRegression
 

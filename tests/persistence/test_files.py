@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.naive_bayes import BernoulliNB
+from sklearn.base import clone
+from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -138,6 +139,29 @@ def test_what_cannot_be_held_is_not_saved(tmp_path):
     with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
         save(flock(), tmp_path / "nowhere" / "model.covey")
     assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("model", "scale", "match"),
+    [
+        (
+            flock(),
+            1e-210,
+            r"fitted\.linear\.scale holds a number below 1e-200; rescale the columns",
+        ),
+        (flock(), 1e210, r"fitted\.linear\.mean holds NaN, or a number beyond 1e\+200; rescale"),
+        (GaussianNB(), 1e-170, "variance holds a number below 1e-90; rescale the columns or the"),
+        (GaussianNB(), 1e160, "one of its numbers is NaN or infinite; rescale the columns or the"),
+    ],
+)
+def test_a_model_of_numbers_that_files_do_not_hold_is_refused_in_one_sentence(
+    model, scale, match, tmp_path
+):
+    with np.errstate(over="ignore"), pytest.raises(ModelFileError, match=match) as raised:
+        save(clone(model).fit(X * scale, y), tmp_path / "model.covey")
+    assert "cannot be saved" in str(raised.value)
+    assert "damaged" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_people_s_models_are_loaded_if_their_maker_is_trusted(tmp_path):

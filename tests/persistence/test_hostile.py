@@ -321,8 +321,8 @@ def theta(document):
         (lambda values: values[:, :, :2], "theta has the shape"),
         (lambda values: values[0], "theta has the shape"),
         (lambda values: values[:0], "theta has no members"),
-        (lambda values: values * np.nan, "theta holds a number that is not finite"),
-        (lambda values: values * np.inf, "theta holds a number that is not finite"),
+        (lambda values: values * np.nan, "theta holds NaN, or a number beyond"),
+        (lambda values: values * np.inf, "theta holds NaN, or a number beyond"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value encountered")

@@ -323,6 +323,7 @@ def test_with_few_rows_it_is_at_least_as_good_as_bagging():
         ({"max_iter": 0}, ValueError, "max_iter == 0, must be >= 1"),
         ({"artificial_size": 0.0}, ValueError, "artificial_size == 0.0, must be > 0"),
         ({"artificial_size": -1.0}, ValueError, "artificial_size == -1.0, must be > 0"),
+        ({"artificial_size": 1e300}, ValueError, r"artificial_size == 1e\+300, must be <= 1000"),
         ({"categorical_features": [4]}, ValueError, "categorical_features names the column 4"),
         ({"categorical_features": ["a"]}, ValueError, "X has no column names"),
     ],

@@ -34,6 +34,8 @@ def check_writable(
     for given in inputs:
         if file.exists() and Path(given).exists() and file.samefile(given):
             raise CommandError(f"{path} is what is read, and would be replaced; choose another.")
+        if file.resolve() == Path(given).resolve():
+            raise CommandError(f"{path} would be written twice; choose another.")
     folder = file.resolve().parent
     if file.is_dir():
         raise CommandError(f"{path} is a folder; name a file.")

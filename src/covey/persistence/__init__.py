@@ -26,7 +26,13 @@ import covey
 from covey._files import write_file
 from covey._validation import check_number
 from covey.persistence._archive import Contents, archive_of, opened, write_archive
-from covey.persistence._errors import ModelFileError, NotCoveredError, damaged
+from covey.persistence._errors import (
+    DamagedError,
+    ModelFileError,
+    NotCoveredError,
+    OutOfRangeError,
+    damaged,
+)
 from covey.persistence._reading import Node, Source
 from covey.persistence._registry import read_model, write_model
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
@@ -95,9 +101,12 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
                 "to trust it, since it can run code."
             ) from None
         data = dumps_trusted(estimator)
-    except ModelFileError as error:
+    except DamagedError as error:
+        why = f"{error.part.removeprefix('it.model.')} {error.what}"
+        if isinstance(error, OutOfRangeError):
+            why = f"{why.rstrip('.')}; rescale the columns or the target, and fit it again."
         raise ModelFileError(
-            f"This {name} cannot be saved, since it could not be loaded again: {error}"
+            f"This {name} cannot be saved, since it could not be loaded again: {why}"
         ) from error
     write_file(path, data)
 

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from covey.persistence._errors import ModelFileError, damaged
+from covey.persistence._errors import ModelFileError, damaged, out_of_range
 
 DOCUMENT = "model.json"
 
@@ -77,10 +77,14 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 
 def write_archive(document: Any, arrays: Sequence[np.ndarray]) -> memoryview:
     """The bytes of an archive."""
+    try:
+        # Escaped, so that text without a valid encoding is kept too.
+        text = json.dumps(document, allow_nan=False).encode()
+    except ValueError:
+        out_of_range("one of its numbers", "is NaN or infinite.")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        # Escaped, so that text without a valid encoding is kept too.
-        _add(archive, DOCUMENT, json.dumps(document, allow_nan=False).encode())
+        _add(archive, DOCUMENT, text)
         for number, values in enumerate(arrays):
             _add(archive, f"{number}.npy", _array_bytes(np.ascontiguousarray(values)))
     return buffer.getbuffer()

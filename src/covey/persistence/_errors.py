@@ -9,10 +9,27 @@ class ModelFileError(ValueError):
     """A model file that cannot, or must not, be loaded; or a model that cannot be saved."""
 
 
+class DamagedError(ModelFileError):
+    """A part of a file, by its name, that is not what it must be."""
+
+    def __init__(self, part: str, what: str) -> None:
+        super().__init__(f"it is damaged: {part} {what}")
+        self.part, self.what = part, what
+
+
+class OutOfRangeError(DamagedError):
+    """A number that is too large or too small for what is computed with it."""
+
+
 class NotCoveredError(TypeError):
     """An object that covey's own format does not hold."""
 
 
 def damaged(where: str, what: str) -> NoReturn:
     """Refuse a file for one of its parts."""
-    raise ModelFileError(f"it is damaged: {where} {what}")
+    raise DamagedError(where, what)
+
+
+def out_of_range(where: str, what: str) -> NoReturn:
+    """Refuse a file for one of its numbers."""
+    raise OutOfRangeError(where, what)

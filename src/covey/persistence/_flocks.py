@@ -146,7 +146,7 @@ def _read_means(flock: Any, node: Node, n_members: int, n_outputs: int) -> None:
 def _check_members(flock: Any, node: Node) -> None:
     for name in ("member_coef_", "member_intercept_"):
         largest = np.abs(getattr(flock, name)).max(initial=0.0)
-        node.check(largest <= LARGEST, name, "is not finite.")
+        node.check_range(largest <= LARGEST, name, "is not finite.")
 
 
 # -- flocks that a search finds -------------------------------------------------------------------

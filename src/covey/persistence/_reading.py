@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from covey.persistence._archive import Contents
-from covey.persistence._errors import damaged
+from covey.persistence._errors import damaged, out_of_range
 from covey.persistence._writing import OF_THE_MACHINE
 
 # No coefficient of a model is larger; sums of products of such numbers stay finite.
@@ -72,6 +72,11 @@ class Node:
         if not condition:
             damaged(f"{self.where}.{name}", what)
 
+    def check_range(self, condition: Any, name: str, what: str) -> None:
+        """Refuse the file if one of its numbers is too large or too small."""
+        if not condition:
+            out_of_range(f"{self.where}.{name}", what)
+
     def _take(self, name: str) -> Any:
         if name not in self._left:
             damaged(self.where, f"lacks {name!r}.")
@@ -108,7 +113,7 @@ class Node:
         value = self._take(name)
         self.check(type(value) in (int, float), name, "is no number.")
         value = float(value) if abs(value) <= LARGEST else math.inf
-        self.check(low <= value <= high, name, f"is not between {low} and {high}.")
+        self.check_range(low <= value <= high, name, f"is not between {low} and {high}.")
         return value
 
     def text(self, name: str, choices: Collection[str] | None = None) -> str:
@@ -141,17 +146,17 @@ class Node:
             if infinite:
                 counted = counted[~np.isinf(counted)]
             # NaN is not lower than anything.
-            self.check(
+            self.check_range(
                 float(np.abs(counted).max(initial=0.0)) <= LARGEST,
                 name,
-                "holds a number that is not finite.",
+                f"holds NaN, or a number beyond {LARGEST:g}.",
             )
         else:
             counted = values
         if counted.size and low is not None:
-            self.check(counted.min() >= low, name, f"holds a number below {low}.")
+            self.check_range(counted.min() >= low, name, f"holds a number below {low}.")
         if counted.size and high is not None:
-            self.check(counted.max() <= high, name, f"holds a number above {high}.")
+            self.check_range(counted.max() <= high, name, f"holds a number above {high}.")
         return values
 
     def texts(self, name: str, length: int | None = None) -> list[str]:

@@ -297,7 +297,8 @@ def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
         column = columns[name]
         inside = not column.size or (column.min() >= 0 and column.max() <= largest)
         node.check(inside, name, "is out of range.")
-    node.check(np.abs(columns["value"]).max(initial=0) <= _LARGEST_LEAF, "value", "is too large.")
+    largest = np.abs(columns["value"]).max(initial=0)
+    node.check_range(largest <= _LARGEST_LEAF, "value", "is too large.")
     ((stand_in, *_), *_) = model._predictors
     nodes = np.zeros(len(leaf), dtype=stand_in.nodes.dtype)
     node.check(

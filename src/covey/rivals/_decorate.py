@@ -42,7 +42,7 @@ class DecorateClassifier(GrownClassifier):
         I_max: how many members to train at most, the first one included.
     artificial_size : float, default=1.0
         R_size: how many artificial examples an iteration makes, as a share of the number of
-        rows (at least one).
+        rows (at least one); at most 1,000.
     categorical_features : sequence of columns, optional
         The nominal columns, by name or number. Their values must be numbers (codes); what
         occurs in a column is what is drawn for it. All others are numeric.
@@ -158,7 +158,7 @@ class DecorateClassifier(GrownClassifier):
             )
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
-        check_number(self.artificial_size, "artificial_size", low=0, closed="neither")
+        check_number(self.artificial_size, "artificial_size", low=0, high=1_000, closed="right")
         # Says which rules would do, should members have no probabilities.
         template = self._template()
         self.kind_ = common_kind([template], [type(template).__name__], make_fuser(self.fuser))
