@@ -3,12 +3,13 @@
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import BaggingClassifier
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -59,6 +60,23 @@ def test_a_target_beyond_all_squares_is_refused(members):
     for ensemble in (GeneralStackingRegressor(members, cv=2), covey.FusionRegressor(members)):
         with pytest.raises(ValueError, match=r"y holds a number of size 1e\+200"):
             ensemble.fit(X, y)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("power", [1020, 500, -500, -1020])
+def test_dynamic_selection_finds_the_same_neighbors_whatever_the_unit(make, power):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    P = rng.dirichlet([1, 1], (80, 3))
+    found = []
+    for unit in (1.0, 2.0**power):
+        rows = make(X * [1.0, unit, 1.0])
+        fuser = covey.fusers.KnoraEliminate().fit(P[:60], y[:60], rows[:60])
+        found.append(fuser.fuse(P[60:], rows[60:]))
+        # Rows far beyond all that are known have neighbors, too.
+        assert np.isfinite(fuser.fuse(P[60:], make(np.full((20, 3), -1e308)))).all()
+    np.testing.assert_array_equal(found[1], found[0])
 
 
 @pytest.mark.parametrize("features", ["linear", "quadratic"])
@@ -324,6 +342,25 @@ def test_where_no_member_predicts_all_classes_are_equal():
     bagging = BaggingClassifier(GaussianNB(), 3, random_state=0)
     fused = covey.SampledFusionClassifier(bagging, random_state=0).fit(X, X[:, 0] > 0)
     np.testing.assert_array_equal(fused.predict_proba(X), np.full((40, 2), 0.5))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        covey.FusionRegressor([Ridge()]),
+        covey.SampledFusionRegressor(BaggingRegressor(Ridge(), 2)),
+        GeneralStackingRegressor([Ridge()], cv=2),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_fails_inside_a_member_is_said_of_the_column(model):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a", "b", "c"])
+    y = X["a"].to_numpy()
+    X["b"] *= 1e300
+    with pytest.raises(ValueError, match="column 'b' holds numbers up to") as raised:
+        clone(model).fit(X, y)
+    assert "divide it by a constant" in str(raised.value)
+    assert "infs" not in str(raised.value)
 
 
 def test_numbers_that_no_member_predicts_are_refused():

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
+from covey._failures import explaining
 
 
 def fit_member(
@@ -25,8 +26,9 @@ def fit_member(
 
 def fit_with(member: Any, X: Any, y: np.ndarray, parameters: Mapping[str, Any]) -> Any:
     """Fit a model with parameters of its ``fit``, and return it."""
-    # The fit of a model from elsewhere may return nothing.
-    member.fit(X, y, **parameters)
+    with explaining(member, X, y):
+        # The fit of a model from elsewhere may return nothing.
+        member.fit(X, y, **parameters)
     return member
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -132,6 +133,13 @@ def check_sample_weight(
         return np.ones(n_samples)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_samples, sample_weight)
+    try:
+        if np.asarray(sample_weight).dtype.kind in "OSU":
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold numbers, one a row, got {reprlib.repr(sample_weight)}."
+        ) from None
     weight = check_array(
         sample_weight,
         dtype=np.float64,

@@ -9,7 +9,7 @@ import pandas as pd
 from typer.testing import CliRunner
 
 from covey.cli import app
-from tests.fuzz.outcomes import OutcomeError
+from tests.fuzz.outcomes import OutcomeError, wrong_words
 from tests.fuzz.tables import chance, one_of
 
 NAMES = ["a", "b", "größe", "a b", "=1+1", "\x1b[31mred", "y", "", "1", "prediction", "x" * 300]
@@ -149,6 +149,10 @@ def _invoke(arguments):
         raise OutcomeError("raw output", f"{arguments[0]}: {said[-200:]!r}")
     if result.exit_code and ("covey: " not in said or "COVEY_DEBUG" in said):
         raise OutcomeError("no sentence", f"{arguments[0]}: {said[-200:]!r}")
+    # Names of columns may be long, and are not ours.
+    sentence = said.rpartition("covey: ")[2].replace("x" * 300, "x").strip()
+    if result.exit_code and (wrong := wrong_words(sentence)) is not None:
+        raise OutcomeError(wrong, f"{arguments[0]}: {sentence[:300]!r}")
     if result.exit_code not in (0, 1, 2):
         raise OutcomeError("exit", f"{arguments[0]} ended with {result.exit_code}")
     return "refused" if result.exit_code else "answer"

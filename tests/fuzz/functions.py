@@ -124,7 +124,7 @@ def _fuser(rng, odd):
             raise OutcomeError("no shares", f"{type(fuser).__name__}: importances of a row")
         return np.hstack([fused, importance])
 
-    return call, (P, X, y)
+    return call, (P, X, y, weight)
 
 
 def _consensus(rng, odd):

@@ -1,11 +1,16 @@
 """What an outcome may be: a right answer, or a refusal in one sentence of a check."""
 
-import linecache
 import pickle
+import re
+import traceback
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
+
+import covey
 
 
 class OutcomeError(AssertionError):
@@ -16,28 +21,66 @@ class OutcomeError(AssertionError):
         self.kind = kind
 
 
-def is_refusal(error):
-    """Whether an error is a sentence that a check has written, not a failure further inside.
+# Words in which NumPy, SciPy, compiled code and Python itself speak of what they cannot do.
+_INSIDE = re.compile(
+    r"did not converge|must not contain infs|out of bounds|cannot convert|singular matrix"
+    r"|dimension exceeded|array is too big|broadcast|cannot reshape|zero-size|setting an array"
+    r"|inhomogeneous|truth value|unhashable|unsupported operand|has no attribute|subscriptable"
+    r"|unexpected keyword|positional argument|not supported between|values to unpack|ufunc"
+    r"|overflow encountered|empty slice|division by zero|not iterable|only finite values"
+)
+_HOME = str(Path(covey.__file__).parent)
+_PACKAGES = ("covey", "sklearn")
+_MOST_SENTENCES = 2
+_LONGEST = 400
 
-    What models of scikit-learn say of rows that they are given as members is theirs.
+
+def wrong_refusal(error, *inputs):
+    """Why an error is no refusal, or None if it is one: a clear sentence of a check.
+
+    It is a ValueError or a TypeError, of one or two sentences, and not in the words of what
+    failed inside. What scikit-learn says where it checks a table, and what its models say of
+    themselves as members, is theirs; but nobody who has given none may be told of NaN.
     """
-    if not isinstance(error, ValueError | TypeError | NotImplementedError | ImportError):
-        return False
-    if not str(error).strip():
-        return False
-    frames, trace = [], error.__traceback__
-    while trace is not None:
-        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    file, line = frames[-1]
-    if linecache.getline(file, line).strip().startswith("raise") and "/covey/" in file:
-        return True
-    last = max((k for k, (name, _) in enumerate(frames) if "/covey/" in name), default=-1)
-    beyond = [name for name, _ in frames[last + 1 :] if "/sklearn/" in name]
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if frame.filename.startswith(_HOME)]
+    kind, text = type(error), str(error).strip()
+    if not ours and any("/sklearn/" in frame.filename for frame in frames):
+        return None  # a model of scikit-learn that the case itself has fitted
+    if kind not in (ValueError, TypeError) and kind.__module__.split(".")[0] not in _PACKAGES:
+        return kind.__name__
+    if not isinstance(error, ValueError | TypeError):
+        return kind.__name__
+    if (wrong := wrong_words(text)) is not None:
+        return wrong
+    if "contains NaN" in text and not any(_has_nan(part) for part in inputs):
+        return "NaN that nobody has given"
+    file, line = frames[-1].filename, frames[-1].line or ""
+    if not ours or file.startswith(_HOME):
+        return None if line.startswith("raise") else "not a check"
     # Texts that are no numbers are refused where NumPy converts them for a check.
-    if any("/sklearn/utils/" not in name or name.endswith("validation.py") for name in beyond):
-        return True
-    return bool(beyond) and linecache.getline(file, line).strip().startswith("raise")
+    beyond = [frame.filename for frame in frames[frames.index(ours[-1]) + 1 :]]
+    checks = any(name.endswith("sklearn/utils/validation.py") for name in beyond)
+    is_theirs = "/sklearn/" in file and (checks or line.startswith("raise"))
+    return None if is_theirs else "not a check"
+
+
+def wrong_words(text):
+    """What is wrong with the words of a refusal, if anything is."""
+    if not text:
+        return "no sentence"
+    if _INSIDE.search(text):
+        return "words from inside"
+    told = text.splitlines()[0]
+    if len(re.findall(r"[.!?](?= +[A-Z]|$)", told)) > _MOST_SENTENCES or len(told) > _LONGEST:
+        return "too many words"
+    return None
+
+
+def _has_nan(part):
+    values = part.toarray() if sparse.issparse(part) else part
+    with np.errstate(all="ignore"):
+        return bool(pd.isna(np.asarray(values, dtype=object)).any())
 
 
 def _content(part):
@@ -60,8 +103,8 @@ def attempt(call, *inputs):
     except (KeyboardInterrupt, TimeoutError, OutcomeError):
         raise
     except BaseException as error:
-        if not is_refusal(error):
-            raise OutcomeError(type(error).__name__, repr(error)[:300]) from error
+        if (wrong := wrong_refusal(error, *inputs)) is not None:
+            raise OutcomeError(wrong, repr(error)[:300]) from error
         answer = None
     if before != [_content(part) for part in inputs]:
         raise OutcomeError("input changed", "a table or target is not what it was")

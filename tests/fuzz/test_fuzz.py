@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import covey
 from covey import fusers, rivals
@@ -55,3 +56,36 @@ def test_wrong_outcomes_are_found():
         with pytest.raises(OutcomeError):
             call()
     assert attempt(lambda: covey.FlockClassifier(effort="x").fit(X, [0, 1, 0])) is None
+
+
+class Fails(ClassifierMixin, BaseEstimator):
+    """A member that fails with an error."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def fit(self, X, y):
+        raise self.error
+
+    def predict(self, X):
+        return X
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (IndexError("index 3 is out of bounds"), "IndexError"),
+        (KeyError("x"), "KeyError"),
+        (MemoryError("Unable to allocate 3 TiB."), "MemoryError"),
+        (ValueError("index 3 is out of bounds for axis 0"), "words from inside"),
+        (ValueError("SVD did not converge"), "words from inside"),
+        (TypeError("unsupported operand type(s) for +"), "words from inside"),
+        (ValueError("One. Two. Three."), "too many words"),
+        (ValueError("Input X contains NaN."), "NaN that nobody has given"),
+        (ValueError(), "no sentence"),
+    ],
+)
+def test_errors_that_are_no_clear_sentence_are_found(error, why):
+    X, y = np.random.default_rng(0).normal(size=(8, 2)), [0, 1] * 4
+    with pytest.raises(OutcomeError, match=why):
+        attempt(lambda: covey.FusionClassifier([Fails(error)], "majority").fit(X, y), X, y)

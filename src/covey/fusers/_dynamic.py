@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from covey._core.fusion.competence import (
     keep_highest,
@@ -31,6 +30,7 @@ from covey.fusers._neighbors import (
     check_metric,
     check_size,
     neighbor_index,
+    scaler_of,
 )
 from covey.fusers._predictions import Predictions, as_predictions
 
@@ -147,13 +147,8 @@ class DynamicSelection(Fuser):
             right = P.labels == codes[:, None]
             self.right_ = right if P.available is None else right & P.available
         if self.needs_X:
-            points = X[used]
-            check_size(points, scaled=bool(self.scale))
-            self._scaler = None
-            if self.scale:
-                self._scaler = StandardScaler(with_mean=not hasattr(X, "tocsr"))
-                points = self._scaler.fit_transform(points)
-            self._set_points(points)
+            self._scaler = scaler_of(X[used]) if self.scale else None
+            self._set_points(self._scaled(X[used]))
         self._learn(P, codes)
 
     def _learn(self, P: Predictions, codes: np.ndarray) -> None:
@@ -179,7 +174,7 @@ class DynamicSelection(Fuser):
 
     def _scaled(self, X: Any) -> Any:
         if self._scaler is None:
-            check_size(X, scaled=False)
+            check_size(X)
             return X
         return bounded(self._scaler.transform(X))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 
 METRICS = ("euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis")
 _OF_SPARSE_ROWS = ("euclidean", "manhattan", "cosine")
@@ -17,8 +18,8 @@ Metric = str | Callable[[np.ndarray, np.ndarray], float]
 
 # Squares of what distances are measured in stay finite.
 FARTHEST = 1e100
-# Beyond this, columns have no variance to be scaled by.
-_LARGEST_SCALED = 1e150
+# Powers of two up to this have squares, and sums of them, that are neither infinite nor zero.
+_ORDINARY = 300
 
 
 def neighbor_index(
@@ -46,15 +47,39 @@ def check_metric(metric: Any) -> None:
         )
 
 
-def check_size(X: Any, scaled: bool) -> None:
-    """Refuse numbers whose squares overflow, by themselves or in a variance."""
+def check_size(X: Any) -> None:
+    """Refuse numbers whose squares overflow."""
     numbers = X.data if hasattr(X, "tocsr") else X
     largest = np.abs(numbers).max(initial=0.0)
-    if largest > (_LARGEST_SCALED if scaled else FARTHEST):
+    if largest > FARTHEST:
         raise ValueError(
             f"X holds a number of size {largest:.3g}, whose square is beyond floating point; "
-            f"rescale X{'' if scaled else ', or set scale=True'}."
+            "rescale X, or set scale=True."
         )
+
+
+def scaler_of(X: Any) -> StandardScaler:
+    """Standardizes columns of any finite size.
+
+    Those whose squares are infinite or zero are divided by a power of two, which rounds nothing.
+    """
+    sparse = hasattr(X, "tocsr")
+    scaler = StandardScaler(with_mean=not sparse)
+    size = abs(X).max(axis=0).toarray().ravel() if sparse else np.abs(X).max(axis=0)
+    power = np.frexp(size)[1]
+    power[np.abs(power) < _ORDINARY] = 0
+    if not power.any():
+        return scaler.fit(X)
+    if sparse:
+        X = X.tocsr(copy=True)
+        X.data = np.ldexp(X.data, -power[X.indices])
+    else:
+        X = np.ldexp(X, -power)
+    scaler.fit(X)
+    scaler.mean_ = None if scaler.mean_ is None else np.ldexp(scaler.mean_, power)
+    scaler.scale_ = np.maximum(np.ldexp(scaler.scale_, power), np.finfo(np.float64).tiny)
+    scaler.var_ = scaler.scale_**2
+    return scaler
 
 
 def bounded(X: Any) -> Any:

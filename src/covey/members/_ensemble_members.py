@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._blocks import as_table, take_rows
+from covey._models import fit_with
 from covey.fusers import Fuser, Predictions, encode_labels
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._sampling import (
@@ -163,11 +164,8 @@ def grown(
     holding_out: HoldingOut | None = None,
 ) -> EnsembleMembers:
     """The members of a copy of the ensemble, fitted here."""
-    ensemble = clone(unfitted)
-    if weight is None:
-        ensemble.fit(X, y)
-    else:
-        ensemble.fit(X, y, sample_weight=weight)
+    weights = {} if weight is None else {"sample_weight": weight}
+    ensemble = fit_with(clone(unfitted), X, y, weights)
     return make(ensemble, X, y, weight, unfitted, holding_out)
 
 
