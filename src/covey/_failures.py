@@ -47,15 +47,22 @@ def _is_from_inside(error: BaseException) -> bool:
 
 def _extreme(values: Any, name: str | None = None) -> str | None:
     """What to say of the first column that is all too large or too small, if one is."""
+    if hasattr(values, "select_dtypes"):
+        values = values.select_dtypes("number")
     names = getattr(values, "columns", None)
-    values = values.toarray() if hasattr(values, "toarray") else values
-    try:
-        sizes = np.abs(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
+    if hasattr(values, "tocsr"):
+        known = values.data
+        largest = abs(values).max(axis=0).toarray().ravel() if min(values.shape) else known[:0]
+    else:
+        try:
+            known = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        if known.ndim not in (1, 2):
+            return None
+        largest = np.atleast_1d(np.abs(known).max(axis=0, initial=0.0))
+    if not np.isfinite(known).all():
         return None
-    if sizes.ndim not in (1, 2) or not np.isfinite(sizes).all():
-        return None
-    largest = np.atleast_1d(sizes.max(axis=0, initial=0.0))
     too_small = (largest > 0) & (largest < 1 / _LARGEST)
     extreme = np.flatnonzero((largest > _LARGEST) | too_small)
     if not len(extreme):
