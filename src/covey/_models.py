@@ -48,6 +48,13 @@ def weight_parameters(
     raise TypeError(f"The member {name!r} cannot be fitted with sample_weight.")
 
 
+def requesting_weights(part: Any, wants: bool = True) -> Any:
+    """A part of a model of our own that requests weights, or none, where metadata is routed."""
+    if get_config()["enable_metadata_routing"]:
+        part.set_fit_request(sample_weight=wants)
+    return part
+
+
 def fit_on_rows(
     member: Any,
     name: str,

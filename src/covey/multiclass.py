@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import (
     check_is_fitted,
     validate_data,
@@ -18,9 +19,9 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
-from covey._models import classifies, fit_member
+from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
-from covey.members import Classifiers, GivenModels
+from covey.members import Classifiers, GivenModels, RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -39,15 +40,13 @@ _DECODINGS = {
 _MOST_CLASSES_EXHAUSTIVE = 15
 
 
-def _fit_bit(
-    estimator: Any, name: str, X: Any, side: np.ndarray, sample_weight: np.ndarray | None
-) -> Any:
+def _fit_bit(estimator: Any, X: Any, side: np.ndarray, parameters: Mapping[str, Any]) -> Any:
     """A learner of one column, on the rows whose classes take part in it."""
     rows = np.flatnonzero(side)
     if len(rows) < len(side):
+        parameters = parameters_of_rows(parameters, rows, len(side))
         X, side = take_rows(X, rows), side[rows]
-        sample_weight = None if sample_weight is None else sample_weight[rows]
-    return fit_member(estimator, name, X, (side == 1).astype(np.int64), sample_weight)
+    return fit_with(estimator, X, (side == 1).astype(np.int64), parameters)
 
 
 def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
@@ -62,7 +61,9 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
     return (np.asarray(estimator.predict(X)) == 1).astype(np.float64)
 
 
-class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class CodeBookClassifier(
+    RoutesToEstimator, GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
     """Many classes by learners of two, through an error-correcting code.
 
     Each class is a word of bits, each bit a learner that separates the classes with a 1 from
@@ -132,6 +133,9 @@ class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseE
 
     _models = Classifiers
 
+    # Weights are for the learners; the code book itself reads none.
+    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+
     def __init__(
         self,
         estimator: Any,
@@ -152,10 +156,25 @@ class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseE
     # -- fit ---------------------------------------------------------------------------------
 
     @fitted_alone
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
         """Write the code book and fit a learner for each of its columns.
 
-        X, a table of any make, and ``sample_weight`` are passed to the learners as they are.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Passed to the learners as it is.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Passed to the learners.
+        **metadata
+            With scikit-learn's ``enable_metadata_routing``, whatever ``estimator`` requests; it
+            then gets weights only if it requests them (``set_fit_request``).
         """
         if not classifies(self.estimator):
             raise ValueError(
@@ -166,9 +185,9 @@ class CodeBookClassifier(GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseE
         self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()
-        name = type(self.estimator).__name__.lower()
+        parameters = self._parameters_of_estimator(weight, None, metadata)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_bit)(clone(self.estimator), name, X, column[positions], weight)
+            delayed(_fit_bit)(clone(self.estimator), X, column[positions], parameters)
             for column in book.T
         )
         self.code_book_ = book

@@ -17,7 +17,7 @@ from covey.members._member_columns import MemberColumns
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
-from covey.members._routing import FitParameters
+from covey.members._routing import FitParameters, RoutesToEstimator
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -53,6 +53,7 @@ __all__ = [
     "MultiviewClassifier",
     "NamedMembers",
     "Regressors",
+    "RoutesToEstimator",
     "SampledClassifiers",
     "SampledFusionClassifier",
     "SampledFusionRegressor",

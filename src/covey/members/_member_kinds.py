@@ -23,6 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
+from covey._models import requesting_weights
+
 LINEAR = "linear"
 
 # Beyond so many rows a kind takes more time, or memory, than it is worth.
@@ -90,13 +92,13 @@ def _extra_trees(table: Table) -> Any:
 def _svm(table: Table, C: float = 10.0) -> Any:
     if not table.is_numeric:
         # The scaler outside: weights would not reach a machine in a pipeline.
-        machine = CalibratedClassifierCV(SVC(C=C), ensemble=False, cv=3)
-        return make_pipeline(_scaler(table), machine)
+        machine = CalibratedClassifierCV(requesting_weights(SVC(C=C)), ensemble=False, cv=3)
+        return make_pipeline(_scaler(table), requesting_weights(machine))
     # The same as this C, epsilon = 0.1 and tol = 0.001 for a standardized target: a tolerance in
     # units of y would take several times as long for large numbers, or never be reached.
     unit = table.y_scale
     machine = SVR(C=C * unit, epsilon=0.1 * unit, tol=1e-3 * unit)
-    return make_pipeline(_scaler(table), machine)
+    return make_pipeline(_scaler(table), requesting_weights(machine))
 
 
 def _neighbors(table: Table, most: int = 25) -> Any:
@@ -107,7 +109,8 @@ def _neighbors(table: Table, most: int = 25) -> Any:
 
 
 def _scaler(table: Table) -> StandardScaler:
-    return StandardScaler(with_mean=not table.is_sparse)
+    # Weights are for what comes after it, as where no metadata is routed.
+    return requesting_weights(StandardScaler(with_mean=not table.is_sparse), False)
 
 
 _MAKE: dict[str, Callable[[Table], Any]] = {

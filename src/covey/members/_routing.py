@@ -85,11 +85,7 @@ class RoutesMetadata:
                 {name: dict(routed[name]["fit"]) for name in parts},
                 {} if self._splitter_asked() is None else dict(routed["cv"]["split"]),
             )
-        if metadata:
-            raise ValueError(
-                f"Passing {', '.join(metadata)} to the parts of {type(self).__name__} is only "
-                "supported if enable_metadata_routing=True, which sklearn.set_config sets."
-            )
+        _refuse_unrouted(self, metadata)
         weights = {} if weight is None else {"sample_weight": weight}
         return FitParameters(
             {name: weight_parameters(member, name, weight) for name, member in members.items()},
@@ -98,4 +94,51 @@ class RoutesMetadata:
                 for name, part in parts.items()
             },
             {} if groups is None else {"groups": groups},
+        )
+
+
+class RoutesToEstimator:
+    """A mixin for ensembles and models around one ``estimator``, whose ``fit`` takes metadata.
+
+    With scikit-learn's ``enable_metadata_routing`` the estimator gets what it requests. Without,
+    it gets the weights, and the groups if there are any. A subclass says which of its own
+    ``fit``'s parameters it only passes on, and may write ``_estimator_to_fit``.
+    """
+
+    def _estimator_to_fit(self) -> Any:
+        """What is fitted; a default may stand for None."""
+        return self.estimator
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata the estimator requests.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        fits = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
+        return router.add(estimator=self._estimator_to_fit(), method_mapping=fits)
+
+    def _parameters_of_estimator(
+        self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What the estimator's ``fit`` gets of what this one was given."""
+        estimator = self._estimator_to_fit()
+        of_groups = {} if groups is None else {"groups": groups}
+        if not get_config()["enable_metadata_routing"]:
+            _refuse_unrouted(self, metadata)
+            name = type(estimator).__name__.lower()
+            return weight_parameters(estimator, name, weight) | of_groups
+        of_weight = {} if weight is None else {"sample_weight": weight}
+        routed = process_routing(self, "fit", **of_weight, **of_groups, **metadata)
+        return dict(routed["estimator"]["fit"])
+
+
+def _refuse_unrouted(owner: Any, metadata: dict[str, Any]) -> None:
+    """Refuse what only metadata routing could pass on."""
+    if metadata:
+        raise ValueError(
+            f"Passing {', '.join(metadata)} to the parts of {type(owner).__name__} is only "
+            "supported if enable_metadata_routing=True, which sklearn.set_config sets."
         )

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from covey._models import classifies
+from covey._models import classifies, requesting_weights
 from covey.members._ranges import check_range
 
 # The square of this, and of its inverse, is a float with some room for sums.
@@ -31,8 +31,8 @@ def members_by_view(
     if given is None:
         given = make_pipeline(
             SimpleImputer(keep_empty_features=True),
-            MaxAbsScaler() if sparse else StandardScaler(),
-            LogisticRegression(max_iter=1000),
+            MaxAbsScaler() if sparse else requesting_weights(StandardScaler()),
+            requesting_weights(LogisticRegression(max_iter=1000)),
         )
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in views]

@@ -8,12 +8,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._validation import fitted_alone
+from covey.members import RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 
@@ -27,8 +30,11 @@ def _of_estimator(name: str) -> Any:
     return available_if(has)
 
 
-class _TableModel(BaseEstimator):
+class _TableModel(RoutesToEstimator, BaseEstimator):
     """What models of tables share."""
+
+    # Groups are for the estimator; the preparation reads none.
+    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012
 
     def __init__(
         self,
@@ -42,7 +48,7 @@ class _TableModel(BaseEstimator):
         self.random_state = random_state
 
     @fitted_alone
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None, **metadata: Any) -> Self:
         """Prepare the table and fit the estimator to it.
 
         Parameters
@@ -53,6 +59,10 @@ class _TableModel(BaseEstimator):
             Labels, or numbers for a regressor.
         groups : array-like of shape (n_rows,), optional
             Rows that belong together, for an estimator whose ``fit`` takes them.
+        **metadata
+            With scikit-learn's ``enable_metadata_routing``, whatever the estimator requests, such
+            as ``sample_weight``; it then gets ``groups`` only if it requests them. The default
+            flock requests both.
 
         Returns
         -------
@@ -67,17 +77,27 @@ class _TableModel(BaseEstimator):
         if hasattr(X, "__len__") and not issparse(X) and len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows and y has {len(y)}; they must match.")
         preparation = TablePreparation(columns=self.columns, random_state=self.random_state)
-        return self._fit_prepared(preparation, preparation.fit_transform(X), y, groups)
+        parameters = self._parameters_of_estimator(None, groups, metadata)
+        return self._fit_prepared(preparation, preparation.fit_transform(X), y, parameters)
+
+    def _estimator_to_fit(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        with config_context(enable_metadata_routing=True):
+            return self._default().set_fit_request(sample_weight=True, groups=True)
 
     def _fit_prepared(
-        self, preparation: TablePreparation, numbers: Any, y: ArrayLike, groups: Any = None
+        self,
+        preparation: TablePreparation,
+        numbers: Any,
+        y: ArrayLike,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Self:
         """Fit the estimator to the numbers that a fitted preparation has made of a table."""
         estimator = self._default() if self.estimator is None else clone(self.estimator)
         if preparation.feature_groups_ and "feature_groups" in estimator.get_params():
             estimator.set_params(feature_groups=preparation.feature_groups_)
-        more = {} if groups is None else {"groups": groups}
-        estimator.fit(numbers, y, **more)
+        estimator.fit(numbers, y, **(parameters or {}))
         return self._set_fitted(preparation, estimator)
 
     def _set_fitted(self, preparation: TablePreparation, estimator: Any) -> Self:
