@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OutputCodeClassifier
-from sklearn.naive_bayes import GaussianNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,6 +56,7 @@ def digits():
     [
         CodeBookClassifier(LogisticRegression()),
         CodeBookClassifier(RidgeClassifier(), code="one_vs_one", decoding="log_loss"),
+        CodeBookClassifier(GaussianNB()),  # which has partial_fit
     ]
 )
 def test_scikit_learn_check_passes(estimator, check):
@@ -82,6 +83,57 @@ def test_predictions_are_the_most_probable_and_nearest_classes(iris, code, decod
     assert_allclose(chosen[:, 0], distances.min(axis=1), atol=1e-9)
     assert log_loss(y, probabilities) < np.log(3)
     assert model.min_distance_ == codes.min_distance(model.code_book_)
+
+
+@pytest.mark.parametrize("decoding", DECODINGS)
+@pytest.mark.parametrize("code", ["max_distance", "one_vs_one"])
+def test_the_highest_score_is_the_predicted_class(iris, code, decoding):
+    X, y = iris
+    # Labels alone make for ties.
+    for base in (GaussianNB(), LabelsOnly()):
+        model = CodeBookClassifier(base, code=code, decoding=decoding).fit(X, y)
+        scores = model.decision_function(X)
+        assert scores.shape == (150, 3)
+        assert_array_equal(model.classes_[scores.argmax(axis=1)], model.predict(X))
+    two = model.fit(X[50:], y[50:])
+    assert_array_equal(two.decision_function(X) > 0, two.predict(X) == "virginica")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_rows_may_come_bit_by_bit(iris, code):
+    X, y = iris
+    rows = np.random.default_rng(0).permutation(len(y))
+    whole = CodeBookClassifier(MultinomialNB(), code=code, random_state=0).fit(X, y)
+    model = CodeBookClassifier(MultinomialNB(), code=code, random_state=0)
+    for part in np.array_split(rows, 3):
+        classes = None if hasattr(model, "code_book_") else whole.classes_
+        model.partial_fit(X[part], y[part], classes, sample_weight=np.ones(len(part)))
+    assert_array_equal(model.code_book_, whole.code_book_)
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+    assert not hasattr(CodeBookClassifier(DecisionTreeClassifier()), "partial_fit")
+
+
+def test_a_learner_that_saw_no_row_yet_has_no_opinion(iris):
+    X, y = iris
+    model = CodeBookClassifier(MultinomialNB(), code="one_vs_one")
+    model.partial_fit(X[:50], y[:50], classes=np.unique(y))
+    assert_array_equal(model.bit_probabilities(X)[:, 2], 0.5)  # versicolor against virginica
+    assert set(model.predict(X)) == {"setosa"}
+    model.partial_fit(X[50:], y[50:])
+    whole = CodeBookClassifier(MultinomialNB(), code="one_vs_one").fit(X, y)
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_classes_that_the_first_rows_did_not_announce_are_refused(iris):
+    X, y = iris
+    model = CodeBookClassifier(MultinomialNB())
+    with pytest.raises(ValueError, match="first call of partial_fit needs classes"):
+        model.partial_fit(X, y)
+    model.partial_fit(X[:100], y[:100], classes=["setosa", "versicolor"])
+    with pytest.raises(ValueError, match="y holds the label 'virginica', which is none"):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        model.partial_fit(X[:100], y[:100], classes=np.unique(y))
 
 
 @pytest.mark.parametrize("code", ["max_distance", "random", "one_vs_all", "one_vs_one"])

@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_is_fitted,
     validate_data,
@@ -21,6 +22,7 @@ from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
+from covey.fusers import encode_labels
 from covey.members import Classifiers, GivenModels, RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
@@ -40,13 +42,21 @@ _DECODINGS = {
 _MOST_CLASSES_EXHAUSTIVE = 15
 
 
-def _fit_bit(estimator: Any, X: Any, side: np.ndarray, parameters: Mapping[str, Any]) -> Any:
+def _fit_bit(
+    estimator: Any, X: Any, side: np.ndarray, parameters: Mapping[str, Any], *, partly: bool
+) -> Any:
     """A learner of one column, on the rows whose classes take part in it."""
     rows = np.flatnonzero(side)
+    if not len(rows):
+        return estimator
     if len(rows) < len(side):
         parameters = parameters_of_rows(parameters, rows, len(side))
         X, side = take_rows(X, rows), side[rows]
-    return fit_with(estimator, X, (side == 1).astype(np.int64), parameters)
+    bits = (side == 1).astype(np.int64)
+    if not partly:
+        return fit_with(estimator, X, bits, parameters)
+    estimator.partial_fit(X, bits, classes=np.array([0, 1]), **parameters)
+    return estimator
 
 
 def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
@@ -135,6 +145,7 @@ class CodeBookClassifier(
 
     # Weights are for the learners; the code book itself reads none.
     __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sample_weight": UNUSED, "classes": UNUSED}  # noqa: RUF012
 
     def __init__(
         self,
@@ -176,23 +187,87 @@ class CodeBookClassifier(
             With scikit-learn's ``enable_metadata_routing``, whatever ``estimator`` requests; it
             then gets weights only if it requests them (``set_fit_request``).
         """
-        if not classifies(self.estimator):
-            raise ValueError(
-                f"estimator must be a classifier of two classes, got {self.estimator!r}."
-            )
-        check_choice(self.decoding, "decoding", tuple(_DECODINGS))
+        self._check_parameters()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()
         parameters = self._parameters_of_estimator(weight, None, metadata)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_bit)(clone(self.estimator), X, column[positions], parameters)
-            for column in book.T
+        learners = [clone(self.estimator) for _ in book.T]
+        self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=False)
+        self._keep_book(book)
+        self._has_learnt = np.ones(book.shape[1], dtype=bool)
+        return self
+
+    def _fit_bits(
+        self,
+        learners: list[Any],
+        book: np.ndarray,
+        X: Any,
+        positions: np.ndarray,
+        parameters: Mapping[str, Any],
+        *,
+        partly: bool,
+    ) -> list[Any]:
+        return Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_bit)(learner, X, column[positions], parameters, partly=partly)
+            for learner, column in zip(learners, book.T, strict=True)
         )
+
+    def _keep_book(self, book: np.ndarray) -> None:
         self.code_book_ = book
         self.min_distance_ = codes.min_distance(book)
+
+    @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
+    @fitted_alone
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Go on learning from some more rows, where ``estimator`` has a ``partial_fit``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **metadata
+            As for ``fit``. y need not hold all classes.
+        classes : array-like of shape (n_classes,), optional
+            All classes that there will be; needed by the first call, which writes the book.
+        """
+        first = not hasattr(self, "code_book_")
+        self._check_parameters()
+        X, y, weight = self._check_training_table(X, y, sample_weight, reset=first)
+        parameters = self._parameters_of_estimator(weight, None, metadata, "partial_fit")
+        if first and classes is None:
+            raise ValueError("The first call of partial_fit needs classes, all that y will hold.")
+        if first or classes is not None:
+            known = Classifiers.classes(
+                type(self).__name__, [], Classifiers.check_target(classes), prefit=False
+            )
+            if not (first or np.array_equal(known, self.classes_)):
+                raise ValueError(
+                    f"classes={known.tolist()} differ from those of the first call of "
+                    f"partial_fit, {self.classes_.tolist()}; leave them out."
+                )
+            self.classes_ = known
+        positions = encode_labels(y, self.classes_, "y holds")
+        book = self._book() if first else self.code_book_
+        learners = [clone(self.estimator) for _ in book.T] if first else self.estimators_
+        self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=True)
+        self._keep_book(book)
+        before = np.zeros(book.shape[1], dtype=bool) if first else self._has_learnt
+        self._has_learnt = before | (book[positions] != 0).any(axis=0)
         return self
+
+    def _check_parameters(self) -> None:
+        if not classifies(self.estimator):
+            raise ValueError(
+                f"estimator must be a classifier of two classes, got {self.estimator!r}."
+            )
+        check_choice(self.decoding, "decoding", tuple(_DECODINGS))
 
     def _book(self) -> np.ndarray:
         n_classes = len(self.classes_)
@@ -263,7 +338,12 @@ class CodeBookClassifier(
         return in_blocks(function, X)
 
     def _bits(self, X: Any) -> np.ndarray:
-        return np.stack([_chance_of_one(estimator, X) for estimator in self.estimators_], axis=1)
+        # A learner that none of the rows so far was for knows nothing of its bit.
+        chances = [
+            _chance_of_one(estimator, X) if has_learnt else np.full(X.shape[0], 0.5)
+            for estimator, has_learnt in zip(self.estimators_, self._has_learnt, strict=True)
+        ]
+        return np.stack(chances, axis=1)
 
     def _nearest(self, X: Any) -> np.ndarray:
         return codes.nearest_classes(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
@@ -272,6 +352,18 @@ class CodeBookClassifier(
         bits = self._bits(X)
         distances = _DECODINGS[self.decoding](self.code_book_, bits)
         return codes.class_probabilities(self.code_book_, bits, distances)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return codes.scores(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How near each class's word is: minus its distance, (n_samples, n_classes).
+
+        For two classes (n_samples,), how much nearer the second one's word is. The class with the
+        highest score, the first of equals, is the predicted one.
+        """
+        scores = self._in_blocks(self._scores, X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def bit_probabilities(self, X: Any) -> np.ndarray:
         """Each learner's probability that its bit is 1, (n_samples, n_bits)."""

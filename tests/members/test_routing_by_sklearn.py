@@ -48,7 +48,11 @@ def _entry(kind, task, *, cv=False):
 
 
 ENSEMBLES = [
-    _entry(CodeBookClassifier, "classifier"),
+    _entry(CodeBookClassifier, "classifier")
+    | {
+        "estimator_routing_methods": ["fit", "partial_fit"],
+        "method_args": {"partial_fit": {"classes": of_sklearn.classes}},
+    },
     _entry(TableClassifier, "classifier"),
     _entry(TableRegressor, "regressor"),
     _entry(_of_one(FusionClassifier, fuser="linear_stacking"), "classifier", cv=True),

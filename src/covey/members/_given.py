@@ -135,11 +135,11 @@ class GivenModels:
     """
 
     def _check_training_table(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool = True
     ) -> tuple[Any, np.ndarray, np.ndarray | None]:
         X, y = as_table(X), self._models.check_target(y)
         check_consistent_length(X, y)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, X, reset=reset, skip_check_array=True)
         weight = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
         return X, y, weight
 

@@ -117,13 +117,19 @@ class RoutesToEstimator:
         routing : MetadataRouter
         """
         fits = MethodMapping().add(caller="fit", callee="fit")
+        if hasattr(self, "partial_fit"):
+            fits.add(caller="partial_fit", callee="partial_fit")
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         return router.add(estimator=self._estimator_to_fit(), method_mapping=fits)
 
     def _parameters_of_estimator(
-        self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]
+        self,
+        weight: np.ndarray | None,
+        groups: Any,
+        metadata: dict[str, Any],
+        method: str = "fit",
     ) -> dict[str, Any]:
-        """What the estimator's ``fit`` gets of what this one was given."""
+        """What the estimator's ``fit`` or ``partial_fit`` gets of what this one was given."""
         estimator = self._estimator_to_fit()
         of_groups = {} if groups is None else {"groups": groups}
         if not get_config()["enable_metadata_routing"]:
@@ -131,8 +137,8 @@ class RoutesToEstimator:
             name = type(estimator).__name__.lower()
             return weight_parameters(estimator, name, weight) | of_groups
         of_weight = {} if weight is None else {"sample_weight": weight}
-        routed = process_routing(self, "fit", **of_weight, **of_groups, **metadata)
-        return dict(routed["estimator"]["fit"])
+        routed = process_routing(self, method, **of_weight, **of_groups, **metadata)
+        return dict(routed["estimator"][method])
 
 
 def _refuse_unrouted(owner: Any, metadata: dict[str, Any]) -> None:

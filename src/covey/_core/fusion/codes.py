@@ -303,6 +303,12 @@ def nearest_classes(distances: FloatArray) -> npt.NDArray[np.intp]:
     return nearest
 
 
+def scores(distances: FloatArray) -> FloatArray:
+    """Scores (n, C): the negative distances, those of equally near classes equal to the bit."""
+    nearest = distances.min(axis=1, keepdims=True)
+    return -np.where(_excess(distances) == 0, nearest, distances)
+
+
 def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
     """Probabilities (n, C) of the classes, the highest that of `nearest_classes`.
 
