@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
@@ -103,11 +104,18 @@ def classifies(member: Any) -> bool:
     """Whether an object can be a member; models from elsewhere need not be scikit-learn's."""
     if isinstance(member, type) or not hasattr(member, "predict"):
         return False
-    return is_classifier(member) if hasattr(member, "__sklearn_tags__") else True
+    return _may_be(member, "classifier")
 
 
 def regresses(member: Any) -> bool:
     """The same for regressors."""
     if isinstance(member, type) or not hasattr(member, "predict"):
         return False
-    return is_regressor(member) if hasattr(member, "__sklearn_tags__") else True
+    return _may_be(member, "regressor")
+
+
+def _may_be(member: Any, kind: str) -> bool:
+    """Whether a model with ``predict`` is of a kind, or does not say of which kind it is."""
+    if not hasattr(member, "__sklearn_tags__"):
+        return True
+    return get_tags(member).estimator_type in (None, kind)

@@ -933,14 +933,6 @@ def test_scores_far_apart_and_classes_unseen_stay_finite():
     assert stack.predict_proba(X).shape == (150, 3)
 
 
-@pytest.mark.parametrize("make", [GeneralStackingClassifier, GeneralStackingRegressor])
-def test_who_stacks_fitted_members_is_told_how(make):
-    X, y = load_iris(return_X_y=True)
-    member = GaussianNB() if make is GeneralStackingClassifier else Ridge()
-    with pytest.raises(ValueError, match="already by Fusion.*members, Stacking.*, prefit=True"):
-        make([member.fit(X, y)], cv="prefit").fit(X, y)
-
-
 def test_features_that_change_their_width_are_refused():
     class Distinct(TransformerMixin, BaseEstimator):
         def fit(self, X, y=None):

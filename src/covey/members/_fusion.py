@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
@@ -29,12 +30,14 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         cv: Any = 5,
         prefit: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimators = estimators
         self.fuser = fuser
         self.cv = cv
         self.prefit = prefit
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @fitted_alone
     def fit(
@@ -85,8 +88,11 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         self.estimators_ = members
         self.named_estimators_ = self._by_name(given, members)
         self.kind_ = self._models.kind_for(fuser, members, names)
+        self.__dict__.pop("out_of_fold_", None)
         if fuser.learns and not self.prefit:
             P, rows = self._out_of_fold(pairs, X, y, parameters)
+            members = P.values[:, :, 0] if self.kind_ == "value" else P.values
+            self.out_of_fold_ = Bunch(rows=rows, members=members)
         else:
             # A fixed rule learns nothing, but the members are seen to predict.
             rows = np.arange(len(y) if fuser.learns else 1)
@@ -162,6 +168,8 @@ class FusionClassifier(_Fusion, FusedClassifier):
         directly, so they must not be rows that the members were trained on.
     n_jobs : int or None, default=None
         Processes that fit the members.
+    verbose : int, default=0
+        With 1, prints a line for each member that is fitted, and how long it took.
 
     Attributes
     ----------
@@ -172,6 +180,10 @@ class FusionClassifier(_Fusion, FusedClassifier):
         The fitted fuser.
     kind_ : {"probability", "score", "label"}
         What the members predict for the fuser.
+    out_of_fold_ : Bunch
+        What a fuser that learns has learnt from, unless ``prefit``: ``rows`` (their numbers) and
+        ``members`` (n_rows, n_members, n_classes), what members fitted without a row predict of
+        it (labels are numbers of classes). Not in saved files.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -215,13 +227,13 @@ class FusionRegressor(_Fusion, FusedRegressor):
         (n_samples, n_members): see `covey.fusers.FunctionRule`. ``Mean(weights=[...])`` is a
         weighted mean; ``Mean(weights="inverse_error")`` learns the weights one by one,
         ``LinearStacking()`` all together, and ``Gate()`` as a function of the row.
-    cv, prefit, n_jobs
+    cv, prefit, n_jobs, verbose
         As for `FusionClassifier`. A row in several test folds counts by its first one.
 
     Attributes
     ----------
-    estimators_, named_estimators_, fuser_, n_features_in_, feature_names_in_
-        As of `FusionClassifier`.
+    estimators_, named_estimators_, fuser_, out_of_fold_, n_features_in_, feature_names_in_
+        As of `FusionClassifier`; ``out_of_fold_.members`` is (n_rows, n_members).
 
     Examples
     --------

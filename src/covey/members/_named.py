@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,15 @@ def is_dropped(member: Any) -> bool:
 
 def _is_pair(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
+
+
+def _timed(line: str | None, fit: Callable[..., Any], *args: Any) -> Any:
+    """What a fit returns; if there is a line, it is printed with the time that the fit took."""
+    before = perf_counter()
+    fitted = fit(*args)
+    if line is not None:
+        print(f"{line}: {perf_counter() - before:.1f} s", flush=True)
+    return fitted
 
 
 class NamedParameters:
@@ -142,7 +152,9 @@ class NamedParameters:
 
 
 class NamedMembers(NamedParameters, RoutesMetadata):
-    """A mixin for ensembles with the parameters ``estimators``, ``cv`` and ``n_jobs``."""
+    """A mixin for ensembles with ``estimators``, ``cv``, ``n_jobs`` and ``verbose``."""
+
+    _instead_of_prefit = "use prefit=False"
 
     @property
     def named_estimators(self) -> Bunch:
@@ -170,7 +182,7 @@ class NamedMembers(NamedParameters, RoutesMetadata):
             check_is_fitted(member)
         except NotFittedError:
             raise NotFittedError(
-                f"The member {name!r} is not fitted; fit it, or use prefit=False."
+                f"The member {name!r} is not fitted; fit it, or {self._instead_of_prefit}."
             ) from None
         except (AttributeError, TypeError):
             pass  # no estimator of scikit-learn's kind: it will predict, or raise its own error
@@ -208,7 +220,10 @@ class NamedMembers(NamedParameters, RoutesMetadata):
     ) -> list:
         """The members, fitted on all rows."""
         return Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_with)(clone(member), X, y, parameters[name]) for name, member in pairs
+            delayed(_timed)(
+                self._line(name, "all rows"), fit_with, clone(member), X, y, parameters[name]
+            )
+            for name, member in pairs
         )
 
     def _fit_folds(
@@ -221,11 +236,25 @@ class NamedMembers(NamedParameters, RoutesMetadata):
     ) -> list[list]:
         """The members of each fold, fitted without the rows that it holds out."""
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(fit_on_rows)(member, name, X, y, parameters[name], train, number)
+            delayed(_timed)(
+                self._line(name, f"fold {number} of {len(folds)}"),
+                fit_on_rows,
+                member,
+                name,
+                X,
+                y,
+                parameters[name],
+                train,
+                number,
+            )
             for number, (train, _) in enumerate(folds, start=1)
             for name, member in pairs
         )
         return [fitted[start : start + len(pairs)] for start in range(0, len(fitted), len(pairs))]
+
+    def _line(self, name: str, rows: str) -> str | None:
+        """What is printed when a member is fitted, if that is wanted."""
+        return f"[{type(self).__name__}] {name}, {rows}" if self.verbose else None
 
     def _rows_held_out(
         self, folds: Folds, n_rows: int, learner: str

@@ -56,9 +56,11 @@ class RoutesMetadata:
         routing : MetadataRouter
         """
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        fits = MethodMapping().add(caller="fit", callee="fit")
         for name, part in [*self._members_to_fit(), *self._parts().items()]:
-            router.add(**{name: part}, method_mapping=fits)
+            methods = MethodMapping().add(caller="fit", callee="fit")
+            if name == "final_estimator":
+                methods.add(caller="predict", callee="predict")
+            router.add(**{name: part}, method_mapping=methods)
         splitter = self._splitter_asked()
         if splitter is not None:
             splits = MethodMapping().add(caller="fit", callee="split")
@@ -69,7 +71,8 @@ class RoutesMetadata:
         """The splitter that may request groups; a list of splits is none."""
         if self.cv is None or isinstance(self.cv, Integral):
             return StratifiedGroupKFold()
-        return self.cv if hasattr(self.cv, "split") else None
+        # Text has a split, too.
+        return self.cv if hasattr(self.cv, "split") and not isinstance(self.cv, str) else None
 
     def _fit_parameters(
         self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]

@@ -56,6 +56,21 @@ def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
     return n_features, members
 
 
+def _fitted_entries(given: Any, model: Any, node: Node) -> list[Any]:
+    """Members as they were given, in layers or not, with those that are fitted in their place."""
+    fitted = list(model.named_estimators_.values())
+    layered = bool(given) and all(isinstance(layer, list) for layer in given)
+    layers = given if layered else [given]
+    proper = sum(map(len, layers)) == len(fitted)
+    node.check(proper, "members", "are not those that were given.")
+    left = iter(fitted)
+    found = [
+        [(entry[0], next(left)) if isinstance(entry, tuple) else next(left) for entry in layer]
+        for layer in layers
+    ]
+    return found if layered else found[0]
+
+
 # -- fusions --------------------------------------------------------------------------------------
 
 
@@ -81,12 +96,7 @@ def _read_fusion(model: Any, node: Node) -> None:
         node, lambda fuser: model._models.blank(fuser, names, classes), n_features
     )
     if model.prefit is True:
-        given, fitted = model.estimators, list(model.named_estimators_.values())
-        node.check(len(given) == len(fitted), "members", "are not those that were given.")
-        model.estimators = [
-            (entry[0], member) if isinstance(entry, tuple) else member
-            for entry, member in zip(given, fitted, strict=True)
-        ]
+        model.estimators = _fitted_entries(model.estimators, model, node)
     if not model.fuser_.needs_y:
         try_row(model, node)
 
@@ -137,6 +147,9 @@ def _read_stack(model: Any, node: Node) -> None:
     names, classes = model._names(), getattr(model, "classes_", None)
     model.fuser_ = read_fuser(node, lambda fuser: model._models.blank(fuser, names, classes), None)
     node.check(isinstance(model.fuser_, Stacking), "fuser", "is no Stacking.")
+    if model._is_prefit():
+        model.estimators = _fitted_entries(model.estimators, model, node)
+        model.features = model.features_
     try_row(model, node)
 
 

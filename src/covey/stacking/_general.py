@@ -42,9 +42,7 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     what nesting it as ``final_estimator`` gives, and logits of all members what a transformer
     before the final model gives. Different are: any splitter (`TimeSeriesSplit`, repeated or
     overlapping folds), outputs for each member, chosen and generated columns, members that lack
-    a class in a fold, names across layers in ``set_params``, and who decided. No member is
-    prefitted here: `FusionClassifier` with the fuser `Stacking` learns from members that are
-    fitted already.
+    a class in a fold, names across layers in ``set_params``, and who decided.
 
     *Layers.* The members of a layer see the outputs of the layer before and the columns
     beside, not X. All layers use the same folds: a member of layer 2 that predicts a fold is
@@ -83,10 +81,14 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         signs are arbitrary, do not.
     clip : float, default=1e-6
         Probabilities are kept this far from 0 and 1 before logits are taken.
-    cv : int, splitter or iterable, default=5
-        How out-of-fold outputs are made.
+    cv : int, splitter, iterable or "prefit", default=5
+        How out-of-fold outputs are made. "prefit": all members, and ``features``, are fitted
+        already and used as they are, and the rows given to ``fit``, from which A learns, are
+        **taken as held out** from them.
     n_jobs : int or None, default=None
         Processes that fit the members.
+    verbose : int, default=0
+        As for `FusionClassifier`.
 
     Attributes
     ----------
@@ -106,6 +108,10 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         The fitted fuser.
     final_estimator_ : classifier
         A, fitted.
+    out_of_fold_ : Bunch
+        What A was fitted on: ``rows`` (their numbers), ``columns`` (n_rows, n_columns), named by
+        ``get_feature_names_out``, and ``members`` (n_rows, n_members, n_classes), what the last
+        layer predicts of these rows. Not in saved files.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -140,6 +146,7 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         clip: float = 1e-6,
         cv: Any = 5,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -149,6 +156,7 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         self.clip = clip
         self.cv = cv
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _output_of(self, member: Any, wanted: str) -> str:
         if wanted != "auto":
@@ -259,12 +267,12 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
         How each member's output is encoded. "values": as it is. "ranks": the (weighted)
         share of the member's own out-of-fold predictions that are lower, ties by half; a wild
         prediction is then no more than the highest one.
-    passthrough, features, cv, n_jobs
+    passthrough, features, cv, n_jobs, verbose
         As for `GeneralStackingClassifier`.
 
     Attributes
     ----------
-    layers_, estimators_, named_estimators_, outputs_, features_
+    layers_, estimators_, named_estimators_, outputs_, features_, out_of_fold_
         As of `GeneralStackingClassifier`.
     final_estimator_, n_features_in_, feature_names_in_
         As of `GeneralStackingClassifier`.
@@ -299,6 +307,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
         features: Any = None,
         cv: Any = 5,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -307,6 +316,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
         self.features = features
         self.cv = cv
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _predict_layer(
         self, names: list[str], members: list, X: Any, outputs: list[str]

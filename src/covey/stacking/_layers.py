@@ -9,8 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import clone
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import Bunch, check_array, get_tags
+from sklearn.utils.metadata_routing import process_routing
 
 from covey._blocks import take_rows
 from covey._columns import column_positions, positions_of_slice
@@ -49,11 +51,13 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         """
         given, layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
-        classes = self._models.classes(type(self).__name__, layers[0], y, prefit=False)
+        prefit = self._is_prefit()
+        classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:
             self.classes_ = classes
         parameters = self._fit_parameters(weight, groups, metadata)
-        predicted, beside, rows = self._fit_layers(layers, X, y, parameters)
+        fit = self._take_layers if prefit else self._fit_layers
+        predicted, beside, rows = fit(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
@@ -65,14 +69,43 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         P = self._as_predictions(predicted)
         of_final = parameters_of_rows(parameters.parts["final_estimator"], rows, len(y))
         self.fuser_ = fuser.fit(P, y[rows], beside, **of_final)
+        members = predicted[:, :, 0] if self.kind_ == "value" else predicted
+        columns = self.fuser_._columns(P, beside)
+        self.out_of_fold_ = Bunch(rows=rows, columns=columns, members=members)
         return self
 
+    _instead_of_prefit = "give cv a number of folds"
+
+    def _is_prefit(self) -> bool:
+        """Whether the members are fitted already."""
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
     def _members_to_fit(self) -> list[tuple[str, Any]]:
-        return self._kept(self._entries())
+        return [] if self._is_prefit() else self._kept(self._entries())
 
     def _parts(self) -> dict[str, Any]:
         final = {"final_estimator": Stacking(self.final_estimator)}
-        return final if self.features is None else final | {"features": self.features}
+        takes_features = self.features is not None and not self._is_prefit()
+        return final | {"features": self.features} if takes_features else final
+
+    def predict(self, X: Any, **parameters: Any) -> Any:
+        """What the model on top predicts, (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        **parameters
+            Of the ``predict`` of the model on top, such as ``return_std``; the result is then its
+            own. With ``enable_metadata_routing``, what it requests (``set_predict_request``).
+        """
+        if not parameters:
+            return super().predict(X)
+        X = self._check_rows(X)
+        if get_config()["enable_metadata_routing"]:
+            parameters = process_routing(self, "predict", **parameters)["final_estimator"][
+                "predict"
+            ]
+        return self.final_estimator_.predict(self._by_blocks(self._as_columns, X), **parameters)
 
     @property
     def final_estimator_(self) -> Any:
@@ -157,13 +190,16 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
         layers = [self._kept(layer) for layer in given]
-        if isinstance(self.cv, str):
-            fusion = type(self).__name__.replace("GeneralStacking", "Fusion")
+        if isinstance(self.cv, str) and not self._is_prefit():
             raise ValueError(
-                f"cv must be an int, a splitter or a list of splits, got {self.cv!r}; "
-                f"stack members that are fitted already by {fusion}(members, Stacking(...), "
-                "prefit=True)."
+                "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
+                f"that are fitted already, got {self.cv!r}."
             )
+        if self._is_prefit():
+            for name, member in (pair for layer in layers for pair in layer):
+                self._check_fitted(name, member)
+            if self.features is not None:
+                self._check_fitted("features", self.features)
         if not all(layers):
             raise ValueError(
                 f"All members of layer {1 + layers.index([])} are dropped; at least one of each "
@@ -295,6 +331,26 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
                 inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
         return predicted, _at(beside, rows), rows
+
+    def _take_layers(
+        self, layers: list, X: Any, y: np.ndarray, parameters: FitParameters
+    ) -> tuple[np.ndarray, Any, np.ndarray]:
+        """The same of layers that are fitted already: what they predict of all rows."""
+        self._columns, self.features_ = self._find_columns(X), self.features
+        beside, inputs = self._beside(X), X
+        if self.features is not None:
+            self._n_made = _numbers(self.features_.transform(take_rows(X, np.arange(1)))).shape[1]
+        weight = parameters.parts["final_estimator"].get("sample_weight")
+        self.layers_, self._ranks = [], []
+        for number, pairs in enumerate(layers):
+            names, members = [name for name, _ in pairs], [member for _, member in pairs]
+            self.layers_.append(members)
+            predicted = self._predict_layer(names, members, inputs, self.outputs_[number])
+            if number < len(layers) - 1:
+                self._ranks.append(self._learn_ranks(predicted, weight))
+                inputs = join_columns(self._encode(predicted, number), beside)
+        self.estimators_ = self.layers_[-1]
+        return predicted, beside, np.arange(len(y))
 
     def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
         if self.kind_ != "value":
