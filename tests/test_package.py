@@ -19,7 +19,7 @@ NAMES = """
     SampledFusionRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor from_bagging
     from_boosting from_forest Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
-    CodeBookClassifier SubsetSelector
+    CodeBookClassifier MultiTargetClassifier MultiTargetRegressor SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
     to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
     DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay

@@ -42,6 +42,7 @@ _NAMES_BY_MODULE = {
     ),
     "stacking": ("GeneralStackingClassifier", "GeneralStackingRegressor"),
     "multiclass": ("CodeBookClassifier",),
+    "multitarget": ("MultiTargetClassifier", "MultiTargetRegressor"),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
     "tables": ("TableClassifier", "TableRegressor"),

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._devices import to_numpy
-from covey._validation import check_all_finite
+from covey._validation import check_all_finite, check_one_target
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
@@ -66,6 +66,7 @@ def _is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
 
 def training_table(estimator: BaseEstimator, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
     """X to learn from, of finite float64, dense or sparse, and y, as a user gave them."""
+    check_one_target(y)
     X, y = validate_data(
         estimator,
         X,

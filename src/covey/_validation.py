@@ -51,6 +51,16 @@ def fitted_alone(fit: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
+def check_one_target(y: Any) -> None:
+    """Refuse several columns of y, and say what takes them."""
+    shape = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"y should be a 1d array, got an array of shape {tuple(shape)}; for several targets "
+            "wrap the estimator in covey.MultiTargetClassifier or covey.MultiTargetRegressor."
+        )
+
+
 def check_number(
     value: Any,
     name: str,

@@ -201,6 +201,11 @@ CLASSIFIERS = {
         estimator=GaussianNB(),
         random_state=0,
     ),
+    "MultiTargetClassifier": lambda rng, odd: covey.MultiTargetClassifier(
+        covey.FusionClassifier(_members(rng, MEMBERS), "linear_stacking", cv=2),
+        **parameters(rng, {"cv": [2, 3, None]}, odd),
+        random_state=0,
+    ),
     "TableClassifier": _of(
         covey.TableClassifier,
         {"columns": [{"c0": "number"}, {"c0": "text"}]},
@@ -250,6 +255,11 @@ REGRESSORS = {
         ALGORITHM_1 | VALUE_FUSERS | LOSSES | {"alpha": [0.1]},
         n_estimators=2,
         max_iter=30,
+        random_state=0,
+    ),
+    "MultiTargetRegressor": lambda rng, odd: covey.MultiTargetRegressor(
+        covey.FusionRegressor(_members(rng, VALUE_MEMBERS), "linear_stacking", cv=2),
+        **parameters(rng, {"cv": [2, 3, None]}, odd),
         random_state=0,
     ),
     "FusionRegressor": lambda rng, odd: covey.FusionRegressor(

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._blocks import quiet
 from covey._core.fusion.constancy import staged_oracle
 from covey._devices import returned, to_numpy
-from covey._validation import check_sample_weight
+from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
     Oracle,
@@ -40,6 +40,7 @@ _LARGEST = 1e150
 
 def check_numbers(y: ArrayLike) -> np.ndarray:
     """What is to be predicted, as float64; one finite number a row."""
+    check_one_target(y)
     y = column_or_1d(y, warn=True)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     largest = np.abs(y).max(initial=0.0)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 
 from covey._blocks import as_table, in_blocks
 from covey._models import classifies, regresses
-from covey._validation import check_labels, check_sample_weight
+from covey._validation import check_labels, check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
     Predictions,
@@ -42,6 +42,7 @@ class Classifiers:
     @staticmethod
     def check_target(y: ArrayLike) -> np.ndarray:
         """Labels, one a row."""
+        check_one_target(y)
         y = column_or_1d(y, warn=True)
         check_labels(y)
         return y
