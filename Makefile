@@ -5,11 +5,12 @@ OLDEST := .venv-oldest
 DESLIB := .venv-deslib
 AUTOML := .venv-automl
 INTEGRATIONS := .venv-integrations
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-integrations test-oldest fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
+.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -49,6 +50,11 @@ soak: $(VENV)/.demo
 # The same suite on the oldest supported versions of what covey stands on.
 test-oldest: $(OLDEST)/.test
 	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest --doctest-modules -n 2
+
+# The tests of scikit-learn and DESlib with our classes in the place of theirs; writes docs/peers.md.
+# SUITES="stacking" runs what has this in its name.
+test-peers: $(PEERS)/.installed
+	$(ONE_THREAD) $(PEERS)/bin/python -m tests.peers $(SUITES)
 
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
@@ -162,7 +168,7 @@ bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
 	$(BIN)/python benchmarks/fusion/run.py $(DESLIB)/bin/python
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS)
+	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS) $(PEERS)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -204,6 +210,14 @@ $(DESLIB)/.installed:
 $(INTEGRATIONS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test-integrations]"
+	touch $@
+
+# Their wheels hold their tests. DESlib is imported by its tests, and never fitted.
+$(PEERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . matplotlib pandas pytest \
+		"scikit-learn==1.9.*"
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps deslib==0.3.7
 	touch $@
 
 $(AUTOML)/.installed:

@@ -21,7 +21,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey import FusionClassifier, FusionRegressor, Stacking
+from covey.persistence import ModelFileError
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
+from tests.persistence._helpers import changed
 
 
 def classes():
@@ -111,6 +113,19 @@ def test_files_hold_stacks_of_fitted_members(ours, theirs, data, tmp_path):
         again = covey.load(tmp_path / "stack.covey")
         assert_array_equal(again.predict(X), stack.predict(X))
         assert_array_equal(again.fit(X, y).predict(X), stack.predict(X))
+
+
+@pytest.mark.parametrize("members", [None, 1, {"list": []}, {"list": [{"tuple": ["one"]}]}])
+def test_a_file_whose_members_are_not_those_given_is_refused(members, tmp_path):
+    X, y, _ = numbers()
+    stack = GeneralStackingRegressor([("one", Ridge().fit(X, y))], cv="prefit").fit(X, y)
+    covey.save(stack, tmp_path / "stack.covey")
+
+    def forge(document):
+        document["model"]["parameters"]["estimators"] = members
+
+    with pytest.raises(ModelFileError, match="are not those that were given|have no names"):
+        covey.load(changed(tmp_path / "stack.covey", forge))
 
 
 # -- what the model on top was fitted on -----------------------------------------------------

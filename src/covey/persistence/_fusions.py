@@ -59,10 +59,13 @@ def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
 def _fitted_entries(given: Any, model: Any, node: Node) -> list[Any]:
     """Members as they were given, in layers or not, with those that are fitted in their place."""
     fitted = list(model.named_estimators_.values())
-    layered = bool(given) and all(isinstance(layer, list) for layer in given)
+    is_list = isinstance(given, list)
+    layered = is_list and bool(given) and all(isinstance(layer, list) for layer in given)
     layers = given if layered else [given]
-    proper = sum(map(len, layers)) == len(fitted)
+    proper = is_list and sum(map(len, layers)) == len(fitted)
     node.check(proper, "members", "are not those that were given.")
+    named = all(len(entry) == 2 for layer in layers for entry in layer if isinstance(entry, tuple))
+    node.check(named, "members", "have no names.")
     left = iter(fitted)
     found = [
         [(entry[0], next(left)) if isinstance(entry, tuple) else next(left) for entry in layer]

@@ -1,0 +1,117 @@
+"""Our equivalents of DESlib's methods, under its names and with what its tests set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import BaggingClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from covey import FusionClassifier, fusers
+from tests.peers.standing_in import StandsIn
+
+
+def _members(pool: Any, X: Any, y: Any) -> list[Any]:
+    """The models of a pool; those of an ensemble decide by numbers of classes."""
+    if pool is None:
+        pool = BaggingClassifier(random_state=0).fit(X, y)
+    if isinstance(pool, list | tuple):
+        return list(pool)
+    columns = getattr(pool, "estimators_features_", [slice(None)] * len(pool.estimators_))
+    return [
+        _Member(member, pool.classes_, of_member)
+        for member, of_member in zip(pool.estimators_, columns, strict=True)
+    ]
+
+
+class _Member(ClassifierMixin, BaseEstimator):
+    """A model of an ensemble, by its columns and with the ensemble's labels."""
+
+    def __init__(self, model: Any, classes: Any, columns: Any) -> None:
+        self.model, self.classes, self.columns = model, classes, columns
+        known = np.asarray(model.classes_)
+        is_label = np.isin(known, classes).all()
+        self.classes_ = known if is_label else np.asarray(classes)[known.astype(int)]
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """It is fitted already."""
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """What the model predicts."""
+        return self.model.predict_proba(X[:, self.columns])
+
+    def predict(self, X: Any) -> Any:
+        """The class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class _Method(StandsIn, ClassifierMixin, BaseEstimator):
+    _rule: Any = None
+
+    def __init__(
+        self,
+        pool_classifiers: Any = None,
+        k: int = 7,
+        DFP: bool = False,
+        with_IH: bool = False,
+        knn_classifier: Any = None,
+        voting: str = "hard",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        DSEL_perc: float = 0.5,
+    ) -> None:
+        self.pool_classifiers = pool_classifiers
+        self.k = k
+        self.DFP = DFP
+        self.with_IH = with_IH
+        self.knn_classifier = knn_classifier
+        self.voting = voting
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.DSEL_perc = DSEL_perc
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn to fuse the pool."""
+        if self.DFP or self.with_IH:
+            raise NotImplementedError("no pruning of members, no hardness of rows")
+        rule = self._rule
+        how = {"n_neighbors": self.k, "voting": self.voting}
+        known = rule().get_params()
+        members = _members(self.pool_classifiers, np.asarray(X), y)
+        fusion = FusionClassifier(
+            members, rule(**{name: how[name] for name in how if name in known}), prefit=True
+        )
+        self.fusion_ = fusion.fit(np.asarray(X), y)
+        self.classes_ = fusion.classes_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The decision."""
+        check_is_fitted(self, "fusion_")
+        return self.fusion_.predict(np.asarray(X))
+
+    def predict_proba(self, X: Any, y: Any = None) -> Any:
+        """The probabilities."""
+        check_is_fitted(self, "fusion_")
+        return self.fusion_.predict_proba(np.asarray(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The accuracy."""
+        check_is_fitted(self, "fusion_")
+        return self.fusion_.score(np.asarray(X), y, sample_weight)
+
+
+OLA = type("OLA", (_Method,), {"_rule": fusers.OLA})
+LCA = type("LCA", (_Method,), {"_rule": fusers.LCA})
+KNORAE = type("KNORAE", (_Method,), {"_rule": fusers.KnoraEliminate})
+KNORAU = type("KNORAU", (_Method,), {"_rule": fusers.KnoraUnion})
+KNOP = type("KNOP", (_Method,), {"_rule": fusers.KNOP})
+DESP = type("DESP", (_Method,), {"_rule": fusers.DESP})
+DESKNN = type("DESKNN", (_Method,), {"_rule": fusers.DESKNN})
+METADES = type("METADES", (_Method,), {"_rule": fusers.MetaDES})
+SingleBest = type("SingleBest", (_Method,), {"_rule": fusers.SingleBest})
+Oracle = type("Oracle", (_Method,), {"_rule": fusers.Oracle})
+StackedClassifier = type("StackedClassifier", (_Method,), {"_rule": fusers.Stacking})

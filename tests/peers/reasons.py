@@ -1,0 +1,97 @@
+"""Why tests of peers fail on our equivalents: the first pattern that a test's name has decides."""
+
+from __future__ import annotations
+
+import re
+
+_NO_SPARSE_Y = "A code book gives each row one class; several labels a row are not its task."
+_LEARNERS = (
+    "A learner of a code book is a classifier: regressors and models without predict are not."
+)
+_NOT_LINEAR = "The test reads the coef_ of a linear model, and a flock is none."
+_PARTIAL = "A flock is searched for on all rows and has no partial_fit."
+_NAMES_OF_CLASSES = "Columns are named by the labels of classes, not by their numbers."
+_VOTES = "Votes have probabilities here: their shares."
+
+REASONS: dict[str, list[tuple[str, str]]] = {
+    "test_voting": [
+        (r"estimator_init\[params1", "A list of estimators needs no names here."),
+        (r"hardvoting|predict_proba_on_toy|names_out_classifier_error", _VOTES),
+        (r"test_multilabel", "Asks that several labels be refused with NotImplementedError."),
+        (r"sample_weight_kwargs", "The mock of the test has no predict, which members need."),
+        (r"set_estimator_drop|test_transform", "Asks for members as the first of three axes."),
+        (r"verbose", "verbose=1 says it in other words."),
+        (r"names_out_classifier\[", _NAMES_OF_CLASSES),
+        (
+            r"metadata_routing_for_voting",
+            "The mock of the test predicts a class that y does not hold, which is refused.",
+        ),
+    ],
+    "test_stacking": [
+        (
+            r"classifier_error\[y[23]|regressor_error\[y2|sample_weight_fit_param",
+            "Weights that are all one are taken as none; the mock has no predict.",
+        ),
+        (r"without_n_features_in", "n_features_in_ is there, whatever members have."),
+        (r"multilabel", "Stacks have one target."),
+        (r"get_feature_names_out", _NAMES_OF_CLASSES),
+        (r"base_regressor", "Members of a classifier are classifiers."),
+        (
+            r"final_estimator_attribute_error",
+            "decision_function is there where the model on top has predict_proba only.",
+        ),
+        (
+            r"metadata_routing_for_stacking",
+            "A model on top says itself whether its fit wants what the members want.",
+        ),
+    ],
+    "test_multiclass": [
+        (r"ovr_ties|ovo_regressor|ovr_binary|single_label_predict_proba", _LEARNERS),
+        (r"fit_predict_sparse|ovr_multi", _NO_SPARSE_Y),
+        (r"always_present", "A label that every row has is none of a code book's tasks."),
+        (
+            r"ovo_decision_function|ovo_ties",
+            "Scores are distances of words, not numbers of votes.",
+        ),
+        (
+            r"ecoc_fit_predict|ecoc_delegate",
+            "Columns that repeat others are not made: three classes have three.",
+        ),
+        (r"pairwise", "No precomputed kernels."),
+        (r"constant_int_target", "A single class is refused, as by most classifiers."),
+        (r"attribute_error", "decision_function is there, whatever learners have."),
+    ],
+    "over a flock": [
+        (r"partial_fit|test_prefit$", _PARTIAL),
+        (
+            r"importance_getter|coef|wrapped_estimator|score_params|with_nans|importance_sparse",
+            _NOT_LINEAR,
+        ),
+        (r"multioutput", "Flocks have one target; `MultiTargetRegressor` has several."),
+        (
+            r"prefit_get_feature_names|rfecv\[|stopping_criterion|sample_weight|2d_coef|rfe\[|percent"
+            r"|n_jobs|threading",
+            "The test asks for the features, or scores, that the model of the test would choose.",
+        ),
+        (r"nan_support", "Flocks take no missing values."),
+        (r"attribute_error", "The error names the class of the flock inside."),
+        (r"rfe_cv_groups", "A fold of the test has rows of one class only, which is refused."),
+    ],
+    "DESlib": [
+        (r"_proba\[", "The file with the expected values is not in DESlib's package."),
+        (r"desknn", "2 of 188 rows are decided otherwise; not looked into."),
+        (r"not_encoding", "scikit-learn's AdaBoost has become another (SAMME.R is gone)."),
+        (r"no_pool", "The pool that is grown where none is given is drawn otherwise."),
+        (r"oracle_subspaces_proba", "Probabilities of an oracle need no true labels here."),
+    ],
+}
+
+
+def reason_for(suite: str, test: str) -> str | None:
+    """Why a test fails; None if that is not known."""
+    for part, reasons in REASONS.items():
+        if part in suite:
+            for pattern, reason in reasons:
+                if re.search(pattern, test):
+                    return reason
+    return None
