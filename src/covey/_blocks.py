@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._devices import to_numpy
-from covey._validation import check_all_finite, check_one_target
+from covey._validation import check_all_finite, check_one_target, holds_gaps
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
@@ -37,7 +37,7 @@ def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
     """Rows for a fitted estimator that wants finite numbers, dense or sparse."""
     check_is_fitted(estimator, "fuser_")
     X = to_numpy(X)
-    if _is_plainly_right(estimator, X):
+    if is_plainly_right(estimator, X):
         return X
     X = validate_data(
         estimator,
@@ -51,7 +51,7 @@ def checked_numbers(estimator: BaseEstimator, X: Any) -> Any:
     return X
 
 
-def _is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
+def is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
     """Whether there is nothing to check, which makes many predictions of few rows fast."""
     return (
         get_config()["assume_finite"]
@@ -64,8 +64,13 @@ def _is_plainly_right(estimator: BaseEstimator, X: Any) -> bool:
     )
 
 
-def training_table(estimator: BaseEstimator, X: Any, y: Any, **how: Any) -> tuple[Any, Any]:
-    """X to learn from, of finite float64, dense or sparse, and y, as a user gave them."""
+def training_table(
+    estimator: BaseEstimator, X: Any, y: Any, *, gaps: bool = False, **how: Any
+) -> tuple[Any, Any]:
+    """X to learn from, of float64, dense or sparse, and y, as a user gave them.
+
+    X must be finite, or may have NaN too where ``gaps`` are allowed.
+    """
     check_one_target(y)
     X, y = validate_data(
         estimator,
@@ -76,7 +81,8 @@ def training_table(estimator: BaseEstimator, X: Any, y: Any, **how: Any) -> tupl
         ensure_all_finite=False,
         **how,
     )
-    check_all_finite(X, getattr(estimator, "feature_names_in_", None))
+    check = holds_gaps if gaps else check_all_finite
+    check(X, getattr(estimator, "feature_names_in_", None))
     if hasattr(X, "tocsr") and not X.has_canonical_format:
         # An entry may be stored in parts; their squares are not its square.
         X = X.copy()

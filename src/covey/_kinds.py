@@ -232,12 +232,13 @@ def as_kind(values: pd.Series, kind: str) -> pd.Series:
     missing = values.isna().to_numpy()
     if types.is_float_dtype(values.dtype) or values.dtype == object:
         # A gap makes floats of whole numbers; 1.0 is the category 1 all the same.
-        values = values.map(_without_point)
+        values = values.map(without_point)
     text = values.astype(str).to_numpy(dtype=object)
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
 
 
-def _without_point(value: Any) -> Any:
+def without_point(value: Any) -> Any:
+    """A whole number without the point that floats have; anything else as it is."""
     whole = isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value)
     return int(value) if whole else value
 

@@ -181,13 +181,30 @@ def check_sample_weight(
 
 def check_all_finite(X: Any, feature_names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, by the name of the column."""
-    if get_config()["assume_finite"]:
+    if get_config()["assume_finite"] or _is_plainly_finite(X):
         return
-    data = X.data if hasattr(X, "tocsr") else X
+    _refuse(X, ~np.isfinite(_numbers(X)), feature_names)
+
+
+def holds_gaps(X: Any, feature_names: np.ndarray | None) -> bool:
+    """Whether X has NaN; refuses infinity, by the name of the column."""
+    if get_config()["assume_finite"] or _is_plainly_finite(X):
+        return False
+    _refuse(X, np.isinf(_numbers(X)), feature_names)
+    return bool(np.isnan(_numbers(X)).any())
+
+
+def _numbers(X: Any) -> np.ndarray:
+    return X.data if hasattr(X, "tocsr") else X
+
+
+def _is_plainly_finite(X: Any) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(data.sum()):
-            return
-    broken = ~np.isfinite(data)
+        return bool(np.isfinite(_numbers(X).sum()))
+
+
+def _refuse(X: Any, broken: np.ndarray, feature_names: np.ndarray | None) -> None:
+    """Refuse what is broken, by the name of its column."""
     if not broken.any():
         return
     if hasattr(X, "tocsr"):

@@ -88,6 +88,8 @@ def test_what_a_search_cannot_split_is_refused_before_anything_is_loaded(lazy, m
     monkeypatch.setattr("covey.dask._rows.Table", None)
     for cv in (KFold(3), [(np.arange(3), np.arange(3, 6))]):
         search_refused("cv=.* needs all rows in one place", *lazy, cv=cv)
+    named = "categorical_features=.0. needs all rows in one place"
+    search_refused(named, *lazy, categorical_features=[0])
     search_refused("cv must be an int", *lazy, cv="five")
     refused("pool must be", *lazy, fuser=covey.Gate("both"))
     refused("a gate changes them all", *lazy, fuser="gate", warm_start=True)

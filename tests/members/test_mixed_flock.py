@@ -857,7 +857,7 @@ LINEAR = {"effort": "fast", "n_estimators": 1, "max_features": 1, "alpha": 0.1}
 
 @parametrize_with_checks(
     [
-        FlockClassifier(members=["linear", LogisticRegression()], cv=StratifiedKFold(2), **LINEAR),
+        FlockClassifier(members=["linear", LogisticRegression()], cv=2, **LINEAR),
         FlockRegressor(members=["linear", Ridge()], cv=KFold(2), **LINEAR),
     ],
 )

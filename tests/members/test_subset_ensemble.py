@@ -637,14 +637,13 @@ def test_bad_parameters_get_one_sentence(wine, parameters, error, message):
 
 def test_bad_data_gets_one_sentence(wine):
     X, y = wine
-    for bad, message in ((np.nan, "NaN in column 2 .row 3."), (-np.inf, "infinity in column 2")):
-        broken = X.copy()
-        broken[3, 2] = bad
-        for form in (np.asarray, sparse.csr_array, sparse.csc_array):
-            with pytest.raises(ValueError, match=message):
-                flock().fit(form(broken), y)
-    with pytest.raises(ValueError, match="NaN in column 'ash'"):
-        flock().fit(pd.DataFrame(broken * np.nan, columns=load_wine().feature_names)[["ash"]], y)
+    broken = X.copy()
+    broken[3, 2] = -np.inf
+    for form in (np.asarray, sparse.csr_array, sparse.csc_array):
+        with pytest.raises(ValueError, match="infinity in column 2 .row 3."):
+            flock().fit(form(broken), y)
+    with pytest.raises(ValueError, match="infinity in column 'ash'"):
+        flock().fit(pd.DataFrame(broken, columns=load_wine().feature_names)[["ash"]], y)
     with pytest.raises(ValueError, match="at least 2 classes in y, got 1 class"):
         flock().fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="sample_weight must not be negative, but entry 0 is -1"):

@@ -71,6 +71,10 @@ def test_an_old_opset_is_refused():
             "This SubsetEnsembleClassifier is fused by Borda.*fuse by 'pro",
         ),
         (flock(fuser="trimmed_mean"), "fused by TrimmedMean"),
+        (
+            flock(fuser="mean", categorical_features=[0]),
+            "This SubsetEnsembleClassifier was fitted to gaps or categories.*table_to_onnx",
+        ),
         (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
         (
             FusionClassifier([("views", covey.MultiviewClassifier(views=[[0, 1], [2, 3]]))]),

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -199,3 +200,19 @@ def test_every_fuser_and_every_flock_of_covey_is_held_by_files():
         if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, covey.members.LinearFlock))
     }
     assert public - {"Fuser", "DynamicSelection", "GatedGroups", "LinearFlock"} <= set(HOMES)
+
+
+def test_what_becomes_of_gaps_and_categories_comes_back(tmp_path):
+    rows = FRAME.assign(
+        town=pd.Categorical(np.array(["Rome", "Oslo", None])[np.arange(len(FRAME)) % 3]),
+        code=[f"c{place % 24}" for place in range(len(FRAME))],
+        a=FRAME["a"].where(FRAME["a"] > 5),
+    )
+    mixed = flock(members=["linear", LogisticRegression(max_iter=1000)], effort="fast")
+    for model in (flock(effort="fast"), flock(fuser="product"), mixed):
+        again = round_trip(model.fit(rows, y), tmp_path)
+        assert_predicts_the_same(model, again, rows)
+        assert_same_state(model, again)
+        assert_predicts_the_same(
+            model.estimators_[0], round_trip(model.estimators_[0], tmp_path), rows
+        )

@@ -28,6 +28,7 @@ class Purpose(IntEnum):
     POWER_ITERATION = 4
     FOLD = 5
     SAMPLE = 6
+    ENCODE = 7
 
 
 def _key(seed: int, purpose: Purpose, run: int, member: int) -> Any:

@@ -51,7 +51,8 @@ def check_numeric_columns(X: Any) -> None:
     if text:
         raise ValueError(
             f"X holds other things than numbers in column {', '.join(text[:5])}"
-            f"{' and others' if len(text) > 5 else ''}; encode or drop it."
+            f"{' and others' if len(text) > 5 else ''}; encode or drop it, or fit a sample in "
+            "memory, where categories are all right."
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.sparse import vstack
 
+from covey._categories import is_from_dtype
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
@@ -56,6 +57,7 @@ class DaskRows:
     # They are a function of the seed, which a checkpoint keeps.
     keeps_folds = False
     can_narrow = False
+    needs_preparation = False  # gaps and categories are refused
 
     def __init__(self, table: Table, n_features: int, keeps_features: bool) -> None:
         self._table = table
@@ -445,6 +447,11 @@ def check_possible(estimator: Any, groups: Any) -> None:
     what, instead = None, ""
     if groups is not None:
         what, instead = "groups", "leave it out, or "
+    elif not (
+        estimator.categorical_features is None or is_from_dtype(estimator.categorical_features)
+    ):
+        what = f"categorical_features={estimator.categorical_features!r}"
+        instead = "encode them as numbers, or "
     elif estimator.device is not None:
         raise ValueError(
             f"device={estimator.device!r} is one that has all rows, but these lie in blocks; use "

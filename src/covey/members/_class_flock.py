@@ -94,6 +94,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
             support,
             getattr(self, "feature_names_in_", None),
             None if self.basis_.is_plain else self.basis_,
+            self.preparation_,
         )
 
     def _is_linear(self) -> bool:
@@ -141,6 +142,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         LogisticRegression()
         """
         self.collapse()
+        self._check_numbers_alone()
         model = LogisticRegression(fit_intercept=bool(self._setting("fit_intercept")))
         # Copies: what is done to one model is not done to the other.
         model.classes_ = self.classes_.copy()

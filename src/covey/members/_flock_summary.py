@@ -12,7 +12,6 @@ import numpy as np
 
 from covey._core.basis import Basis
 from covey.fusers import Gate, GatedGroups
-from covey.members._flock_views import feature_names
 
 WIDTH, HEIGHT = 100, 24
 # How long names may be: shorter ones are tried where a line would be too long.
@@ -67,12 +66,18 @@ class ColumnEffects:
     """What columns of a basis mean in terms of features: ramps and squares of each as one."""
 
     def __init__(
-        self, basis: Basis, mean: np.ndarray, scale: np.ndarray, names: list[str]
+        self,
+        basis: Basis,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        names: list[str],
+        made_of: np.ndarray | None = None,
     ) -> None:
         self._basis, self._mean, self._scale, self._names = basis, mean, scale, names
         partner = np.where(basis.partner >= 0, basis.partner, basis.feature)
+        of = np.arange(basis.n_features) if made_of is None else made_of
         # The columns of one feature have one key, and so has each product of two.
-        key = basis.feature.astype(np.int64) * basis.n_features + partner
+        key = of[basis.feature].astype(np.int64) * basis.n_features + of[partner]
         self._keys, self._key_of = np.unique(key, return_inverse=True)
 
     def strongest(self, coef: np.ndarray) -> Iterator[Effect]:
@@ -82,14 +87,16 @@ class ColumnEffects:
         for position in np.argsort(-sizes, kind="stable"):
             if sizes[position] == 0:
                 return
-            yield self._effect(int(position), float(sizes[position]), coef)
+            own = np.flatnonzero(self._key_of == position)
+            # Of what is made of one variable, the strongest is named.
+            yield self._effect(int(own[columns[own].argmax()]), own, float(sizes[position]), coef)
 
-    def _effect(self, position: int, size: float, coef: np.ndarray) -> Effect:
-        one, other = divmod(int(self._keys[position]), self._basis.n_features)
-        own = np.flatnonzero(self._key_of == position)
-        if one != other:
+    def _effect(self, column: int, own: np.ndarray, size: float, coef: np.ndarray) -> Effect:
+        one, other = int(self._basis.feature[column]), int(self._basis.partner[column])
+        if other not in (one, -1):
             both = self._names[one], self._names[other]
-            return Effect(both, size, coef[:, own[0]], bends=False, peaks=False)
+            return Effect(both, size, coef[:, column], bends=False, peaks=False)
+        own = own[self._basis.feature[own] == one]
         curve = self._curve(one, own, coef)
         rise, ups_and_downs = curve[:, -1] - curve[:, 0], np.abs(np.diff(curve)).sum(axis=1)
         most = ups_and_downs.argmax()
@@ -113,8 +120,10 @@ class ColumnEffects:
 
 def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summary:
     """The text of ``flock.summary()``, of at most so many lines of so many characters."""
-    names, weights = feature_names(flock), _weights(flock)
-    effects = ColumnEffects(flock.basis_, flock._column_mean, flock._column_scale, names)
+    names, weights = flock._column_names(), _weights(flock)
+    effects = ColumnEffects(
+        flock.basis_, flock._column_mean, flock._column_scale, names, _made_of(flock)
+    )
     contrast, asked = flock._contrast(), _conditions(flock, names)
     shown: dict[int, list[str]] = {}
     room = height - 2
@@ -135,6 +144,11 @@ def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summa
         left_out = _counted(len(weights) - len(shown), "more member")
         text.append(f"and {left_out}, with {rest:.0f} % of the weight together")
     return Summary("\n".join(text))
+
+
+def _made_of(flock: Any) -> np.ndarray | None:
+    """The feature that each column is made of, where several are made of one."""
+    return None if flock.preparation_ is None else flock.preparation_.column_of
 
 
 def _weights(flock: Any) -> np.ndarray:
@@ -181,6 +195,8 @@ def _counts(flock: Any) -> str:
     groups = ""
     if n_terms is None:
         n_terms = int(flock.support_.sum())
+        if flock.preparation_ is not None:
+            n_terms = int((flock.member_coef_ != 0).any(axis=1).sum())
         if isinstance(flock.fuser_, Gate):
             n_terms += int(flock.fuser_.coef_.any(axis=0).sum())
     else:
@@ -231,11 +247,11 @@ def _conditions(flock: Any, names: list[str]) -> list[str]:
         scaled, coef = (flock.basis_, flock._column_mean, flock._column_scale), fuser.coef
     elif isinstance(fuser, Gate):
         groups = np.zeros(flock.n_estimators_, dtype=int)
-        scaled, coef = _standardized(fuser, flock.n_features_in_)
+        scaled, coef = _standardized(fuser, flock.basis_.n_features)
     else:
         rule = f"as {type(fuser).__name__} decides" if fuser.learns else "everywhere"
         return [rule] * flock.n_estimators_
-    effects = ColumnEffects(*scaled, names)
+    effects = ColumnEffects(*scaled, names, _made_of(flock))
     found = []
     for k, group in enumerate(groups):
         together = groups == group

@@ -152,11 +152,14 @@ def flock_table(flock: Any) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = feature_names(flock)
     sizes = np.abs(flock._contrast()).mean(axis=1) * flock._column_scale
+    made_of = flock.preparation_
     # Only a search makes more than one group.
     groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
     rows = []
     for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
-        heavy = np.argsort(-flock.basis_.on_features(size), kind="stable")
+        size = flock.basis_.on_features(size)
+        size = size if made_of is None else size @ made_of.shares()
+        heavy = np.argsort(-size, kind="stable")
         top = ", ".join(names[which] for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
             str(number + 1),

@@ -115,6 +115,17 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
             return {}
         return {"fuser": fuser} if fuser.learns else {}
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            fuser = self._models.make_fuser(self.fuser, "fuser")
+        except (TypeError, ValueError):  # refused by fit
+            return tags
+        if fuser.needs_X:
+            # What members make of gaps and categories, a fuser that looks at rows cannot.
+            tags.input_tags.allow_nan = tags.input_tags.categorical = False
+        return tags
+
     def _out_of_fold(
         self, pairs: Pairs, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[Predictions, np.ndarray]:

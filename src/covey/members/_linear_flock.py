@@ -15,20 +15,21 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from covey import __version__
-from covey._blocks import checked_numbers, finite, in_blocks
+from covey._blocks import finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
-from covey._columns import flip_units
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
+from covey._preparation import checked_rows
 from covey._validation import check_choice, check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._member import LinearMember, LinearRegressionMember
+from covey.members._prepared_features import PreparedFeatures
 from covey.members._training_rows import InMemoryRows, TrainingRows
 
 _DEFAULT_TEMPERATURE = 0.01
@@ -36,7 +37,7 @@ _DEFAULT_TEMPERATURE = 0.01
 _LARGE_TABLE = 1 << 20
 
 
-class LinearFlock(CallbackSupportMixin, FusedEnsemble):
+class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
     """An ensemble of linear members on feature subsets, for classes or for values.
 
     Algorithm 1's settings that an estimator has no parameters for are constants of its class.
@@ -90,6 +91,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._journal = self._open_journal(rows)
+            rows = self._prepared(rows, continued)
             self._set_target(rows, continued)
             context = self._init_callback_context(max_subtasks=self._max_tasks())
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
@@ -126,6 +128,9 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     @abstractmethod
     def _check_target(self, rows: TrainingRows, continued: bool) -> None:
         """Refuse classes or values that cannot be learnt; weigh the classes."""
+
+    def _check_newton(self, n_columns: int) -> None:
+        """Refuse more columns than a way to train members bears."""
 
     def _set_target(self, rows: TrainingRows, continued: bool) -> None:
         """Standardize the target, where it is to be."""
@@ -233,10 +238,13 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         """Set what columns are centered and scaled by, and which can be used at all."""
         varies = deviation > 0
         if not varies.any():
+            count = getattr(self, "n_features_in_", len(varies))
             raise ValueError(
-                f"All {len(varies)} feature(s) of X are constant, so there is nothing to learn "
+                f"All {count} feature(s) of X are constant, so there is nothing to learn "
                 "from; give at least one column that varies."
             )
+        # What is missing in a new row, and in no row of the training.
+        self._means = mean
         # Beside an intercept a constant column adds nothing; without one it is the intercept.
         self._usable = varies if self._setting("fit_intercept") else varies | (mean != 0)
         # Without an intercept no column may be shifted: that would amount to one.
@@ -257,15 +265,6 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         if self._usable.all() or not rows.can_narrow:
             return rows, np.ones(len(self._usable), dtype=bool)
         return rows.only(self._usable), self._usable
-
-    def _units(self) -> np.ndarray:
-        """Which features flip together."""
-        return flip_units(
-            self.feature_groups,
-            self.always_keep,
-            ~self._usable,
-            getattr(self, "feature_names_in_", None),
-        )
 
     # -- attributes ------------------------------------------------------------------------
 
@@ -289,13 +288,16 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     ) -> dict[str, Any]:
         """The fitted attributes of members (K, C, P), given for a standardized target."""
         coef, intercept = self._in_units_of_y(coef, intercept)
-        check_coefficients(coef, basis.feature, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        if self.preparation_ is not None:
+            names = np.array(self._column_names(), dtype=object)
+        check_coefficients(coef, basis.feature, names)
         return {
             "n_estimators_": len(coef),
             # As files hold them: products of other layouts differ in their last bit.
             "member_coef_": np.ascontiguousarray(coef),
             "member_intercept_": intercept,
-            "support_": support,
+            "support_": self._on_features(support),
             "basis_": basis,
             "n_iter_": n_iter,
             "history_": [{} if past is None else vars(past).copy() for past in history],
@@ -356,6 +358,11 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def feature_importances_(self) -> np.ndarray:
         """How much each feature moves the members' predictions and the gates; sums to one."""
         check_is_fitted(self, "fuser_")
+        sizes = self._column_importances()
+        return sizes if self.preparation_ is None else sizes @ self.preparation_.shares()
+
+    def _column_importances(self) -> np.ndarray:
+        """The same of the columns that are made of the features."""
         size = np.abs(self._contrast() * self._column_scale).mean(axis=1)
         size = self.basis_.on_features(self._member_shares @ size + self._gate_sizes())
         return size / size.sum() if size.any() else size
@@ -371,7 +378,7 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     # -- predict ---------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
-        return checked_numbers(self, X)
+        return checked_rows(self, X)
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         return in_blocks(finite(function), X, self.n_jobs)
@@ -453,6 +460,11 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
         """The records of `explain`; features count by their shares (n_features, n_names)."""
         check_number(top, "top", low=1, whole=True)
         X = self._check_rows(X)
+        return self._decisions(X, top, *self._named_shares(names, shares), max_members)
+
+    def _decisions(
+        self, X: Any, top: int, names: Any, shares: Any, max_members: int | None
+    ) -> list[dict[str, Any]]:
         return decisions(self, X, top=top, names=names, shares=shares, max_members=max_members)
 
     # -- show ------------------------------------------------------------------------------
@@ -504,4 +516,6 @@ class LinearFlock(CallbackSupportMixin, FusedEnsemble):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags

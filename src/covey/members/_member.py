@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
+from covey._preparation import Preparation, checked_codes
 
 
 class _Member(BaseEstimator):
@@ -26,6 +27,8 @@ class _Member(BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         """How many columns X must have."""
+        if self.preparation is not None:
+            return self.preparation.n_features
         return self.coef_.shape[-1] if self.basis is None else self.basis.n_features
 
     @property
@@ -41,6 +44,8 @@ class _Member(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.preparation is not None
+        tags.input_tags.categorical = self.preparation is not None
         return tags
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
@@ -49,9 +54,12 @@ class _Member(BaseEstimator):
 
     def _outputs(self, X: Any) -> np.ndarray:
         """The linear functions of rows, (n_classes, n) or (n,)."""
-        X = validate_data(
-            self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
-        )
+        if self.preparation is not None:
+            X = self.preparation.transform(checked_codes(self, X, self.preparation))
+        else:
+            X = validate_data(
+                self, X, reset=False, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32)
+            )
         rows = X if self.basis is None else self.basis.rows(X)
         return linear_logits(rows, self.coef_, np.asarray(self.intercept_))
 
@@ -60,6 +68,8 @@ class _Member(BaseEstimator):
         names = self.feature_names
         if names is None:
             names = [f"x{position}" for position in range(self.n_features_in_)]
+        if self.preparation is not None:
+            names = self.preparation.names(names)
         return [str(name) for name in names] if self.basis is None else self.basis.names(names)
 
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
@@ -97,6 +107,8 @@ class LinearMember(ClassifierMixin, _Member):
     feature_names : array of shape (n_features,), optional
     basis : Basis, optional
         The columns that the coefficients belong to: features, ramps of them, and products.
+    preparation : Preparation, optional
+        What becomes of gaps and categories; the columns above are then made of what it makes.
 
     Attributes
     ----------
@@ -119,6 +131,7 @@ class LinearMember(ClassifierMixin, _Member):
         support: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
         basis: Basis | None = None,
+        preparation: Preparation | None = None,
     ) -> None:
         self.coef = coef
         self.intercept = intercept
@@ -126,6 +139,7 @@ class LinearMember(ClassifierMixin, _Member):
         self.support = support
         self.feature_names = feature_names
         self.basis = basis
+        self.preparation = preparation
 
     @property
     def coef_(self) -> np.ndarray:
@@ -216,7 +230,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
     coef : array of shape (n_features,), or (n_columns,) with a basis
         Zero on what the member does not use.
     intercept : float
-    support, feature_names, basis
+    support, feature_names, basis, preparation
         As for `LinearMember`.
 
     Attributes
@@ -241,12 +255,14 @@ class LinearRegressionMember(RegressorMixin, _Member):
         support: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
         basis: Basis | None = None,
+        preparation: Preparation | None = None,
     ) -> None:
         self.coef = coef
         self.intercept = intercept
         self.support = support
         self.feature_names = feature_names
         self.basis = basis
+        self.preparation = preparation
 
     @property
     def coef_(self) -> np.ndarray:

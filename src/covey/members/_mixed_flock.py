@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -320,7 +319,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return fused
 
     def _keep_typical(self, rows: TrainingRows) -> None:
-        """Keep what is typical of the rows: explanations compare a row with it."""
+        """Keep what is typical of the rows: explanations compare a row with it.
+
+        It fills gaps of new rows, too, as means do in a flock of linear members.
+        """
+        self.__dict__.pop("_means", None)
         sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
         n_features = rows.n_features
         if hasattr(sample, "tocsc"):
@@ -342,14 +345,17 @@ class MixedFlock(NamedParameters, SearchedFlock):
             X = X.toarray()  # members that were fitted to dense rows take no others
         if name in KINDS:
             return _within_reach(X)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None or hasattr(X, "tocsr"):
+        if not hasattr(self, "feature_names_in_") or hasattr(X, "tocsr"):
             return X
+        names = self._column_names()
         try:
             import pandas as pd
         except ModuleNotFoundError:
             return X  # names come from another kind of frames, and nobody can be given them
         return pd.DataFrame(X, columns=names)
+
+    def _filling(self) -> np.ndarray:
+        return self._typical if self._is_mixed() else super()._filling()
 
     def _member_prediction(self, name: str, member: Any, X: Any) -> np.ndarray:
         """What a fitted member predicts: (n, C), or (n,) numbers."""
@@ -426,18 +432,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
         """How much each feature matters to each member, (K, n_features)."""
         return member_importances(self)
 
-    def _explain(
-        self,
-        X: Any,
-        top: int,
-        names: ArrayLike | None = None,
-        shares: np.ndarray | None = None,
-        max_members: int | None = None,
+    def _decisions(
+        self, X: Any, top: int, names: Any, shares: Any, max_members: int | None
     ) -> list[dict[str, Any]]:
         if not self._is_mixed():
-            return super()._explain(X, top, names, shares, max_members)
-        check_number(top, "top", low=1, whole=True)
-        X = self._check_rows(X)
+            return super()._decisions(X, top, names, shares, max_members)
         how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
         return mixed_decisions(self, X, **how)
 

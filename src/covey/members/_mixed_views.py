@@ -81,10 +81,7 @@ def _give_reasons(
     Names are those of features, or what has ``shares`` (n_features, n_names) in them.
     """
     tried = _tried(flock, shares)
-    columns = [
-        np.array([which]) if shares is None else np.flatnonzero(shares[:, which])
-        for which in tried
-    ]
+    columns = _columns(tried, shares)
     for number, kind in enumerate(flock._names()):
         own = [
             (row, one)
@@ -100,6 +97,14 @@ def _give_reasons(
         for (_, one), push in zip(own, pushes, strict=True):
             found = because(push, called, top, either_way=flock._numeric)
             one["because"] = found or [(called[0], 0.0)]
+
+
+def _columns(tried: np.ndarray, shares: np.ndarray | None) -> list[np.ndarray]:
+    """The columns of each name that is tried out."""
+    return [
+        np.array([which]) if shares is None else np.unique(shares[:, [which]].nonzero()[0])
+        for which in tried
+    ]
 
 
 def _tried(flock: Any, shares: np.ndarray | None = None) -> np.ndarray:
@@ -122,8 +127,11 @@ def _known_importances(flock: Any) -> np.ndarray | None:
 
 
 def _own_importances(flock: Any, member: Any) -> np.ndarray | None:
-    own = getattr(member, "feature_importances_", None)
-    if own is None or np.shape(own) != (flock.n_features_in_,) or not np.isfinite(own).all():
+    if hasattr(member, "_column_importances"):
+        own = member._column_importances()
+    else:
+        own = getattr(member, "feature_importances_", None)
+    if own is None or np.shape(own) != flock._typical.shape or not np.isfinite(own).all():
         return None
     total = np.sum(own)
     return np.asarray(own) / total if total > 0 else None
@@ -176,14 +184,15 @@ def member_importances(flock: Any) -> np.ndarray:
     They are members' own importances, or what features move on some rows of the training.
     """
     found = np.zeros((flock.n_estimators_, flock.n_features_in_))
+    shares = None if flock.preparation_ is None else flock.preparation_.shares()
     for sizes, name, member in zip(found, flock._names(), flock.estimators_, strict=True):
         own = _own_importances(flock, member)
         if own is not None:
-            sizes[:] = own
+            sizes[:] = own if shares is None else own @ shares
             continue
-        tried, X = _tried(flock), flock._examples
+        tried, X = _tried(flock, shares), flock._examples
         values = flock._member_prediction(name, member, flock._as_given(X, name))
-        moved = _pushes(flock, name, X, values, [np.array([which]) for which in tried])
+        moved = _pushes(flock, name, X, values, _columns(tried, shares))
         sizes[tried] = np.abs(moved).mean(axis=0)
     totals = found.sum(axis=1, keepdims=True)
     return found / np.where(totals > 0, totals, 1.0)

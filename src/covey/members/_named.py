@@ -174,7 +174,9 @@ class NamedMembers(NamedParameters, RoutesMetadata):
         tags = super().__sklearn_tags__()
         inner = [get_tags(member) for _, member in self._entries() if hasattr(member, "fit")]
         tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
-        tags.input_tags.allow_nan = bool(inner) and all(tag.input_tags.allow_nan for tag in inner)
+        for name in ("allow_nan", "categorical"):
+            takes = bool(inner) and all(getattr(tag.input_tags, name) for tag in inner)
+            setattr(tags.input_tags, name, takes)
         return tags
 
     def _check_fitted(self, name: str, member: Any) -> Any:

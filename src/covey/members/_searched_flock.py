@@ -109,6 +109,7 @@ class SearchedFlock(LinearFlock):
                 self._usable[kept],
                 self._units()[kept],
                 grouped=self.feature_groups is not None,
+                **self._made_of(kept),
                 centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
                 scaled=bool(self._setting("scale_features")),
             ),
@@ -148,7 +149,7 @@ class SearchedFlock(LinearFlock):
         self._member_means = rows.mean_predictions(self)
         self.group_of_ = np.repeat(np.arange(len(flock.sizes)), flock.sizes)
         self.group_weights_ = flock.weights
-        self.gate_support_ = flock.gate_support
+        self.gate_support_ = self._on_features(flock.gate_support)
         self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
         for name in ("out_of_fold_", "calibration_"):
@@ -156,6 +157,13 @@ class SearchedFlock(LinearFlock):
         if flock.on_folds is not None:
             self._keep_out_of_fold(flock.on_folds, rows)
         return GatedGroups.of(flock, None if self._numeric else self.classes_)
+
+    def _made_of(self, kept: np.ndarray) -> dict[str, np.ndarray]:
+        """Which columns count as a feature, and which are multiplied, of those that are kept."""
+        if self.preparation_ is None:
+            return {}
+        first = self.preparation_.first_of_each(self._usable)
+        return {"counted": first[kept], "multiplied": self.preparation_.is_number[kept]}
 
     def _compares(self) -> bool:
         """Whether candidates are compared on folds."""
@@ -204,7 +212,7 @@ class SearchedFlock(LinearFlock):
 
     def _limits(self, search: Search) -> Limits:
         """What a person is willing to read, in numbers; refuses what nothing can keep to."""
-        n_features = int(np.sum(self._usable))  # constant columns are no features
+        n_features = self._n_usable()  # constant columns are no features
         features = n_features
         if isinstance(self.max_features, Integral):
             features = min(n_features, int(self.max_features))

@@ -79,8 +79,8 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         "adaboost": a member makes the rows that it gets wrong ``(C - 1) (1 - e) / e`` times as
         heavy, e being its weighted error. None: all rows keep their weights. By default as in
         the paper.
-    feature_groups, always_keep
-        As for `FlockClassifier`.
+    feature_groups, always_keep, categorical_features
+        As for `FlockClassifier`, and so are gaps and categories.
     fit_intercept : bool, default=True
         Whether each class has an intercept. It is never masked. Without one, features are
         scaled but not centered.
@@ -113,7 +113,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_, basis_, estimators_, fuser_
+    classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
         As of `FlockClassifier`, and so are ``member_intercept_`` and ``feature_importances_``.
     n_estimators_ : int
         How many members were kept.
@@ -172,6 +172,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         reweighting: str | None = "mean_probability",
         feature_groups: Any = None,
         always_keep: Any = None,
+        categorical_features: Any = "from_dtype",
         fit_intercept: bool = True,
         scale_features: bool = True,
         fuser: str | Fuser = "product",
@@ -200,6 +201,7 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
         self.reweighting = reweighting
         self.feature_groups = feature_groups
         self.always_keep = always_keep
+        self.categorical_features = categorical_features
         self.fit_intercept = fit_intercept
         self.scale_features = scale_features
         self.fuser = fuser
@@ -324,7 +326,8 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups, always_keep, select_size, validation_fraction, warm_start, n_jobs
+    feature_groups, always_keep, categorical_features, select_size, validation_fraction, \
+warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. "gate"
@@ -384,6 +387,7 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         subset_penalty: float = 0.0,
         feature_groups: Any = None,
         always_keep: Any = None,
+        categorical_features: Any = "from_dtype",
         fuser: str | Fuser = "mean",
         select_size: str | None = None,
         validation_fraction: float = 0.1,
@@ -410,6 +414,7 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         self.subset_penalty = subset_penalty
         self.feature_groups = feature_groups
         self.always_keep = always_keep
+        self.categorical_features = categorical_features
         self.fuser = fuser
         self.select_size = select_size
         self.validation_fraction = validation_fraction

@@ -8,7 +8,6 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from covey._blocks import training_table
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -29,8 +28,10 @@ from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
-from covey._folds import make_folds
-from covey._validation import check_labels, check_sample_weight
+from covey._folds import check_groups, make_folds
+from covey._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey._target_means import TargetMeans
+from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
 from covey.members._hold_out import held_out_rows
 from covey.members._out_of_fold import HeldOut
@@ -57,6 +58,10 @@ class TrainingRows(Protocol):
     @property
     def can_narrow(self) -> bool:
         """Whether ``only`` leaves columns out."""
+
+    @property
+    def needs_preparation(self) -> bool:
+        """Whether there are gaps or categories, of which ``prepared`` makes numbers."""
 
     classes: np.ndarray | None
     class_counts: np.ndarray  # rows of a weight above 0
@@ -200,8 +205,10 @@ class InMemoryRows:
         *,
         numeric: bool,
         device: HostDevice | OnDevice,
+        words: Words | None = None,
     ) -> None:
         self.X, self.y, self.weight, self._groups = X, y, weight, groups
+        self._words = words or {}
         self._device = device
         self.n_features = X.shape[1]
         self.classes = None
@@ -234,15 +241,22 @@ class InMemoryRows:
         device = _training_device(estimator, X, y, sample_weight)
         X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
         least = 2 if numeric else 1
-        X, y = training_table(
-            estimator, X, y, reset=reset, y_numeric=numeric, ensure_min_samples=least
+        known = None if reset or estimator.preparation_ is None else estimator.preparation_.words
+        X, y, words = checked_table(
+            estimator,
+            X,
+            y,
+            known=known,
+            reset=reset,
+            y_numeric=numeric,
+            ensure_min_samples=least,
         )
         if numeric:
             y = y.astype(np.float64)
         else:
             check_labels(y)
         weight = check_sample_weight(sample_weight, len(y))
-        return cls(X, y, weight, groups, numeric=numeric, device=device)
+        return cls(X, y, weight, groups, numeric=numeric, device=device, words=words)
 
     def set_class_weight(self, factors: np.ndarray) -> None:
         """See `TrainingRows`."""
@@ -251,7 +265,25 @@ class InMemoryRows:
 
     def digest(self) -> Any:
         """See `TrainingRows`."""
-        return self.X, self.y, self.weight, self._groups
+        data = self.X, self.y, self.weight, self._groups
+        return (*data, self._words) if self._words else data
+
+    def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
+        """How gaps and categories become numbers, and the rows as numbers."""
+        target = None
+        if needs_target(self._words):
+            groups = None if self._groups is None else check_groups(self._groups, len(self.y))
+            truth = self.y if self.classes is None else self._codes
+            target = TargetMeans(truth, self.classes, self.weight, seed, groups)
+        preparation, X = prepare(self.X, self._words, self.weight, target, known)
+        rows = copy(self)
+        rows.X, rows.n_features = X, X.shape[1]
+        return preparation, rows
+
+    @property
+    def needs_preparation(self) -> bool:
+        """See `TrainingRows`."""
+        return bool(self._words) or holds_gaps(self.X, None)
 
     def done(self, part: str) -> None:
         """See `TrainingRows`."""

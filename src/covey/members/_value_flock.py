@@ -96,6 +96,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
             support,
             getattr(self, "feature_names_in_", None),
             None if self.basis_.is_plain else self.basis_,
+            self.preparation_,
         )
 
     def _is_linear(self) -> bool:
@@ -120,6 +121,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
         Only a flock with ``fuser="mean"`` is one linear model; the predictions are the same.
         """
         self.collapse()
+        self._check_numbers_alone()
         model = LinearRegression()
         model.coef_, model.intercept_ = self.coef_, self.intercept_
         model.n_features_in_ = self.n_features_in_

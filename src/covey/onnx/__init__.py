@@ -149,6 +149,12 @@ def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
             "use covey.tables.table_to_onnx."
         )
     if kind in CONVERTERS:
+        if getattr(estimator, "preparation_", getattr(estimator, "preparation", None)) is not None:
+            raise ValueError(
+                f"{who} was fitted to gaps or categories, which a graph of numbers cannot take; "
+                "fit a covey.tables.TableClassifier or TableRegressor, whose graph "
+                "(table_to_onnx) takes a table's own columns."
+            )
         if is_classifier(estimator):
             labels_of(estimator.classes_, who)
         if hasattr(estimator, "fuser_"):

@@ -25,6 +25,11 @@ from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._fusers import read_fuser
 from covey.persistence._membership import check_member
+from covey.persistence._preparations import (
+    read_preparation,
+    same_preparation,
+    write_preparation,
+)
 from covey.persistence._reading import LARGEST, Node
 from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer, plain
@@ -88,17 +93,23 @@ def _write_flock(flock: Any, out: Writer) -> dict[str, Any]:
         "usable": out.array(flock._usable, "flag"),
         "mean": out.array(flock.mean_),
         "scale": out.array(flock.scale_),
+        "means": out.array(flock._means),
+        "preparation": write_preparation(flock.preparation_, out),
         "target": _write_target(flock, out),
         "member_means": out.array(getattr(flock, "_member_means", None)),
     }
 
 
 def _read_flock(flock: Any, node: Node) -> tuple[int, int]:
-    """Set what all flocks keep; the number of features, and of what members predict."""
+    """Set what all flocks keep; the number of columns, and of what members predict."""
     n_features = read_features(flock, node)
     flock._seed = node.whole("seed", 0, 2**31)
-    _read_scale(flock, node, n_features)
-    return n_features, _read_target(flock, node)
+    flock.preparation_ = read_preparation(node, n_features)
+    n_columns = n_features if flock.preparation_ is None else flock.preparation_.n_columns
+    _read_scale(flock, node, n_columns)
+    # Files of before have no means but those that columns are centered by.
+    flock._means = node.array("means", (n_columns,)) if node.has("means") else flock.mean_
+    return n_columns, _read_target(flock, node)
 
 
 def _read_scale(flock: Any, node: Node, n_features: int) -> None:
@@ -197,6 +208,7 @@ def _write_linear(flock: Any, out: Writer) -> dict[str, Any]:
 def _read_linear(flock: Any, node: Node) -> None:
     n_features, n_outputs = _read_flock(flock, node)
     basis = _read_basis(node.child("basis"), n_features)
+    n_features = flock.n_features_in_
     n_columns = basis.n_columns
     flock.basis_ = basis
     flock.member_coef_ = node.array("coef", (None, n_outputs, n_columns))
@@ -244,6 +256,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "weights": out.array(flock.weights_),
         "candidates": out.columns(flock.cv_results_),
         "calibration": write_calibration(flock, out),
+        "preparation": write_preparation(flock.preparation_, out),
         "typical": out.array(flock._typical),
         "examples": out.array(flock._examples),
         "sparse": flock._is_sparse,
@@ -251,8 +264,10 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
 
 
 def _read_mixed(flock: Any, node: Node) -> None:
-    n_features = read_features(flock, node)
+    n_given = read_features(flock, node)
     flock._seed = node.whole("seed", 0, 2**31)
+    flock.preparation_ = read_preparation(node, n_given)
+    n_features = n_given if flock.preparation_ is None else flock.preparation_.n_columns
     if not (node.none("usable") and node.none("mean") and node.none("scale")):
         _read_scale(flock, node, n_features)
     _read_target(flock, node)
@@ -262,7 +277,12 @@ def _read_mixed(flock: Any, node: Node) -> None:
     for name, member in zip(names, members, strict=True):
         linear = type(member) is type(flock) and hasattr(member, "basis_")
         node.check(linear or name != LINEAR, "members", "has another member as the linear one.")
-        check_member(flock, member, n_features, node, "members")
+        if name == LINEAR:
+            same = same_preparation(flock.preparation_, member.preparation_)
+            node.check(same, "members", "has linear members that see other columns.")
+            check_member(flock, member, n_given, node, "members")
+        else:
+            check_member(flock, member, n_features, node, "members", flock._column_names())
         same = flock._numeric or np.array_equal(member.classes_, flock.classes_)
         node.check(same or name != LINEAR, "members", "has a member of other classes.")
     flock.named_estimators_ = Bunch()
@@ -367,20 +387,24 @@ def _write_member(member: Any, out: Writer) -> dict[str, Any]:
         "support": out.array(None if member.support is None else member.support_, "flag"),
         "feature_names": out.texts(member.feature_names),
         "basis": None if basis is None else _write_basis(basis, out),
+        "preparation": write_preparation(member.preparation, out),
     }
 
 
 def _read_member(node: Node) -> tuple[dict[str, Any], Any, int]:
     """What both kinds of members are made with, their classes, and how many columns they see."""
     n_features = node.whole("n_features", 1)
-    basis = None if node.none("basis") else _read_basis(node.child("basis"), n_features)
+    preparation = read_preparation(node, n_features)
+    n_made = n_features if preparation is None else preparation.n_columns
+    basis = None if node.none("basis") else _read_basis(node.child("basis"), n_made)
     given: dict[str, Any] = {"support": None, "feature_names": None, "basis": basis}
+    given["preparation"] = preparation
     if not node.none("support"):
         given["support"] = node.array("support", (n_features,), "flag")
     if not node.none("feature_names"):
         given["feature_names"] = np.array(node.texts("feature_names", n_features), dtype=object)
     classes = None if node.none("classes") else node.labels("classes")
-    return given, classes, n_features if basis is None else basis.n_columns
+    return given, classes, n_made if basis is None else basis.n_columns
 
 
 def _read_class_member(node: Node) -> LinearMember:

@@ -9,18 +9,31 @@ import numpy as np
 from covey.persistence._reading import Node
 
 
-def check_names(model: Any, member: Any, node: Node, name: str) -> None:
-    """See that two that are given the same table know its columns by the same names."""
+def check_names(
+    model: Any, member: Any, node: Node, name: str, columns: list[str] | None = None
+) -> None:
+    """See that two that are given the same table know its columns by the same names.
+
+    ``columns`` are those of a model that makes others of its table.
+    """
     names, own = (getattr(one, "feature_names_in_", None) for one in (model, member))
-    same = names is None or own is None or names.tolist() == own.tolist()
+    columns = names.tolist() if columns is None and names is not None else columns
+    same = names is None or own is None or columns == own.tolist()
     node.check(same, name, "has a member that knows other columns.")
 
 
-def check_member(model: Any, member: Any, n_features: int | None, node: Node, name: str) -> None:
+def check_member(
+    model: Any,
+    member: Any,
+    n_features: int | None,
+    node: Node,
+    name: str,
+    columns: list[str] | None = None,
+) -> None:
     """See that a member predicts the classes, or the numbers, of its ensemble."""
     classes = getattr(model, "classes_", None)
     if n_features is not None:
-        check_names(model, member, node, name)
+        check_names(model, member, node, name, columns)
     proper = model._models.accepts(member)
     proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
     if classes is not None:

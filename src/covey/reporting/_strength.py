@@ -36,7 +36,9 @@ def strength_of(
     # The paper's rivals have one shape of coefficients only.
     coef = getattr(flock, "member_coef_", getattr(flock, "coef_", None))
     if coef is not None and hasattr(flock, "basis_"):
-        return _of_linear(coef * flock._column_scale, flock.basis_)
+        strength = _of_linear(coef * flock._column_scale, flock.basis_)
+        made_of = getattr(flock, "preparation_", None)
+        return strength if made_of is None else _of_features(strength, made_of)
     scale = getattr(flock, "scale_", None)
     if np.ndim(coef) == 3 and np.shape(coef)[2] == n_features and scale is not None:
         return _of_linear(coef * scale)
@@ -54,6 +56,15 @@ def strength_of(
             if len(moved) == len(outcomes):
                 towards[k, own] = moved.argmax(axis=0)
     return Strength(size, towards) if size.any() else None
+
+
+def _of_features(strength: Strength, made_of: Any) -> Strength:
+    """The strength of features, of which several columns are made: these have no one direction."""
+    shares = made_of.shares()
+    alone = (shares.sum(axis=0) == 1)[made_of.column_of]
+    towards = np.full((len(strength.size), shares.shape[1]), -1)
+    towards[:, made_of.column_of[alone]] = strength.towards[:, alone]
+    return Strength(strength.size @ shares, towards)
 
 
 def _of_linear(moved: np.ndarray, basis: Any = None) -> Strength:

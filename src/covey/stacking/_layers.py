@@ -183,6 +183,7 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
             for other in (get_tags(model).input_tags for model in later):
                 tags.input_tags.allow_nan &= other.allow_nan
                 tags.input_tags.sparse &= other.sparse
+                tags.input_tags.categorical &= other.categorical
         return tags
 
     def _check_layers(self) -> tuple[list[tuple[str, Any]], list[list[tuple[str, Any]]]]:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from covey._categories import places, words_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -45,15 +47,7 @@ class Categories:
 
         A category that is not known has zeros everywhere.
         """
-        import pandas as pd
-
-        values = _without_gaps(values, self.gaps)
-        words = [word for word in self.known if word is not None]
-        places = np.array([place for place, word in enumerate(self.known) if word is not None])
-        codes = pd.Categorical(values, categories=words).codes
-        place = np.where(codes >= 0, np.append(places, -1)[codes], -1)
-        if None in self.known:
-            place[values.isna().to_numpy()] = self.known.index(None)
+        place = places(words_of(_without_gaps(values, self.gaps)), self.known)
         made = np.zeros((len(values), len(self.known)))
         rows = np.flatnonzero(place >= 0)
         made[rows, place[rows]] = 1.0

@@ -25,10 +25,17 @@ class FeatureColumns:
     """The columns of a basis, and the units of features that they are made of.
 
     ``unit`` (D,) is which features leave together, -1 for those that never leave; ``usable`` (P,)
-    which columns have a meaning.
+    which columns have a meaning; ``counted`` (D,) which features are counted, by default all: of
+    those that are made of one variable, one is.
     """
 
-    def __init__(self, basis: Basis, unit: IntArray, usable: BoolArray) -> None:
+    def __init__(
+        self,
+        basis: Basis,
+        unit: IntArray,
+        usable: BoolArray,
+        counted: BoolArray | None = None,
+    ) -> None:
         unit = np.where(usable[: basis.n_features], unit, -1)
         named, position = np.unique(unit[unit >= 0], return_inverse=True)
         unit_of_feature = np.full(len(unit), -1)
@@ -39,9 +46,10 @@ class FeatureColumns:
         self._first = unit_of_feature[basis.feature]
         paired = basis.partner >= 0
         self._second = np.where(paired, unit_of_feature[basis.partner], self._first)
-        self._sizes = np.bincount(unit_of_feature[unit >= 0], minlength=self.n_units)
+        counted = np.ones(len(unit), dtype=bool) if counted is None else counted
+        self._sizes = np.bincount(unit_of_feature[(unit >= 0) & counted], minlength=self.n_units)
         alone = usable & (self._first == self._second)
-        self._always = int(np.sum(usable[: basis.n_features] & (unit < 0)))
+        self._always = int(np.sum(usable[: basis.n_features] & (unit < 0) & counted))
         self.n_features = self._always + int(self._sizes.sum())
         self.fewest_features = self._always or int(self._sizes.min(initial=len(unit)))
         self._n_always = int(np.sum(alone & (self._first < 0)))

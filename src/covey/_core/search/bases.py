@@ -35,6 +35,9 @@ class Features:
     grouped: bool = False  # whether some do: then there are no products
     centered: bool = True  # whether columns are centered
     scaled: bool = True
+    # Columns that are made of one variable: one of each counts, and some are not multiplied.
+    counted: BoolArray | None = None  # (D,)
+    multiplied: BoolArray | None = None  # (D,)
 
 
 @dataclass(frozen=True)
@@ -117,19 +120,22 @@ def standardized_bases(
         add("ramps", ramps)
     # A product belongs to two features, which may be of two groups: it could not flip with
     # either.
-    if 1 < n_used <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
-        add("products", _products(rows, features, bounds_products))
+    multiplied = features.usable
+    if features.multiplied is not None:
+        multiplied = multiplied & features.multiplied
+    if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
+        add("products", _products(rows, features, multiplied, bounds_products))
     return bases
 
 
-def _products(rows: SearchRows, features: Features, bounded: bool) -> Basis:
+def _products(rows: SearchRows, features: Features, multiplied: BoolArray, bounded: bool) -> Basis:
     highest, lowest = rows.max(SearchBlock.extremes, False)
     two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
     if not bounded:
-        return Basis.products(two_valued, features.mean, used=features.usable)
+        return Basis.products(two_valued, features.mean, used=multiplied)
     highest, lowest = rows.max(SearchBlock.extremes, True)
     seen = np.stack([-lowest, highest])
-    return Basis.products(two_valued, features.mean, seen, used=features.usable)
+    return Basis.products(two_valued, features.mean, seen, used=multiplied)
 
 
 def standardize(rows: SearchRows, name: str, scaled: ScaledBasis, *, single: bool = False) -> None:

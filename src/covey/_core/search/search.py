@@ -185,7 +185,7 @@ class Search:
             for name, scaled in self._bases.items():
                 standardize(rung.rows, name, scaled)
         self._columns = {
-            name: FeatureColumns(scaled.basis, features.unit, scaled.usable)
+            name: FeatureColumns(scaled.basis, features.unit, scaled.usable, features.counted)
             for name, scaled in self._bases.items()
         }
 

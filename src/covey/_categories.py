@@ -1,0 +1,140 @@
+"""Columns of categories in arrays and data frames: which they are, and their values as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from covey._columns import column_positions
+from covey._kinds import without_point
+
+# The code of a category that nobody has seen; that of a gap is NaN.
+UNSEEN = -1.0
+# How the names of types begin that hold categories or text, in pandas, polars and Arrow.
+_OF_WORDS = ("categor", "enum", "string", "utf8", "large_string", "dictionary")
+
+
+def is_table_of_columns(X: Any) -> bool:
+    """Whether X is a data frame, of pandas or polars."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def column_of(X: Any, position: int) -> Any:
+    """One column of an array or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, position]
+    return X.to_series(position) if is_table_of_columns(X) else X[:, position]
+
+
+def is_from_dtype(wanted: Any) -> bool:
+    """Whether the types of a data frame say which columns hold categories."""
+    return isinstance(wanted, str) and wanted == "from_dtype"
+
+
+def categorical_columns(X: Any, wanted: Any, feature_names: Sequence[str] | None) -> list[int]:
+    """The positions of the columns of categories; ``wanted`` is what a user says of them."""
+    if wanted is None:
+        return []
+    if is_from_dtype(wanted):
+        if not is_table_of_columns(X):
+            return []
+        types = [str(dtype).lower() for dtype in X.dtypes]
+        return [
+            position
+            for position, name in enumerate(types)
+            if name == "str"
+            or name.startswith(_OF_WORDS)
+            or (name.startswith("object") and _holds_text(column_of(X, position)))
+        ]
+    if hasattr(X, "tocsr"):
+        raise ValueError(
+            "categorical_features names columns of a sparse X, whose numbers cannot be "
+            "categories; give X as a data frame, or categorical_features=None."
+        )
+    n_features = X.shape[1]
+    mask = np.asarray(wanted)
+    if mask.dtype == bool:
+        if mask.shape != (n_features,):
+            raise ValueError(
+                f"categorical_features must be a mask of all {n_features} columns, got an array "
+                f"of shape {mask.shape}."
+            )
+        return np.flatnonzero(mask).tolist()
+    listed = [wanted] if isinstance(wanted, str) else wanted
+    if hasattr(listed, "tolist"):
+        listed = listed.tolist()
+    positions = column_positions(listed, "categorical_features", n_features, feature_names)
+    return sorted(set(positions))
+
+
+def _holds_text(values: Any) -> bool:
+    return any(isinstance(value, str) for value in _listed(values))
+
+
+def _listed(values: Any) -> list[Any]:
+    return values.to_list() if hasattr(values, "to_list") else np.asarray(values).tolist()
+
+
+def _is_gap(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return not hasattr(value, "__len__")  # pandas.NA does not compare
+
+
+def words_of(values: Any) -> list[str | None]:
+    """The values of a column as text, None for gaps; 1.0 is the category 1."""
+    return [None if _is_gap(value) else str(without_point(value)) for value in _listed(values)]
+
+
+def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarray:
+    """The position of each word among those that are known, -1 if it is not."""
+    position = {word: place for place, word in enumerate(known)}
+    return np.fromiter((position.get(word, -1) for word in words), np.intp, len(words))
+
+
+def _numbers(X: Any, columns: np.ndarray) -> np.ndarray:
+    """Some columns as floats; refuses what is no number, by the name of its column."""
+    rest = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]
+    try:
+        return check_array(rest, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=0)
+    except (TypeError, ValueError) as error:
+        if len(columns) > 1:
+            for column in columns:
+                _numbers(X, np.array([column]))
+            raise ValueError(
+                f"X holds columns that are no numbers together ({error}); encode dates as "
+                "numbers, or drop them."
+            ) from None
+        name = repr(str(X.columns[columns[0]])) if is_table_of_columns(X) else int(columns[0])
+        raise ValueError(
+            f"Column {name} of X holds neither numbers nor categories ({error}); encode it as "
+            "numbers or text, or drop it."
+        ) from None
+
+
+def coded(
+    X: Any, columns: Sequence[int], known: Mapping[int, tuple[str, ...]] | None = None
+) -> tuple[np.ndarray, dict[int, tuple[str, ...]]]:
+    """Floats (n, D), where the columns of categories have codes, and the categories by column.
+
+    ``known`` are categories of an earlier table; without them those of X, in alphabetical order.
+    """
+    n_rows, n_features = X.shape
+    numbers = np.setdiff1d(np.arange(n_features), columns)
+    table = np.empty((n_rows, n_features))
+    if len(numbers):
+        table[:, numbers] = _numbers(X, numbers)
+    found = {}
+    for position in columns:
+        words = words_of(column_of(X, position))
+        if known is None:
+            found[position] = tuple(sorted({word for word in words if word is not None}))
+        else:
+            found[position] = known[position]
+        place = places(words, (*found[position], None)).astype(np.float64)
+        table[:, position] = np.where(place == len(found[position]), np.nan, place)
+    return table, found

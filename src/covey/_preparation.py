@@ -1,0 +1,298 @@
+"""How columns with gaps and columns of categories become numbers, in front of a fit.
+
+A gap is filled with the median of its column, and where a training row had one, a further column
+marks them. Of a few categories each has a column of zeros and ones; of many, their target's means
+are the columns. What is made of a column stays one feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_X_y
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from covey._blocks import as_table, is_plainly_right, training_table
+from covey._categories import (
+    UNSEEN,
+    categorical_columns,
+    coded,
+    is_from_dtype,
+    is_table_of_columns,
+)
+from covey._core.value_losses import weighted_quantile
+from covey._devices import to_numpy
+from covey._target_means import TargetMeans
+from covey._validation import check_one_target, holds_gaps
+
+# Columns of more categories are encoded by their target.
+MOST_ONE_HOT = 20
+
+Words = Mapping[int, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Makes numbers without gaps of rows (n, D), whose categories are codes (see `coded`).
+
+    A column of categories is a table with a row for each of them, then one for gaps, then one for
+    categories that nobody has seen. What comes out are the columns of numbers, the marks of their
+    gaps, and the columns of categories.
+    """
+
+    n_features: int
+    numbers: np.ndarray  # (M,), the positions of columns of numbers
+    fill: np.ndarray  # (M,), what takes the place of gaps
+    marked: np.ndarray  # (G,), the positions, of these, whose gaps are marked
+    words: dict[int, tuple[str, ...]]  # the categories by column
+    tables: dict[int, np.ndarray]  # what each is encoded as, (n_categories + 2, width)
+    levels: dict[int, np.ndarray]  # the category of each one-hot column; none: by its target
+    labels: tuple[str, ...] = ()  # what the columns of a target's means are about
+
+    @property
+    def column_of(self) -> np.ndarray:
+        """The feature that each column is made of, (n_columns,)."""
+        encoded = [np.full(table.shape[1], of) for of, table in self.tables.items()]
+        return np.concatenate([self.numbers, self.marked, *encoded]).astype(np.intp)
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns come out."""
+        return len(self.column_of)
+
+    @property
+    def is_number(self) -> np.ndarray:
+        """Which columns are numbers as they were given, (n_columns,)."""
+        return np.arange(self.n_columns) < len(self.numbers)
+
+    def on_features(self, columns: np.ndarray) -> np.ndarray:
+        """Which features (..., D) are in use, given which columns (..., n_columns) are."""
+        found = np.zeros((*columns.shape[:-1], self.n_features), dtype=bool)
+        for place, feature in enumerate(self.column_of):
+            found[..., feature] |= columns[..., place]
+        return found
+
+    def shares(self) -> Any:
+        """1 where a column is made of a feature, (n_columns, D); sparse, for there may be many."""
+        of = self.column_of
+        return sparse.csc_array(
+            (np.ones(len(of)), (np.arange(len(of)), of)), shape=(len(of), self.n_features)
+        )
+
+    def first_of_each(self, usable: np.ndarray) -> np.ndarray:
+        """The first usable column (n_columns,) of each feature, so that a feature counts once."""
+        found = np.zeros(self.n_columns, dtype=bool)
+        places = np.flatnonzero(usable)
+        found[places[np.unique(self.column_of[places], return_index=True)[1]]] = True
+        return found
+
+    def names(self, features: Any) -> list[str]:
+        """The columns' names, in terms of the features'."""
+        names = [str(features[of]) for of in self.numbers]
+        names += [f"{features[of]} is missing" for of in self.marked]
+        for of, table in self.tables.items():
+            if of in self.levels:
+                known = self.words[of]
+                names += [
+                    f"{features[of]} = {known[level]}"
+                    if level < len(known)
+                    else f"{features[of]} is missing"
+                    for level in self.levels[of]
+                ]
+            elif table.shape[1] == 1:
+                names.append(f"{features[of]} (encoded)")
+            else:
+                names += [f"{features[of]} (encoded for {label})" for label in self.labels]
+        return names
+
+    def transform(self, X: Any) -> Any:
+        """The columns (n, n_columns) of rows (n, D), dense or sparse."""
+        if hasattr(X, "tocsr"):
+            return self._of_sparse(X)
+        made = [X[:, self.numbers]]
+        gaps = np.isnan(made[0])
+        if gaps.any():
+            made[0] = np.where(gaps, self.fill, made[0])
+        if len(self.marked):
+            made.append(gaps[:, np.searchsorted(self.numbers, self.marked)].astype(np.float64))
+        made += [table[codes_of(X[:, of], len(table) - 2)] for of, table in self.tables.items()]
+        return np.concatenate(made, axis=1)
+
+    def _of_sparse(self, X: Any) -> Any:
+        if self.tables:
+            raise ValueError(
+                "X is sparse, but the model was fitted to columns of categories; give X as a data "
+                "frame or an array."
+            )
+        X = X.tocsr(copy=True)
+        gaps = np.isnan(X.data)
+        of = X.indices[gaps]
+        X.data[gaps] = self.fill[of]
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[gaps]
+        marks = sparse.csr_array(
+            (np.ones(len(rows)), (rows, of)), shape=(X.shape[0], self.n_features)
+        )
+        found = sparse.hstack([X, marks[:, self.marked]], format="csr")
+        return type(X)(found)
+
+
+def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
+    """Rows of a table of categories: a gap is the last but one, what nobody has seen the last."""
+    codes = np.where(np.isnan(column), n_known, column)
+    return np.where(codes == UNSEEN, n_known + 1, codes).astype(np.intp)
+
+
+def needs_target(words: Words) -> bool:
+    """Whether there are more categories than can have a column each, gaps included."""
+    return max(map(len, words.values()), default=0) + 1 > MOST_ONE_HOT
+
+
+def prepare(
+    X: Any,
+    words: Words,
+    weight: np.ndarray,
+    target: TargetMeans | None,
+    known: Preparation | None = None,
+) -> tuple[Preparation, Any]:
+    """Learn from rows that have a weight; the preparation, and the rows as numbers.
+
+    The encoding of a row by the target is made of other rows alone. With ``known``, a
+    preparation of an earlier fit, only that is made anew.
+    """
+    numbers = np.setdiff1d(np.arange(X.shape[1]), list(words)).astype(np.intp)
+    if known is None:
+        fill, marked = _filling(X, numbers, weight)
+        tables, levels = {}, {}
+        for of, categories in words.items():
+            codes = codes_of(X[:, of], len(categories))
+            counts = np.bincount(codes, weight, minlength=len(categories) + 2)[:-1]
+            if np.count_nonzero(counts) <= MOST_ONE_HOT:
+                tables[of], levels[of] = _one_hot(counts)
+            else:
+                tables[of] = target.table(codes, len(counts))
+        labels = () if target is None else target.labels
+        known = Preparation(X.shape[1], numbers, fill, marked, dict(words), tables, levels, labels)
+    made = known.transform(X)
+    for of, table in known.tables.items():
+        if of not in known.levels:
+            codes = codes_of(X[:, of], len(table) - 2)
+            made[:, known.column_of == of] = target.out_of_fold(codes, len(table) - 1)
+    return known, made
+
+
+def _filling(X: Any, numbers: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Medians (M,) of columns of numbers without their gaps, and which columns have some."""
+    used = weight > 0
+    if hasattr(X, "tocsr"):
+        # What a sparse matrix does not hold is zero, and so is what it does not know.
+        X = X.tocsr()[used]
+        return np.zeros(len(numbers)), np.unique(X.indices[np.isnan(X.data)]).astype(np.intp)
+    fill, marked = np.zeros(len(numbers)), []
+    for place, of in enumerate(numbers):
+        present = used & ~np.isnan(X[:, of])
+        if present.any():
+            fill[place] = weighted_quantile(X[present, of], weight[present], 0.5)
+        if np.isnan(X[used, of]).any():
+            marked.append(of)
+    return fill, np.array(marked, dtype=np.intp)
+
+
+def _one_hot(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of zeros and ones of categories that occur, and the category of each.
+
+    Of two one column is enough. What does not occur is encoded as an average row.
+    """
+    levels = np.flatnonzero(counts)
+    shown = levels[1:] if len(levels) == 2 else levels
+    table = np.tile(counts[shown] / counts.sum(), (len(counts) + 1, 1))
+    table[levels] = levels[:, None] == shown
+    return table, shown
+
+
+# -- what users give ------------------------------------------------------------------------------
+
+
+def checked_table(
+    estimator: BaseEstimator, X: Any, y: Any, *, known: Words | None = None, **how: Any
+) -> tuple[Any, Any, dict[int, tuple[str, ...]]]:
+    """X to learn from and y, as a user gave them, and the categories by column.
+
+    X has floats, dense or sparse, with NaN for gaps and codes for categories.
+    """
+    reset = how.get("reset", True)
+    wanted = estimator.categorical_features
+    if (not reset and known) or not (wanted is None or is_from_dtype(wanted)):
+        X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+    if reset:
+        names = [str(name) for name in X.columns] if is_table_of_columns(X) else None
+        columns = categorical_columns(X, wanted, names)
+    else:
+        columns = list(known or ())
+    if not columns:
+        X, y = training_table(estimator, X, y, gaps=True, **how)
+        return X, y, {}
+    how.pop("reset", None)
+    check_one_target(y)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    X, words = coded(X, columns, known)
+    name = type(estimator).__name__
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    X, y = check_X_y(X, y, ensure_all_finite=False, estimator=name, dtype=np.float64, **how)
+    holds_gaps(X, getattr(estimator, "feature_names_in_", None))
+    return X, y, words
+
+
+def checked_rows(estimator: Any, X: Any) -> Any:
+    """Rows as numbers, for a fitted estimator that has a ``preparation_``, or None there."""
+    check_is_fitted(estimator, "fuser_")
+    preparation = estimator.preparation_
+    X = to_numpy(X)
+    if preparation is not None:
+        return preparation.transform(checked_codes(estimator, X, preparation))
+    if is_plainly_right(estimator, X):
+        return X
+    X = _checked_numbers(estimator, X)
+    if not holds_gaps(X, getattr(estimator, "feature_names_in_", None)):
+        return X
+    return filled(X, estimator._filling())
+
+
+def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
+    """Rows as floats, with NaN for gaps and codes for categories, as a preparation takes them."""
+    if not preparation.words or hasattr(X, "tocsr"):
+        X = _checked_numbers(estimator, X)
+    else:
+        X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        if not X.shape[0]:
+            raise ValueError("X has no rows; give at least one.")
+        X, _ = coded(X, list(preparation.words), preparation.words)
+    holds_gaps(X, getattr(estimator, "feature_names_in_", None))
+    return X
+
+
+def _checked_numbers(estimator: Any, X: Any) -> Any:
+    return validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+
+
+def filled(X: Any, fill: np.ndarray) -> Any:
+    """Rows without gaps: each has the number (D,) of its column."""
+    if not hasattr(X, "tocsr"):
+        return np.where(np.isnan(X), fill, X)
+    X = X.copy()
+    gaps = np.isnan(X.data)
+    X.data[gaps] = fill[X.indices[gaps]]
+    return X

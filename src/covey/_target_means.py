@@ -1,0 +1,131 @@
+"""Categories encoded by their target: what rows of a category had, on weighted average.
+
+The means of small categories are drawn to that of all rows, by as much as the spread of the
+means, beside that within categories, says that they know (empirical Bayes). Of classes they are
+log-odds. The encoding of a training row is made of the rows of other folds, so that none knows
+its own target.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey._core.random import Purpose, UniformRows
+
+_N_FOLDS = 10
+# Means of small categories count as if so many average rows more were in them, at least.
+_FEWEST_ROWS = 1.0
+# Probabilities nearer to 0 and 1 say no more.
+_SUREST = 1e-6
+
+
+class TargetMeans:
+    """The target of training rows: positions among the classes, or numbers if these are None.
+
+    Rows of one group, (n,) whole numbers, are in one fold.
+    """
+
+    def __init__(
+        self,
+        target: np.ndarray,
+        classes: np.ndarray | None,
+        weight: np.ndarray,
+        seed: int,
+        groups: np.ndarray | None = None,
+    ) -> None:
+        n_classes = 0 if classes is None else len(classes)
+        self.labels = tuple(map(str, classes.tolist())) if n_classes > 2 else ()
+        self._weight = weight
+        self._is_probability = n_classes > 0
+        if n_classes == 0:
+            used = weight > 0
+            # Weights of classes have a unit, the row; those of values need not have one.
+            self._weight = weight * (np.count_nonzero(used) / weight.sum())
+            target = np.where(used, target, 0.0)
+            self._values = self._standardized(target)[:, None]
+        elif n_classes == 2:
+            self._values = (target == 1).astype(np.float64)[:, None]
+        else:
+            self._values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
+        self._mean = self._weight @ self._values / self._weight.sum()
+        self._fold = folds(len(target), seed, groups)
+
+    def _standardized(self, target: np.ndarray) -> np.ndarray:
+        size = np.abs(target).max(initial=0.0) or 1.0
+        target = target / size
+        target = target - self._weight @ target / self._weight.sum()
+        deviation = np.sqrt(self._weight @ target**2 / self._weight.sum())
+        return target / (deviation or 1.0)
+
+    def table(self, codes: np.ndarray, n_levels: int) -> np.ndarray:
+        """The encodings (n_levels + 1, width) of levels, and of one that nobody has seen."""
+        sums = self._sums(codes, n_levels + 1)
+        return self._encoded(*sums, self._strength(*sums))
+
+    def out_of_fold(self, codes: np.ndarray, n_levels: int) -> np.ndarray:
+        """The encoding (n, width) of each row by the rows of other folds."""
+        # How far means are drawn, and to what, is the same in all folds: it tells no fold apart.
+        strength = self._strength(*self._sums(codes, n_levels + 1))
+        found = np.empty_like(self._values)
+        for fold in range(_N_FOLDS):
+            held_out = self._fold == fold
+            rest = self._encoded(*self._sums(codes, n_levels + 1, ~held_out), strength)
+            found[held_out] = rest[codes[held_out]]
+        return found
+
+    def _sums(
+        self, codes: np.ndarray, n_levels: int, rows: Any = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Weights (L,), and weighted sums (L, width) of the target and its square, by level."""
+        codes, values, weight = codes[rows], self._values[rows], self._weight[rows]
+        counts = np.bincount(codes, weight, minlength=n_levels)
+        first, second = (
+            np.stack(
+                [np.bincount(codes, weight * one, minlength=n_levels) for one in (values**k).T],
+                axis=1,
+            )
+            for k in (1, 2)
+        )
+        return counts, first, second
+
+    def _strength(self, counts: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """How many average rows (width,) each category has more; infinite where it knows nothing.
+
+        It is the variance within categories over that of their means.
+        """
+        known = counts > 0
+        counts, first, second = counts[known], first[known], second[known]
+        n_rows, n_levels = counts.sum(), len(counts)
+        if n_rows <= n_levels:
+            return np.full(first.shape[1], np.inf)
+        means = first / counts[:, None]
+        within = np.maximum((second - counts[:, None] * means**2).sum(axis=0), 0.0)
+        within /= n_rows - n_levels
+        between = counts @ (means - self._mean) ** 2 - (n_levels - 1) * within
+        between /= n_rows - counts @ counts / n_rows
+        with np.errstate(divide="ignore", over="ignore"):
+            found = np.where(between > 0, within / np.where(between > 0, between, 1.0), np.inf)
+        return np.maximum(found, _FEWEST_ROWS)
+
+    def _encoded(
+        self, counts: np.ndarray, first: np.ndarray, second: np.ndarray, strength: np.ndarray
+    ) -> np.ndarray:
+        share = counts[:, None] / (counts[:, None] + strength)
+        means = first / np.where(counts > 0, counts, 1.0)[:, None]
+        found = np.where(share > 0, self._mean + share * (means - self._mean), self._mean)
+        if not self._is_probability:
+            return found
+        found = np.clip(found, _SUREST, 1.0 - _SUREST)
+        return np.log(found) - np.log1p(-found)
+
+
+def folds(n_rows: int, seed: int, groups: np.ndarray | None) -> np.ndarray:
+    """The fold (n_rows,) of each row; folds are equally large, and keep groups together."""
+    units = np.arange(n_rows) if groups is None else groups
+    n_units = int(units.max()) + 1
+    draws = UniformRows(seed, Purpose.ENCODE, 0, 0, 1).read(0, n_units)[:, 0]
+    fold = np.empty(n_units, dtype=np.intp)
+    fold[np.argsort(draws, kind="stable")] = np.arange(n_units) % _N_FOLDS
+    return fold[units]

@@ -1,0 +1,83 @@
+"""Flocks whose features have gaps or categories, and are several columns each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey._columns import flip_units
+from covey._preparation import Preparation
+from covey.members._flock_views import feature_names
+from covey.members._training_rows import TrainingRows
+
+
+class PreparedFeatures:
+    """A mixin for flocks: users speak of features, members see the columns made of them."""
+
+    preparation_: Preparation | None = None  # what becomes of gaps and categories
+
+    # -- fit -------------------------------------------------------------------------------
+
+    def _prepared(self, rows: TrainingRows, continued: bool) -> TrainingRows:
+        """The rows without gaps and categories; a warm start keeps what is made of them."""
+        known = self.preparation_ if continued else None
+        self.preparation_ = known
+        if known is None and not rows.needs_preparation:
+            return rows
+        if continued and (known is None or not rows.keeps_folds):
+            raise ValueError(
+                "warm_start continues with the columns of the fit before, but one of the two "
+                "tables has gaps or categories and the other has none; use warm_start=False."
+            )
+        self.preparation_, rows = rows.prepared(known, self._seed)
+        self._check_newton(rows.n_features)
+        return rows
+
+    def _units(self) -> np.ndarray:
+        """Which columns flip together; those that are made of one feature do."""
+        made_of, usable = self.preparation_, self._usable
+        if made_of is not None:
+            usable = made_of.on_features(usable)
+        units = flip_units(
+            self.feature_groups,
+            self.always_keep,
+            ~usable,
+            getattr(self, "feature_names_in_", None),
+        )
+        return units if made_of is None else np.where(self._usable, units[made_of.column_of], -1)
+
+    def _n_usable(self) -> int:
+        """How many features can be used."""
+        made_of = self.preparation_
+        usable = self._usable if made_of is None else made_of.on_features(self._usable)
+        return int(np.sum(usable))
+
+    # -- attributes ------------------------------------------------------------------------
+
+    def _filling(self) -> np.ndarray:
+        """What takes the place of gaps (D,) in new rows, where no training row had any."""
+        return getattr(self, "_means", self.mean_)  # models of before have no others
+
+    def _column_names(self) -> list[str]:
+        """The names of the columns that are made of the features."""
+        names = feature_names(self)
+        return names if self.preparation_ is None else self.preparation_.names(names)
+
+    def _on_features(self, columns: np.ndarray) -> np.ndarray:
+        """Which features (..., D) are in use, given which columns are."""
+        return columns if self.preparation_ is None else self.preparation_.on_features(columns)
+
+    def _named_shares(self, names: Any, shares: Any) -> tuple[Any, Any]:
+        """What pushes are added up by: what is given, or features that several columns have."""
+        if names is None and self.preparation_ is not None:
+            return feature_names(self), self.preparation_.shares()
+        return names, shares
+
+    def _check_numbers_alone(self) -> None:
+        """Refuse to be a model of scikit-learn's that could not take gaps or categories."""
+        if self.preparation_ is not None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted to gaps or categories, which no linear "
+                "model of scikit-learn takes; fit it to numbers, or use collapse()."
+            )

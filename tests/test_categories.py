@@ -1,0 +1,60 @@
+"""Which columns hold categories, and their values as codes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from covey._categories import categorical_columns, coded, places, words_of
+
+FRAME = pd.DataFrame(
+    {
+        "number": [1.0, None, 3.0],
+        "text": ["b", None, "a"],
+        "kind": pd.Categorical(["x", "y", None]),
+        "string": pd.array(["u", "v", pd.NA], dtype="string"),
+        "numbers as objects": pd.Series([1, 2.5, None], dtype=object),
+        "flag": [True, False, True],
+    }
+)
+
+
+def test_columns_of_text_and_categories_are_found_by_their_type():
+    assert categorical_columns(FRAME, "from_dtype", None) == [1, 2, 3]
+    polars = pl.DataFrame(
+        {"number": [1.0, None], "text": ["b", None], "flag": [True, False]}
+    ).with_columns(pl.Series("enum", ["x", "y"], dtype=pl.Enum(["x", "y"])))
+    assert categorical_columns(polars, "from_dtype", None) == [1, 3]
+    assert categorical_columns(FRAME.to_numpy(), "from_dtype", None) == []
+    assert categorical_columns(FRAME, None, None) == []
+
+
+def test_columns_are_named_numbered_or_masked():
+    assert categorical_columns(FRAME, ["kind", "number"], list(FRAME.columns)) == [0, 2]
+    assert categorical_columns(FRAME, [True, False, False, False, False, True], None) == [0, 5]
+    with pytest.raises(ValueError, match="categorical_features names the column 9"):
+        categorical_columns(FRAME, [9], None)
+    with pytest.raises(ValueError, match="must be a mask of all 6 columns"):
+        categorical_columns(FRAME, [True], None)
+
+
+def test_a_whole_number_is_the_same_category_with_and_without_a_point():
+    assert words_of(np.array([1.0, np.nan, 2.5])) == ["1", None, "2.5"]
+    assert words_of(pd.Series([1, pd.NA, 2], dtype="Int64")) == ["1", None, "2"]
+
+
+def test_a_word_that_is_not_known_has_no_place():
+    assert places(["b", "z", None], ["a", "b", None]).tolist() == [1, -1, 2]
+
+
+def test_a_column_of_other_things_is_named():
+    with pytest.raises(ValueError, match="Column 'odd' of X holds neither numbers nor categories"):
+        coded(FRAME.assign(odd=[{}, {}, {}]), [1, 2, 3])
+
+
+def test_gaps_are_nan_and_unseen_categories_minus_one():
+    table, known = coded(FRAME.iloc[:, :2], [1])
+    assert known == {1: ("a", "b")}
+    np.testing.assert_array_equal(table, [[1, 1], [np.nan, np.nan], [3, 0]])
+    new = pd.DataFrame({"number": [0.0, 1.0], "text": ["z", "a"]})
+    np.testing.assert_array_equal(coded(new, [1], known)[0], [[0, -1], [1, 0]])
