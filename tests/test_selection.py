@@ -280,3 +280,20 @@ def test_constant_columns_and_single_classes_are_refused():
     model = SubsetSelector(random_state=0).fit(X, np.arange(40) % 2)
     assert not model.support_[1]
     assert model.selection_frequency_[1] == 0
+
+
+def test_a_variable_with_gaps_or_categories_is_selected_as_a_whole():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "town": rng.choice(["Rome", "Oslo", "Bath", "Kiel"], 160),
+            "noise": rng.choice(["a", "b", "c"], 160),
+            "size": rng.normal(size=160),
+        }
+    )
+    y = X["town"].isin(["Rome", "Oslo"]).astype(int)
+    X.loc[::9, "size"] = np.nan
+    selector = SubsetSelector(n_features_to_select=1, n_resamples=6, random_state=0).fit(X, y)
+    assert selector.get_feature_names_out().tolist() == ["town"]
+    assert selector.co_selection_.shape == (3, 3)
+    assert selector.transform(X).shape == (160, 1)

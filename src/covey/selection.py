@@ -12,7 +12,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from covey._blocks import training_table
 from covey._columns import flip_units
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
@@ -21,6 +20,7 @@ from covey._core.inspection import selection as core
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
+from covey._preparation import checked_table
 from covey._validation import (
     check_labels,
     check_number,
@@ -73,6 +73,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         Hochberg), where their number is not given.
     n_resamples : int, default=30
         The number of halves of the rows that members are grown on.
+    categorical_features : "from_dtype", sequence of columns or None, default="from_dtype"
+        As for `FlockClassifier`, and so are gaps and categories: a feature is selected or not with
+        all that is made of it, and so is its shadow.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -123,6 +126,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         cross_threshold: float | None = None,
         level: float = 0.05,
         n_resamples: int = 30,
+        categorical_features: Any = "from_dtype",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
@@ -133,6 +137,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         self.cross_threshold = cross_threshold
         self.level = level
         self.n_resamples = n_resamples
+        self.categorical_features = categorical_features
         self.random_state = random_state
 
     # -- fit -------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow flocks on halves of the rows and count the features that they keep."""
         self._check_parameters()
-        X, y = training_table(self, X, y)
+        X, y, words = checked_table(self, X, y)
         self._check_counts(X.shape[1])
         if self.prefit:
             masks, sizes = self._kept_by_fitted(X.shape[1])
@@ -152,7 +157,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             weight = check_sample_weight(sample_weight, len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             masks, shadows, sizes = self._kept_by_resamples(
-                recipe, X, y, weight / weight.max(), seed
+                recipe, X, words, y, weight / weight.max(), seed
             )
         self._summarize(masks, shadows, sizes)
         return self
@@ -219,7 +224,13 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return recipe
 
     def _kept_by_resamples(
-        self, recipe: Any, X: Any, y: np.ndarray, weight: np.ndarray, seed: int
+        self,
+        recipe: Any,
+        X: Any,
+        words: dict[int, tuple[str, ...]],
+        y: np.ndarray,
+        weight: np.ndarray,
+        seed: int,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Subsets (K, R, D) of features and (K, R, S) of shadows, and coefficients' sizes (D,)."""
         n_features = X.shape[1]
@@ -233,22 +244,32 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
                     f"SubsetSelector needs samples of at least 2 classes in y{counted}, got "
                     f"{len(known)} class: {known.tolist()}."
                 )
-            recipe._check_newton(2 * n_features)  # with their shadows
         else:
             y = np.asarray(y, dtype=np.float64)
             strata = core.strata_of_values(y)
+        rows = InMemoryRows(
+            X, y, weight, None, numeric=not classifies, device=HostDevice(), words=words
+        )
+        feature_of = np.arange(n_features)
+        if rows.needs_preparation:
+            preparation, rows = rows.prepared(None, seed)
+            feature_of = preparation.column_of
+        n_columns = len(feature_of)
+        recipe._check_newton(2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
-        X, y, strata, weight = X[order], y[order], strata[order], weight[order]
-        design, varies = self._design(X, weight, seed)
-        shadows = n_features + np.flatnonzero(varies[n_features:])
-        units = np.full(len(varies), -1)
-        units[:n_features] = flip_units(
+        X, y, strata, weight = rows.X[order], y[order], strata[order], weight[order]
+        design, varies, every = self._design(X, weight, seed, feature_of)
+        used, first = core.first_columns(every, varies)
+        unit_of = np.full(int(every.max()) + 1, -1)
+        unit_of[:n_features] = flip_units(
             recipe.feature_groups,
             recipe.always_keep,
-            ~varies[:n_features],
+            ~np.isin(np.arange(n_features), used),
             getattr(self, "feature_names_in_", None),
         )
-        units[shadows] = units.max() + 1 + np.arange(len(shadows))
+        shadows = used >= n_features
+        unit_of[used[shadows]] = unit_of.max() + 1 + np.arange(int(shadows.sum()))
+        units = np.where(varies, unit_of[every], -1)
         # The subsets are all that is used of the members: single precision is enough.
         design = design.in_single_precision()
         weights = core.halves(strata, weight, self.n_resamples, seed).astype(np.float32)
@@ -268,31 +289,37 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             truth = rows.target.astype(np.float32)
             settings = replace(recipe._settings(), finish=0)
         trainer = StackTrainer(in_memory(design, truth, weights, settings), settings, **options)
-        masks, sizes = [], np.zeros(n_features)
+        masks, sizes = [], np.zeros(n_columns)
         for _ in range(int(recipe.n_estimators)):
             grown = recipe._not_diverged(trainer.grow)
             masks.append(grown.support)
             theta = np.asarray(grown.theta, dtype=np.float64)
             if classifies:
                 theta = theta - theta.mean(axis=0)
-            sizes += np.abs(theta).mean(axis=(0, 1))[:n_features] / recipe.n_estimators
+            sizes += np.abs(theta).mean(axis=(0, 1))[:n_columns] / recipe.n_estimators
         masks = np.stack(masks)
-        return masks[:, :, :n_features], masks[:, :, shadows], sizes
+        kept = np.zeros((*masks.shape[:2], n_features), dtype=bool)
+        # The columns of a feature are kept together.
+        kept[:, :, used[~shadows]] = masks[:, :, first[~shadows]]
+        sizes = np.bincount(feature_of, sizes, minlength=n_features)
+        return kept, masks[:, :, first[shadows]], sizes
 
-    def _design(self, X: Any, weight: np.ndarray, seed: int) -> tuple[Design, np.ndarray]:
-        """The features and their shadows, standardized; and which of them vary."""
-        columns = core.columns_and_shadows(X, seed)
+    def _design(
+        self, X: Any, weight: np.ndarray, seed: int, feature_of: np.ndarray
+    ) -> tuple[Design, np.ndarray, np.ndarray]:
+        """The features and their shadows, standardized; which of them vary, and their features."""
+        columns, every = core.columns_and_shadows(X, seed, feature_of)
         mean, deviation = moments(columns, weight)
         varies = deviation > 0
-        n_features = X.shape[1]
-        if not varies[:n_features].any():
+        n_features = int(feature_of.max()) + 1
+        if not varies[: len(feature_of)].any():
             raise ValueError(
                 f"All {n_features} feature(s) of X are constant, so there is nothing to select."
             )
         scale = np.where(varies, deviation, 1.0)
         if hasattr(columns, "tocsc"):
-            return Design(columns, mean[None], scale[None]), varies
-        return Design((columns - mean[:, None]) / scale[:, None]), varies
+            return Design(columns, mean[None], scale[None]), varies, every
+        return Design((columns - mean[:, None]) / scale[:, None]), varies, every
 
     # -- what it means -----------------------------------------------------------------------
 
@@ -364,4 +391,6 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         return tags

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 
-from covey._core.arrays import FloatArray, IntArray
+from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
 
 # Shadows beyond so many add cost and no knowledge of what chance can do.
@@ -23,21 +23,33 @@ _N_STRATA = 10
 # -- resamples and shadows -----------------------------------------------------------------------
 
 
-def columns_and_shadows(X: Any, seed: int) -> Any:
-    """Features and their shadows as columns: (D + S, n) if dense, a CSC matrix (n, D + S) if not.
+def columns_and_shadows(X: Any, seed: int, feature_of: IntArray) -> tuple[Any, IntArray]:
+    """Features and their shadows as columns: (P + S, n) if dense, a CSC matrix (n, P + S) if not.
 
-    ``X`` of shape (n, D) is dense or sparse.
+    ``X`` of shape (n, P) is dense or sparse, and ``feature_of`` (P,) the feature that each of its
+    columns is made of: a shadow has them all, with the same rows. The second array is the same
+    for all columns; shadows are features beyond those of X.
     """
-    n_rows, n_features = X.shape
+    n_rows, n_features = X.shape[0], int(feature_of.max()) + 1
     rng = np.random.default_rng([seed, 1])
     copied = rng.choice(n_features, min(n_features, _MOST_SHADOWS), replace=False)
+    own = [np.flatnonzero(feature_of == feature) for feature in copied]
+    shadow_of = np.repeat(n_features + np.arange(len(copied)), [len(which) for which in own])
+    every = np.concatenate([feature_of, shadow_of])
     if hasattr(X, "tocsr"):
-        shuffled = [X.tocsc()[:, [column]][rng.permutation(n_rows)] for column in copied]
+        shuffled = [X.tocsc()[:, which][rng.permutation(n_rows)] for which in own]
         columns = sparse.hstack([X, *shuffled], format="csc")
         columns.sum_duplicates()
-        return columns
-    shuffled = [X[rng.permutation(n_rows), column] for column in copied]
-    return np.concatenate([X.T, np.array(shuffled).reshape(len(copied), n_rows)])
+        return columns, every
+    shuffled = [X[rng.permutation(n_rows)[:, None], which].T for which in own]
+    return np.concatenate([X.T, np.ascontiguousarray(np.concatenate(shuffled))]), every
+
+
+def first_columns(feature_of: IntArray, usable: BoolArray) -> tuple[IntArray, IntArray]:
+    """The features that have usable columns, and the position of the first one of each."""
+    places = np.flatnonzero(usable)
+    features, first = np.unique(feature_of[places], return_index=True)
+    return features, places[first]
 
 
 def strata_of_values(y: FloatArray) -> IntArray:
