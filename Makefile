@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-coverage bench-fusion bench-gap \
+.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -85,6 +85,11 @@ bench-accuracy: $(VENV)/.bench
 bench-automl: $(VENV)/.bench $(AUTOML)/.installed
 	$(BIN)/python -m benchmarks.automl.run $(AUTOML)/bin/python
 	$(BIN)/python -m benchmarks.automl.report
+
+# Tables with many categories, against histogram gradient boosting; goes on where it was interrupted.
+bench-categories: $(VENV)/.bench $(VENV)/.demo
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.categories.run
+	$(BIN)/python -m benchmarks.categories.report
 
 # Fixed weights of a mixed flock's kinds, a gate over them and two layers; goes on where it was interrupted.
 bench-mixed: $(VENV)/.bench
