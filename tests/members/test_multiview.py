@@ -710,3 +710,11 @@ def test_the_oracle_bounds_and_cannot_predict(iris):
     assert model.transduction_.min() >= 0
     with pytest.raises(ValueError, match="The oracle picks a member that is right"):
         model.predict(X)
+
+
+def test_columns_with_infinity_are_not_compared():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    X[4, 1] = -np.inf
+    model = MultiviewClassifier(2, GaussianNB(), partition="correlation")
+    with pytest.raises(ValueError, match="column 1 holds infinity; impute it"):
+        model.fit(X, np.arange(20) % 2)

@@ -170,7 +170,15 @@ def _parted(n_views, X, feature_names, weight, partition, seed):
         draws = UniformRows(seed, Purpose.START, 0, 0, 1).read(0, n_features)[:, 0]
         found = random_partition(draws, n_views)
         return sorted(found, key=lambda columns: columns[0])
-    return correlation_partition(correlations(_numbers(X, feature_names), weight), n_views)
+    numbers = _numbers(X, feature_names)
+    infinite = np.isinf(numbers).any(axis=0)
+    if infinite.any():
+        column = label_of(int(infinite.argmax()), feature_names)
+        raise ValueError(
+            f"partition='correlation' compares numbers, but column {column} holds infinity; "
+            "impute it, or drop the row or column."
+        )
+    return correlation_partition(correlations(numbers, weight), n_views)
 
 
 def _numbers(X, feature_names):
