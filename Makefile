@@ -170,7 +170,7 @@ bench-selection: $(VENV)/.demo
 
 # DESlib needs a scikit-learn of its own.
 bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
-	$(BIN)/python benchmarks/fusion/run.py $(DESLIB)/bin/python
+	$(BIN)/python -m benchmarks.fusion.run $(DESLIB)/bin/python
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS) $(PEERS)

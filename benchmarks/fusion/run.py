@@ -1,7 +1,7 @@
 """How fast fusing is, as ratios in one run: ``make bench-fusion``.
 
 Majority against scikit-learn's ``VotingClassifier`` on the same labels, KNORA-E against
-DESlib 0.3.7 in an environment of its own, repeats interleaved, medians.
+DESlib 0.3.7 in an environment of its own, repeats interleaved, medians; then its other methods.
 """
 
 import json
@@ -16,6 +16,7 @@ from sklearn.ensemble import VotingClassifier
 from sklearn.preprocessing import LabelEncoder
 
 import covey
+from benchmarks.fusion.worker import THEIRS
 
 WORKER = Path(__file__).with_name("worker.py")
 REPEATS = 5
@@ -58,8 +59,8 @@ def majority(n_rows=100_000, n_members=50, n_classes=10):
     )
 
 
-def one(python, library, n_rows, n_columns=20):
-    command = [python, "-W", "ignore", str(WORKER), library, str(n_rows), str(n_columns)]
+def one(python, library, n_rows, n_columns=20, method="knora_e"):
+    command = [python, "-W", "ignore", str(WORKER), library, str(n_rows), str(n_columns), method]
     return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
@@ -87,6 +88,20 @@ def knora_e(deslib_python, n_rows=20_000):
         )
 
 
+def others(deslib_python, n_rows=500):
+    """Few rows: DESlib holds (rows, known rows, members) where all known rows count."""
+    print(f"Other methods, {n_rows} rows x 20 columns x 50 members, 5000 known rows, once each")
+    for method in THEIRS:
+        ours = one(sys.executable, "covey", n_rows, method=method)
+        theirs = one(deslib_python, "deslib", n_rows, method=method)
+        print(
+            f"  {method}: fit {ours['fitted']:.2f} s, DESlib {theirs['fitted']:.2f} s; predict "
+            f"{ours['seconds']:.3f} s, DESlib {theirs['seconds']:.3f} s; accuracy "
+            f"{ours['accuracy']:.3f}, DESlib {theirs['accuracy']:.3f}"
+        )
+
+
 if __name__ == "__main__":
     majority()
     knora_e(sys.argv[1])
+    others(sys.argv[1])

@@ -1,8 +1,9 @@
-"""Times one library's KNORA-E in a process of its own; prints one line of JSON.
+"""Times a method of one library in a process of its own; prints one line of JSON.
 
 Runs in covey's environment and in DESlib's alike, so it imports nothing else.
 """
 
+import importlib
 import json
 import resource
 import sys
@@ -13,6 +14,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 
 N_MEMBERS, N_KNOWN = 50, 5_000
+# What covey's methods are called in DESlib; None for k is its own default, all known rows.
+THEIRS = {
+    "knora_e": ("des", "KNORAE", 7),
+    "rank": ("dcs", "Rank", 7),
+    "mla": ("dcs", "MLA", 7),
+    "a_priori": ("dcs", "APriori", 7),
+    "a_posteriori": ("dcs", "APosteriori", 7),
+    "mcb": ("dcs", "MCB", 7),
+    "des_mi": ("des", "DESMI", 7),
+    "rrc": ("des.probabilistic", "RRC", None),
+    "des_kl": ("des.probabilistic", "DESKL", None),
+    "exponential": ("des.probabilistic", "Exponential", None),
+    "logarithmic": ("des.probabilistic", "Logarithmic", None),
+    "minimum_difference": ("des.probabilistic", "MinimumDifference", None),
+}
 
 
 class Linear(ClassifierMixin, BaseEstimator):
@@ -40,7 +56,7 @@ class Linear(ClassifierMixin, BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
 
-def main(library, n_rows, n_columns):
+def main(library, n_rows, n_columns, method="knora_e"):
     X, y = make_classification(
         2_000 + N_KNOWN + n_rows,
         n_columns,
@@ -58,12 +74,13 @@ def main(library, n_rows, n_columns):
     if library == "covey":
         from covey import FusionClassifier
 
-        model = FusionClassifier(pool, "knora_e", prefit=True)
+        model = FusionClassifier(pool, method, prefit=True)
     else:
-        from deslib.des.knora_e import KNORAE
-
-        model = KNORAE(pool, k=7)
+        module, name, k = THEIRS[method]
+        model = getattr(importlib.import_module(f"deslib.{module}"), name)(pool, k=k)
+    started = time.perf_counter()
     model.fit(X_known, y_known)
+    fitted = time.perf_counter() - started
     model.predict(X_new[:100])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
@@ -74,6 +91,7 @@ def main(library, n_rows, n_columns):
         json.dumps(
             {
                 "seconds": seconds,
+                "fitted": fitted,
                 "accuracy": float((labels == y_new).mean()),
                 "growth_mb": (peak - before) / 1024,
                 "data_mb": X_new.nbytes / 2**20,
@@ -83,4 +101,4 @@ def main(library, n_rows, n_columns):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

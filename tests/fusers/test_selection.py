@@ -98,6 +98,17 @@ def test_the_randomized_reference_has_the_numbers_that_its_authors_published():
     assert_allclose(wins, [0.784953394056843, 0.332872292262951], atol=1e-12)
 
 
+def test_many_references_are_looked_up_as_few_are_computed():
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 5, 40):
+        P = rng.dirichlet(np.full(n_classes, 0.05), (1 + 8000 // n_classes, 1))
+        P[:3, 0] = np.eye(n_classes)[[0, 1, 0]]
+        codes = rng.integers(0, n_classes, len(P))
+        assert P.size > 4096
+        one = [reference_wins(P[[row]], codes[[row]])[0] for row in range(60)]
+        assert_allclose(reference_wins(P, codes)[:60], one, atol=1e-9)
+
+
 # -- DESlib ---------------------------------------------------------------------------------------
 
 
@@ -132,8 +143,6 @@ def test_deslib_draws_one_of_the_members_that_are_selected(case, name):
 @pytest.mark.parametrize("name", POTENTIAL)
 def test_potential_functions_are_deslibs_but_for_what_vanishes_there(case, name):
     table, known, y, X, P, X_test = case
-    if (table, name) == ("digits", "rrc"):
-        pytest.skip("Three million beta functions: the other two tables do.")
     fuser = make_fuser(name).fit(known, y, X)
     source, threshold = fuser.source_, fuser._guess()
     if name == "des_kl":  # where DESlib adds the entropy of members that are right

@@ -80,12 +80,12 @@ def _fuse(rng, odd):
     X = X[:n_rows] if type(X) is np.ndarray and len(X) >= n_rows else rng.normal(size=(n_rows, 3))
     rule = one_of(rng, PLAIN if chance(rng, 0.9) else RULES)
     if odd == "rule":
-        rule = one_of(rng, ODD)
+        rule = one_of(rng, [*ODD, np.sum, lambda p: p.mean(axis=1)])
     how = {"X": X} if chance(rng, 0.1) else {}
     if rule == "oracle" or chance(rng, 0.1):
         how["y"] = y
     if odd == "weights":
-        how["weights"] = one_of(rng, [ODD, [-1.0, 2.0], np.zeros(3)])
+        how["weights"] = one_of(rng, [ODD, [-1.0, 2.0], np.zeros(3), np.ones((n_rows, 3))])
 
     def call():
         fused = np.asarray(covey.fuse(P, rule, **how))
