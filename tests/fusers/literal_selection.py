@@ -193,6 +193,64 @@ def by_potential(source):
     return rate
 
 
+# -- neighbors in what members predict -----------------------------------------------------------
+
+
+def profile(P):
+    """What all members predict of a sample, as one row; silence is equal probabilities."""
+    return np.where(np.isnan(P), 1 / P.shape[1], P).ravel()
+
+
+def profiles(known):
+    """The same known samples, near each other where members predict alike."""
+    return Known(np.array([profile(P) for P in known.P]), known.y, known.P, known.n_neighbors)
+
+
+def evidence(known, member, near, alike, P):
+    """The five kinds of evidence of META-DES about what a member predicts of a sample, P (C,)."""
+
+    def right(sample):
+        return float(known.right(member, sample)) if known.speaks(member, sample) else 0.5
+
+    def true(sample):
+        speaks = known.speaks(member, sample)
+        return known.true(member, sample) if speaks else 1 / known.n_classes
+
+    local = [right(sample) for sample, _ in near]
+    return [
+        *local,
+        *(true(sample) for sample, _ in near),
+        sum(local) / len(local),
+        *(right(sample) for sample, _ in alike),
+        max(P),
+    ]
+
+
+def meta_des(known, X, P, classifier, n_profiles=5):
+    """The probability (n, K) that members are right, by a classifier of the evidence."""
+    by_profile = profiles(known)
+    rows, labels = [], []
+    for sample in range(len(known.y)):
+        # Each known sample is judged by its neighbors without itself.
+        near = known.near(known.X[sample], known.n_neighbors + 1)[1:]
+        alike = by_profile.near(by_profile.X[sample], n_profiles + 1)[1:]
+        for member in range(known.n_members):
+            if known.speaks(member, sample):
+                said = known.P[sample, member]
+                rows.append(evidence(known, member, near, alike, said))
+                labels.append(known.right(member, sample))
+    classifier.fit(np.array(rows), labels)
+    rated = np.full(P.shape[:2], np.nan)
+    for row in range(len(X)):
+        near = known.near(X[row])
+        alike = by_profile.near(profile(P[row]), n_profiles)
+        for member in range(known.n_members):
+            if not np.isnan(P[row, member]).any():
+                one = evidence(known, member, near, alike, P[row, member])
+                rated[row, member] = classifier.predict_proba([one])[0, 1]
+    return rated
+
+
 # -- numbers --------------------------------------------------------------------------------------
 
 

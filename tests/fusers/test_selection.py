@@ -69,6 +69,24 @@ def test_method_is_its_literal_version(name):
     assert_allclose(fuser.fuse(P_new, X_new), np.einsum("nk,nkc->nc", expected, values))
 
 
+def test_knop_is_knora_u_among_profiles():
+    (X, y, P), (_, P_new) = small_problem(numbers=False)
+    known = literal.profiles(literal.Known(X, y, P))
+    rows = [literal.profile(one) for one in P_new]
+    expected = literal_weights(literal.METHODS["knora_u"], known, rows, P_new)
+    assert_allclose(make_fuser("knop").fit(P, y).importance(P_new), expected, atol=1e-12)
+
+
+def test_meta_des_is_its_literal_version():
+    (X, y, P), (X_new, P_new) = small_problem(numbers=False)
+    fuser = make_fuser("meta_des", scale=False).fit(P, y, X)
+    known = literal.Known(X, y, P)
+    rated = literal.meta_des(known, X_new, P_new, fuser.default_meta())
+    spoken = ~np.isnan(rated)
+    assert len(np.unique(rated[spoken].round(6))) > 9
+    assert_allclose(fuser._rated(Predictions(P_new), X_new)[spoken], rated[spoken], atol=1e-12)
+
+
 @pytest.mark.parametrize("name", literal.VALUE_METHODS)
 def test_method_for_numbers_is_its_literal_version(name):
     (X, y, P), (X_new, P_new) = small_problem(numbers=True)
