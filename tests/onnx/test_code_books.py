@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import skl2onnx
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
@@ -44,6 +44,14 @@ def test_two_classes_a_later_opset_and_a_member_of_a_fusion():
     assert_equal_graph(graph, model, rows)
     fused = FusionClassifier([("code", CodeBookClassifier(GaussianNB())), GaussianNB()])
     assert_equal_graph(to_onnx(fused.fit(X, TEXT)), fused, X)
+
+
+def test_bits_that_nobody_has_learnt_yet_are_open():
+    learner = SGDClassifier(loss="log_loss", random_state=0)
+    model = CodeBookClassifier(learner, code="one_vs_one", random_state=0)
+    model.partial_fit(X[TEXT == "a"], TEXT[TEXT == "a"], classes=["a", "b", "c"])
+    _, probabilities = session_of(to_onnx(model, dtype="float64")).run(None, {"X": X})
+    np.testing.assert_allclose(probabilities, model.predict_proba(X), atol=1e-10)
 
 
 def test_learners_without_probabilities_are_refused():

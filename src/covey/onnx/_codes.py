@@ -13,15 +13,26 @@ from covey.onnx._graph import Graph, thawed
 
 def of_code_book(graph: Graph, model: Any) -> str:
     """Probabilities (n, C) of the classes, by the bits that the learners predict."""
-    bits = []
-    for learner in map(thawed, model.estimators_):
-        _, probabilities = graph.model(learner)
-        one = int(np.flatnonzero(np.asarray(learner.classes_) == 1)[0])
-        bits.append(graph.node("Slice", graph.cast(probabilities), [one], [one + 1], [1]))
+    learnt = {
+        number: _bit(graph, thawed(learner))
+        for number, learner in enumerate(model.estimators_)
+        if model._has_learnt[number]
+    }
+    # A learner that has not seen any row yet knows nothing of its bit.
+    known = next(iter(learnt.values()))
+    unknown = graph.node("Add", graph.node("Sub", known, known), np.array([0.5]))
+    bits = [learnt.get(number, unknown) for number in range(len(model.estimators_))]
     joined = bits[0] if len(bits) == 1 else graph.node("Concat", *bits, axis=1)
     # Words are compared in double precision whatever learners compute in: ties are close.
     decoding = _Decoding(graph.in_double(), model.code_book_, joined)
     return graph.cast(decoding.probabilities(model.decoding))
+
+
+def _bit(graph: Graph, learner: Any) -> str:
+    """A learner's probability that its bit is 1, (n, 1)."""
+    _, probabilities = graph.model(learner)
+    one = int(np.flatnonzero(np.asarray(learner.classes_) == 1)[0])
+    return graph.node("Slice", graph.cast(probabilities), [one], [one + 1], [1])
 
 
 class _Decoding:
