@@ -62,6 +62,8 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         n_jobs: int | None = None,
         DSEL_perc: float = 0.5,
+        alpha: float = 0.9,
+        clustering: Any = None,
     ) -> None:
         self.pool_classifiers = pool_classifiers
         self.k = k
@@ -72,18 +74,19 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.DSEL_perc = DSEL_perc
+        self.alpha = alpha
+        self.clustering = clustering
 
     def fit(self, X: Any, y: Any) -> Any:
         """Learn to fuse the pool."""
         if self.DFP or self.with_IH:
             raise NotImplementedError("no pruning of members, no hardness of rows")
-        rule = self._rule
-        how = {"n_neighbors": self.k, "voting": self.voting}
-        known = rule().get_params()
+        # DESlib measures distances in columns as they are.
+        how = {"n_neighbors": self.k, "voting": self.voting, "alpha": self.alpha, "scale": False}
+        known = self._rule().get_params()
+        given = {name: how[name] for name in how if known.get(name) is not None}
         members = _members(self.pool_classifiers, np.asarray(X), y)
-        fusion = FusionClassifier(
-            members, rule(**{name: how[name] for name in how if name in known}), prefit=True
-        )
+        fusion = FusionClassifier(members, self._rule(**given), prefit=True)
         self.fusion_ = fusion.fit(np.asarray(X), y)
         self.classes_ = fusion.classes_
         return self
@@ -112,6 +115,17 @@ KNOP = type("KNOP", (_Method,), {"_rule": fusers.KNOP})
 DESP = type("DESP", (_Method,), {"_rule": fusers.DESP})
 DESKNN = type("DESKNN", (_Method,), {"_rule": fusers.DESKNN})
 METADES = type("METADES", (_Method,), {"_rule": fusers.MetaDES})
+MLA = type("MLA", (_Method,), {"_rule": fusers.MLA})
+Rank = type("Rank", (_Method,), {"_rule": fusers.Rank})
+MCB = type("MCB", (_Method,), {"_rule": fusers.MCB})
+APriori = type("APriori", (_Method,), {"_rule": fusers.APriori})
+APosteriori = type("APosteriori", (_Method,), {"_rule": fusers.APosteriori})
+RRC = type("RRC", (_Method,), {"_rule": fusers.RRC})
+DESKL = type("DESKL", (_Method,), {"_rule": fusers.DESKL})
+MinimumDifference = type("MinimumDifference", (_Method,), {"_rule": fusers.MinimumDifference})
+DESMI = type("DESMI", (_Method,), {"_rule": fusers.DESMI})
+DESClustering = type("DESClustering", (_Method,), {"_rule": fusers.DESClustering})
+StaticSelection = type("StaticSelection", (_Method,), {"_rule": fusers.StaticSelection})
 SingleBest = type("SingleBest", (_Method,), {"_rule": fusers.SingleBest})
 Oracle = type("Oracle", (_Method,), {"_rule": fusers.Oracle})
 StackedClassifier = type("StackedClassifier", (_Method,), {"_rule": fusers.Stacking})

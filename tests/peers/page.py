@@ -13,7 +13,9 @@ _INTRODUCTION = """# Peers' tests on covey
 (`tests/peers/`): a `VotingClassifier` is a `FusionClassifier` with the fuser "majority" or
 "mean", a `StackingClassifier` a `GeneralStackingClassifier`, and so on. What errors and warnings
 say is ignored, their types are not. A test counts if one of our classes takes part in it. The
-page is written by that command.
+page is written by that command. Of DESlib these are the tests of whole methods; others look into
+its attributes. mlxtend's newest packages hold no tests, and the last ones that do (0.23.1) need
+parameters that scikit-learn no longer has.
 """
 
 

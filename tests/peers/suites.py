@@ -90,9 +90,16 @@ SUITES = {
         ("tests/test_des_integration.py", "tests/test_des_integration_multiclass.py"),
         _names(
             "of_deslib",
-            deslib__dcs="OLA LCA",
-            deslib__des="KNORAE KNORAU KNOP DESP DESKNN METADES",
-            deslib__static="SingleBest Oracle StackedClassifier",
+            deslib__dcs="OLA LCA MLA Rank MCB APriori APosteriori",
+            deslib__dcs__a_priori="APriori",
+            deslib__dcs__mcb="MCB",
+            deslib__des="KNORAE KNORAU KNOP DESP DESKNN METADES RRC DESKL MinimumDifference "
+            "DESClustering",
+            deslib__des__des_mi="DESMI",
+            deslib__des__des_p="DESP",
+            deslib__des__knop="KNOP",
+            deslib__des__meta_des="METADES",
+            deslib__static="SingleBest Oracle StackedClassifier StaticSelection",
         ),
     ),
 }
