@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -46,7 +46,16 @@ def fitted(extended):
     return SubsetSelector(random_state=0).fit(*extended)
 
 
-@parametrize_with_checks([SubsetSelector(n_resamples=4, random_state=0)])
+_EVIDENCE = "weights have no scale: to a test, a row of weight 2 is no two rows"
+
+
+@parametrize_with_checks(
+    [SubsetSelector(n_resamples=4, random_state=0)],
+    expected_failed_checks=lambda model: {
+        f"check_sample_weight_equivalence_on_{kind}_data": _EVIDENCE
+        for kind in ("dense", "sparse")
+    },
+)
 def test_scikit_learn_check_passes(estimator, check):
     check(estimator)
 
@@ -131,7 +140,8 @@ def test_the_unit_of_a_number_does_not_matter_and_robust_losses_resist_outliers(
     )
     huber = SubsetSelector(recipe, random_state=0).fit(X, spoiled)
     squared = SubsetSelector(recipe.set_params(loss="squared"), random_state=0).fit(X, spoiled)
-    assert huber.support_[true].sum() > squared.support_[true].sum()
+    assert huber.selection_frequency_[true].mean() > squared.selection_frequency_[true].mean()
+    assert squared.support_[true].sum() >= 9
 
 
 def test_the_estimators_kind_decides_what_y_is(extended):
@@ -156,6 +166,99 @@ def test_a_fitted_regressor_serves_as_it_is():
     assert_allclose(model.selection_frequency_, flock.support_.mean(axis=0))
 
 
+# -- all features, and the fewest that suffice -----------------------------------------------
+
+
+def quick(**parameters):
+    """Members are not what these tests are about."""
+    return SubsetSelector(n_resamples=2, **{"random_state": 0, **parameters})
+
+
+def test_redundant_true_columns_come_before_noise():
+    """Iris and 6 columns of noise."""
+    X, y = load_iris(return_X_y=True)
+    found = false = 0
+    for seed in range(10):
+        noisy = np.hstack([X, np.random.default_rng(seed).normal(size=(150, 6))])
+        model = quick(random_state=seed).fit(noisy, y)
+        found += (model.ranking_[:4] <= 4).all()
+        false += model.support_[4:].sum()
+    assert found == 10
+    assert false <= 4
+
+
+@pytest.fixture(scope="module")
+def twins():
+    """Two true columns, a copy of each, and 6 of noise, with names."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(300, 10)), columns=[*"abcdefgh", "a2", "b2"])
+    X[["a2", "b2"]] = X[["a", "b"]]
+    return X, X["a"] - X["b"] + rng.normal(size=300)
+
+
+def test_twins_are_found_and_one_of_them_suffices(twins):
+    X, y = twins
+    model = quick(select="smallest", level=0.001).fit(X, y)
+    assert set(X.columns[model.support_all_]) == {"a", "b", "a2", "b2"}
+    assert_array_equal(model.support_, model.support_smallest_)
+    assert model.support_.sum() == 2
+    assert sorted(map(sorted, model.twins_)) == [["a", "a2"], ["b", "b2"]]
+    assert [group[0] for group in model.twins_] == sorted(
+        model.get_feature_names_out(), key=lambda name: model.ranking_[list(X).index(name)]
+    )
+    # What is needed comes first, then what else is relevant, then noise.
+    assert set(X.columns[model.ranking_ <= 4]) == {"a", "b", "a2", "b2"}
+    three = quick(select="smallest", level=0.001, n_features_to_select=3).fit(X, y)
+    assert_array_equal(three.support_, model.ranking_ <= 3)
+
+
+def test_seeds_change_no_p_value(twins):
+    one, other = (quick(random_state=seed).fit(*twins) for seed in (0, 1))
+    assert_array_equal(one.pvalues_, other.pvalues_)
+
+
+def test_columns_of_a_group_are_one_feature():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 4, 200)
+    X = np.hstack([np.eye(4)[town], rng.normal(size=(200, 4))])
+    y = np.where(rng.random(200) < 0.3, 1 - town % 2, town % 2)
+    model = quick(feature_groups={"town": [0, 1, 2, 3]}).fit(X, y)
+    assert len(set(model.pvalues_[:4])) == 1
+    assert_array_equal(np.flatnonzero(model.support_), [0, 1, 2, 3])
+    assert model.pvalues_[0] < quick().fit(X, y).pvalues_[:4].min()
+    # One feature does not fit the group of four: the next best stands alone.
+    one = quick(feature_groups=[[0, 1, 2, 3]], n_features_to_select=1).fit(X, y)
+    assert one.support_.sum() == 1
+    assert not one.support_[:4].any()
+    grower = SubsetEnsembleClassifier(1, feature_groups=[[0, 1, 2, 3]], always_keep=[6])
+    by_estimator = SubsetSelector(grower, n_resamples=2, random_state=0).fit(X, y)
+    assert_array_equal(by_estimator.pvalues_, model.pvalues_)
+    assert_array_equal(np.flatnonzero(by_estimator.support_), [0, 1, 2, 3, 6])
+
+
+def test_whole_numbers_are_a_quantity_where_they_are_many():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 4))
+    y = np.round(100 * X[:, 2] + 10 * rng.normal(size=150))
+    model = quick().fit(X, y)
+    assert_array_equal(np.flatnonzero(model.support_), [2])
+    assert_array_equal(model.pvalues_, quick().fit(X, y + 0.5).pvalues_)
+    # A hundred rows of each are classes.
+    assert not np.array_equal(quick().fit(X, np.digitize(y, [0])).pvalues_, model.pvalues_)
+
+
+def test_extreme_values_and_weights_are_ranks_and_shares():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5))
+    y = (X[:, 1] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    plain = quick().fit(X, y)
+    X[np.argmax(X[:, 1]), 1] = 1e300
+    weight = np.full(120, 1e-5)
+    extreme = quick().fit(X, y, sample_weight=weight)
+    assert_allclose(extreme.scores_, plain.scores_)
+    assert_array_equal(np.flatnonzero(plain.support_), [1])
+
+
 # -- what it reports -------------------------------------------------------------------------
 
 
@@ -170,7 +273,13 @@ def test_co_selection_is_eq_12_of_a_fitted_flock(extended):
             together = np.mean([float(lam[p]) * float(lam[q]) for lam in masks])
             assert model.co_selection_[p, q] == pytest.approx(together)
     assert np.isnan(model.null_probability_).all()
+    assert np.isnan(model.pvalues_).all()
     assert np.isnan(model.stability_)
+    assert (np.diag(model.co_selection_) > model.individual_threshold_).sum() == 2
+    falling = model.selection_frequency_[np.argsort(model.ranking_)]
+    assert (np.diff(falling) <= 0).all()
+    model = SubsetSelector(flock, prefit=True).fit(*extended)
+    assert_array_equal(model.support_, model.selection_frequency_ > 0.5)
 
 
 def test_thresholds_are_eq_13(fitted, extended):
@@ -182,10 +291,10 @@ def test_thresholds_are_eq_13(fitted, extended):
     np.fill_diagonal(expected, np.diag(frequency) > 0.7)
     assert_array_equal(model.co_selection_binary_, expected)
     assert_array_equal(model.support_, np.diag(frequency) > 0.7)
-    # A wanted number derives the threshold.
+    # A wanted number of pairs derives the threshold.
     model = SubsetSelector(n_features_to_select=3, n_pairs=2, random_state=0).fit(*extended)
     assert model.support_.sum() == 3
-    assert (np.diag(frequency) > model.individual_threshold_).sum() == 3
+    assert model.individual_threshold_ is None
     assert model.co_selection_binary_[np.triu_indices(8, 1)].sum() == 2
     assert len(model.top_pairs_) == 2
 
@@ -193,8 +302,10 @@ def test_thresholds_are_eq_13(fitted, extended):
 def test_what_it_reports_is_consistent(fitted):
     assert_array_equal(fitted.selection_frequency_, np.diag(fitted.co_selection_))
     assert_array_equal(np.sort(fitted.ranking_), np.arange(1, 9))
-    falling = fitted.selection_frequency_[np.argsort(fitted.ranking_)]
-    assert (np.diff(falling) <= 0).all()
+    order = np.argsort(fitted.ranking_)
+    assert (np.diff(fitted.scores_[order]) <= 0).all()
+    assert_allclose(fitted.pvalues_, 10**-fitted.scores_)
+    assert_array_equal(fitted.support_, fitted.support_all_)
     low, high = fitted.frequency_interval_.T
     assert (low <= fitted.selection_frequency_).all()
     assert (fitted.selection_frequency_ <= high).all()
@@ -263,6 +374,9 @@ def test_same_seed_same_choice(extended):
             "must be a SubsetEnsembleClassifier or SubsetEnsembleRegressor",
         ),
         ({"prefit": True}, ValueError, "prefit=True needs a fitted estimator"),
+        ({"select": "some"}, ValueError, "select must be one of 'all', 'smallest'"),
+        ({"select": "smallest", "individual_threshold": 0.5}, ValueError, "leave out one of them"),
+        ({"feature_groups": [[0, 9]]}, ValueError, "feature_groups names the column 9"),
     ],
 )
 def test_bad_input_gets_one_sentence(extended, parameters, kind, match):

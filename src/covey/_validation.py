@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -18,6 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 
 _being_fitted: set[int] = set()
 _looking = threading.Lock()
+# Whole numbers are a quantity if more are different than this, each in fewer rows on average.
+_MOST_CLASSES, _FEWEST_ROWS = 30, 5
 
 
 @contextmanager
@@ -108,6 +111,20 @@ def kind_of_target(y: Any) -> str:
     """What scikit-learn calls y: "binary", "continuous" and so on."""
     with _of_one_type():
         return type_of_target(y, input_name="y")
+
+
+def holds_numbers(y: Any) -> bool:
+    """Whether y holds a quantity: fractions, or many whole numbers, each in few rows."""
+    with warnings.catch_warnings():
+        # That classes are many is what is asked here.
+        warnings.filterwarnings("ignore", message="The number of unique classes")
+        if kind_of_target(y) == "continuous":
+            return True
+    y = np.asarray(y)
+    if y.dtype.kind not in "iuf" or y.ndim != 1:
+        return False
+    n_values = len(np.unique(y))
+    return n_values > _MOST_CLASSES and len(y) < _FEWEST_ROWS * n_values
 
 
 @contextmanager

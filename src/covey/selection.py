@@ -12,21 +12,23 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from covey._columns import flip_units
+from covey._columns import column_positions, flip_units
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.inspection import selection as core
+from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
 from covey._preparation import checked_table
 from covey._validation import (
+    check_choice,
     check_labels,
     check_number,
     check_sample_weight,
     fitted_alone,
-    kind_of_target,
+    holds_numbers,
 )
 from covey.members import (
     InMemoryRows,
@@ -41,13 +43,28 @@ _GROWTH = {"flip_probability": 0.05, "tol": -np.inf, "max_iter": 150, "subset_pe
 
 
 class SubsetSelector(SelectorMixin, BaseEstimator):
-    """Selects the features that members of a flock keep, and the pairs that they keep together.
+    """Selects all features that carry something about y, or the fewest that suffice.
 
-    Members are grown by Algorithm 1 on many halves of the rows, side by side. How often a
-    feature is in a member's subset is its selection frequency, how often two of them are their
-    co-selection (eq. (12)). Beside the features there are *shadows*: columns whose rows were
-    shuffled, which only chance can select. A feature is selected when it is kept more often
-    than shadows are.
+    Two questions have two answers, and both are given: ``select`` says which one `transform` uses.
+
+    *All* features that carry something are found by tests, at a false discovery rate of ``level``.
+    The null hypothesis of a feature is that it carries nothing: y does not depend on it, whichever
+    of the other features are known, or none. So a feature that is correlated with a relevant one
+    is relevant: twins are found together. Each feature is tested alone (a straight and a bent
+    effect), beside all others where there are rows enough, given those that were found before,
+    and in products with others; these p-values become one, and Benjamini and Hochberg's procedure
+    selects. Tests see ranks, so that outliers and units do not matter.
+
+    The *smallest* set that suffices is sought among these. A linear model of them drops its
+    weakest features, again and again, and the smallest set is taken whose error on held-out rows
+    is within one standard error (that of the difference) of the best. Where features left out
+    could stand in for one of it, ``twins_`` says "either of these". No rate is promised for it
+    beyond that of the features it is chosen from.
+
+    Beside that, members are grown by Algorithm 1 on many halves of the rows. How often a feature
+    is in a member's subset is its selection frequency, how often two of them are their
+    co-selection (eq. (12)), which shows pairs that work together. Members keep one of two twins,
+    so frequencies select nothing, unless ``individual_threshold`` says so.
 
     Parameters
     ----------
@@ -56,69 +73,110 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         By default one member of 150 steps, each flipping 5 per cent of the features, with
         ``subset_penalty=0.003``: without a penalty, as printed, an irrelevant feature leaves a
         subset only where that helps by chance; and one member on each of many halves selects
-        better than a flock on a few. It is a regressor if y holds numbers that are not whole.
-        Its fuser does not matter. A fitted one, with ``prefit=True``, is used as it is.
+        better than a flock on a few. It is a regressor if y holds numbers that are not whole, or
+        more than 30 different ones, each in fewer than 5 rows on average.
+        Its fuser does not matter. A fitted one, with ``prefit=True``, is used as it is. Features
+        of its ``always_keep`` are always selected.
+    select : {"all", "smallest"}, default="all"
+        Which answer ``support_``, ``ranking_`` and `transform` give.
+    feature_groups : sequence of column sequences, or mapping from name to columns, optional
+        Columns that are one feature, by name or number, such as the one-hot columns of one
+        variable: they are tested, selected and counted in ``level`` together. None: those of
+        ``estimator``.
     prefit : bool, default=False
-        Whether ``estimator`` is fitted. There are then no resamples and no shadows.
+        Whether ``estimator`` is fitted. The features that more than half of its members keep are
+        then selected, and there are no tests, no resamples and no shadows.
     n_features_to_select : int, optional
-        How many features to select. None: as many as stand out (``level``), or those above
-        ``individual_threshold``.
+        How many features to select, the first ones of ``ranking_`` (groups that do not fit are
+        passed over). None: as many as the answer has.
     n_pairs : int, optional
         How many pairs are in ``co_selection_binary_`` and ``top_pairs_``. None: those above
         ``cross_threshold``, and ten if that is not given.
     individual_threshold, cross_threshold : float, optional
-        T_indiv and T_cross of eq. (13), between 0 and 1.
+        T_indiv and T_cross of eq. (13), between 0 and 1. With the first, the features that members
+        keep more often are selected, whatever tests say.
     level : float, default=0.05
-        The share of false ones to expect among the features that are selected (Benjamini and
-        Hochberg), where their number is not given.
+        The false discovery rate of all features that carry something: the share that carries
+        nothing, on average over data sets.
     n_resamples : int, default=30
         The number of halves of the rows that members are grown on.
     categorical_features : "from_dtype", sequence of columns or None, default="from_dtype"
         As for `FlockClassifier`, and so are gaps and categories: a feature is selected or not with
         all that is made of it, and so is its shadow.
     random_state : int, RandomState instance or None, default=None
+        The halves and the members; the folds of the smallest set; and, of more than 20,000 rows,
+        which ones the tests see. p-values of fewer rows depend on nothing random.
 
     Attributes
     ----------
+    support_ : ndarray of shape (n_features,), bool
+        The features selected.
+    support_all_, support_smallest_ : ndarrays of shape (n_features,), bool
+        Both answers. Not with ``prefit=True``.
+    twins_ : list of lists of str or int
+        "Either of these": the first of each list is in the smallest set, and each of the others
+        could take its place: it is correlated with it, and the error on held-out rows rises by two
+        standard errors at most. By name where X has names. Not with ``prefit=True``.
+    pvalues_ : ndarray of shape (n_features,)
+        How probable as much evidence is for a feature that carries nothing. NaN with
+        ``prefit=True``.
+    scores_ : ndarray of shape (n_features,)
+        The same as ``-log10(pvalues_)``, also where these are too small to be more than 0.
+    ranking_ : ndarray of shape (n_features,)
+        1 for the first feature of the answer that ``select`` names: for "all" that of the least
+        p-value, for "smallest" the one that is needed most, with relevant features that are not
+        needed after those that are. With ``prefit=True`` or ``individual_threshold``: the
+        feature kept most often.
     co_selection_ : ndarray of shape (n_features, n_features)
         F of eq. (12), over the members of all resamples.
     co_selection_binary_ : ndarray of shape (n_features, n_features), bool
-        F^bin of eq. (13).
+        F^bin of eq. (13); its diagonal is ``support_``.
     individual_threshold_, cross_threshold_ : float
-        The thresholds used: given, or those that leave the wanted number.
+        The thresholds used: given, or those that leave the wanted number. None for the first
+        where tests select.
     selection_frequency_ : ndarray of shape (n_features,)
         The diagonal of F.
     frequency_interval_ : ndarray of shape (n_features, 2)
         95 % interval of each frequency over resamples. NaN with ``prefit=True``.
     null_probability_ : ndarray of shape (n_features,)
-        How probable it is that an irrelevant feature is kept as often. NaN with ``prefit=True``.
+        How probable it is that members keep a *shadow* as often, a column whose rows were
+        shuffled. NaN with ``prefit=True``.
     importance_ : ndarray of shape (n_features,)
         Mean size of the coefficients of standardized features; decides between equal
         frequencies.
-    ranking_ : ndarray of shape (n_features,)
-        1 for the feature kept most often.
     stability_ : float
         How much the resamples agree on that many features: 1 if wholly, 0 as much as chance
         would (Nogueira, Sechidis and Brown 2018). NaN with ``prefit=True``.
     top_pairs_ : list of (str or int, str or int, float)
         The pairs kept most often, by name where X has names, with their co-selection.
-    support_ : ndarray of shape (n_features,), bool
 
     Examples
     --------
     >>> import covey
+    >>> import numpy as np
     >>> X, y = covey.make_quarter_circle(100, n_dummy_features=6, random_state=0)
     >>> selector = covey.SubsetSelector(random_state=0).fit(X, y)
     >>> selector.get_support(indices=True)
     array([0, 1])
     >>> selector.top_pairs_[0][:2]
     (0, 1)
+
+    A copy of the first feature is relevant too, and may stand in for it:
+
+    >>> X = np.hstack([X, X[:, :1]])
+    >>> selector = covey.SubsetSelector(select="smallest", random_state=0).fit(X, y)
+    >>> selector.support_all_.nonzero()[0], selector.get_support(indices=True)
+    (array([0, 1, 8]), array([0, 1]))
+    >>> selector.twins_
+    [[0, 8]]
     """
 
     def __init__(
         self,
         estimator: SubsetEnsembleClassifier | SubsetEnsembleRegressor | None = None,
         *,
+        select: str = "all",
+        feature_groups: Any = None,
         prefit: bool = False,
         n_features_to_select: int | None = None,
         n_pairs: int | None = None,
@@ -130,6 +188,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
+        self.select = select
+        self.feature_groups = feature_groups
         self.prefit = prefit
         self.n_features_to_select = n_features_to_select
         self.n_pairs = n_pairs
@@ -144,22 +204,23 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     @fitted_alone
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Grow flocks on halves of the rows and count the features that they keep."""
+        """Test the features, and count those that members on halves of the rows keep."""
         self._check_parameters()
         X, y, words = checked_table(self, X, y)
         self._check_counts(X.shape[1])
         if self.prefit:
             masks, sizes = self._kept_by_fitted(X.shape[1])
             shadows = np.empty((*masks.shape[:2], 0), dtype=bool)
+            answers = None
         else:
             recipe = self._recipe(y)
             recipe._check_parameters()
             weight = check_sample_weight(sample_weight, len(y))
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            masks, shadows, sizes = self._kept_by_resamples(
+            masks, shadows, sizes, answers = self._kept_by_resamples(
                 recipe, X, words, y, weight / weight.max(), seed
             )
-        self._summarize(masks, shadows, sizes)
+        self._summarize(masks, shadows, sizes, answers)
         return self
 
     def _check_parameters(self) -> None:
@@ -172,6 +233,16 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             )
         if self.prefit and self.estimator is None:
             raise ValueError("prefit=True needs a fitted estimator.")
+        check_choice(self.select, "select", ("all", "smallest"))
+        for name, given in (
+            ("prefit=True", self.prefit),
+            ("individual_threshold", self.individual_threshold is not None),
+        ):
+            if given and self.select != "all":
+                raise ValueError(
+                    f"{name} selects by what members keep, so there is no select={self.select!r}; "
+                    "leave out one of them."
+                )
         for name in ("individual_threshold", "cross_threshold"):
             if getattr(self, name) is not None:
                 check_number(getattr(self, name), name, low=0, high=1)
@@ -215,10 +286,12 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         """The ensemble that grows members; its kind decides what y is."""
         if self.estimator is not None:
             recipe = clone(self.estimator)
-        elif kind_of_target(y) == "continuous":
+        elif holds_numbers(y):
             recipe = SubsetEnsembleRegressor(1, **_GROWTH)
         else:
             recipe = SubsetEnsembleClassifier(1, **_GROWTH)
+        if self.feature_groups is not None:
+            recipe.set_params(feature_groups=self.feature_groups)
         if isinstance(recipe, SubsetEnsembleClassifier):
             check_labels(y)
         return recipe
@@ -231,8 +304,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         y: np.ndarray,
         weight: np.ndarray,
         seed: int,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Subsets (K, R, D) of features and (K, R, S) of shadows, and coefficients' sizes (D,)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, FeatureAnswers]:
+        """Subsets (K, R, D) of features and (K, R, S) of shadows, and coefficients' sizes (D,).
+
+        And what tests say.
+        """
         n_features = X.shape[1]
         classifies = isinstance(recipe, SubsetEnsembleClassifier)
         if classifies:
@@ -302,7 +378,38 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         # The columns of a feature are kept together.
         kept[:, :, used[~shadows]] = masks[:, :, first[~shadows]]
         sizes = np.bincount(feature_of, sizes, minlength=n_features)
-        return kept, masks[:, :, first[shadows]], sizes
+        answers = self._answers(recipe, X, feature_of, varies[:n_columns], y, strata, weight, seed)
+        return kept, masks[:, :, first[shadows]], sizes, answers
+
+    def _answers(
+        self,
+        recipe: Any,
+        X: Any,
+        feature_of: np.ndarray,
+        varies: np.ndarray,
+        y: np.ndarray,
+        strata: np.ndarray,
+        weight: np.ndarray,
+        seed: int,
+    ) -> FeatureAnswers:
+        """What tests say of features; ``feature_of`` is that of each column of X."""
+        names = getattr(self, "feature_names_in_", None)
+        n_features = int(feature_of.max()) + 1
+        constant = np.bincount(feature_of, weights=varies, minlength=n_features) == 0
+        kept = [] if recipe.always_keep is None else recipe.always_keep
+        always = np.zeros(n_features, dtype=bool)
+        always[column_positions(kept, "always_keep", n_features, names)] = True
+        unit = flip_units(recipe.feature_groups, None, constant, names)
+        found = two_answers(
+            X,
+            np.where(varies, unit[feature_of], -1),
+            strata if isinstance(recipe, SubsetEnsembleClassifier) else y,
+            weight,
+            strata,
+            level=self.level,
+            seed=seed,
+        )
+        return FeatureAnswers(found, unit, always)
 
     def _design(
         self, X: Any, weight: np.ndarray, seed: int, feature_of: np.ndarray
@@ -323,43 +430,62 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
     # -- what it means -----------------------------------------------------------------------
 
-    def _summarize(self, masks: np.ndarray, shadows: np.ndarray, sizes: np.ndarray) -> None:
+    def _summarize(
+        self,
+        masks: np.ndarray,
+        shadows: np.ndarray,
+        sizes: np.ndarray,
+        answers: FeatureAnswers | None,
+    ) -> None:
         n_members, n_resamples, n_features = masks.shape
         flat = masks.reshape(-1, n_features).astype(np.float64)
         self.co_selection_ = flat.T @ flat / len(flat)
         frequency = self.selection_frequency_ = np.diag(self.co_selection_).copy()
         self.importance_ = sizes
-        order = np.lexsort((-sizes, -frequency))
-        self.ranking_ = np.empty(n_features, dtype=np.int64)
-        self.ranking_[order] = np.arange(1, n_features + 1)
         self.null_probability_ = np.full(n_features, np.nan)
         self.frequency_interval_ = np.full((n_features, 2), np.nan)
         by_resample = masks.mean(axis=0)
-        if not self.prefit:
+        if answers is not None:
             self.frequency_interval_ = core.frequency_intervals(by_resample)
             self.null_probability_ = core.null_probabilities(
                 frequency, shadows.mean(axis=(0, 1)), 1.0 / (2.0 * n_members * n_resamples)
             )
-        self._select_features(frequency, order)
+        self._select_features(np.lexsort((-sizes, -frequency)), answers)
         self._select_pairs()
         wanted = 0 if self.prefit else int(self.support_.sum())
         self.stability_ = core.stability(by_resample, sizes, wanted)
 
-    def _select_features(self, frequency: np.ndarray, order: np.ndarray) -> None:
-        if self.individual_threshold is not None:
-            self.individual_threshold_ = float(self.individual_threshold)
-            self.support_ = frequency > self.individual_threshold_
-            return
-        if self.n_features_to_select is not None:
-            wanted = self.n_features_to_select
-        elif np.isnan(self.null_probability_).any():
-            # Nothing is known of chance; the features that members keep more often than not.
-            wanted = int((frequency > 0.5).sum())
+    def _select_features(self, kept_first: np.ndarray, answers: FeatureAnswers | None) -> None:
+        """Set the selection and all that tells of it; ``kept_first`` orders by frequency."""
+        frequency = self.selection_frequency_
+        n_features = len(frequency)
+        self.scores_ = np.full(n_features, np.nan)
+        if answers is not None:
+            names = getattr(self, "feature_names_in_", np.arange(n_features)).tolist()
+            self.scores_ = -answers.log_p / np.log(10.0)
+            self.support_all_ = answers.masks["all"]
+            self.support_smallest_ = answers.masks["smallest"]
+            self.twins_ = [[names[feature] for feature in group] for group in answers.twins]
+        self.pvalues_ = np.power(10.0, -self.scores_)
+        wanted = self.n_features_to_select
+        if answers is not None and self.individual_threshold is None:
+            order = answers.order[self.select]
+            self.individual_threshold_ = None
+            self.support_ = answers.first(order, wanted) if wanted else answers.masks[self.select]
         else:
-            wanted = core.number_rejected(self.null_probability_, self.level)
-        self.support_ = np.zeros(len(frequency), dtype=bool)
-        self.support_[order[:wanted]] = True
-        self.individual_threshold_ = core.threshold_below(frequency[order], wanted)
+            order = kept_first
+            falling = frequency[order]
+            if self.individual_threshold is not None:
+                self.individual_threshold_ = float(self.individual_threshold)
+            else:
+                # Nothing is known of chance; the features that members keep more often than not.
+                wanted = wanted or int((frequency > 0.5).sum())
+                self.individual_threshold_ = core.threshold_below(falling, wanted)
+            chosen = falling > self.individual_threshold_ if wanted is None else slice(wanted)
+            self.support_ = np.zeros(n_features, dtype=bool)
+            self.support_[order[chosen]] = True
+        self.ranking_ = np.empty(n_features, dtype=np.int64)
+        self.ranking_[order] = np.arange(1, n_features + 1)
 
     def _select_pairs(self) -> None:
         first, second = np.triu_indices(len(self.co_selection_), 1)

@@ -24,4 +24,22 @@ def test_columns_are_selected_for_numbers_too(tmp_path, run):
     table.to_csv(tmp_path / "prices.csv", index=False)
     said = as_json(run("select", "prices.csv", "--target", "price", "--json", cwd=tmp_path))
     assert {one["column"] for one in said["columns"] if one["selected"]} == {"b", "town"}
+    assert set(said["smallest"]) == {"b", "town"}
     assert set(said["pairs"][0]["columns"]) == {"b", "town"}
+
+
+def test_both_answers_are_told_and_which_columns_may_stand_in(tmp_path, run):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(150, 5)), columns=list("abcde")).round(3)
+    table["copy"] = table["b"] + 100
+    table["price"] = table["b"] - table["c"] + rng.normal(0, 0.5, 150)
+    table.to_csv(tmp_path / "prices.csv", index=False)
+    command = ("select", "prices.csv", "--target", "price", "--level", "0.001", "--resamples", "4")
+    said = as_json(run(*command, "--json", cwd=tmp_path))
+    assert {one["column"] for one in said["columns"] if one["selected"]} == {"b", "c", "copy"}
+    assert len(said["smallest"]) == 2
+    assert sorted(said["twins"][0]) == ["b", "copy"]
+    shown = run(*command, cwd=tmp_path).stdout
+    assert "3 of 6 columns carry something about price" in shown
+    assert f"Together these suffice: {', '.join(said['smallest'])}." in shown
+    assert "Instead of {}: {}.".format(*said["twins"][0]) in shown

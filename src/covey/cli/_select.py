@@ -16,6 +16,14 @@ def select(
     table: options.Table,
     target: options.Target,
     pairs: Annotated[int, typer.Option(min=0, help="How many pairs of columns to show.")] = 5,
+    level: Annotated[
+        float,
+        typer.Option(
+            min=0.0001,
+            max=0.9999,
+            help="The share of selected columns that may carry nothing, on average.",
+        ),
+    ] = 0.05,
     resamples: Annotated[
         int, typer.Option(min=2, help="On how many halves of the rows members are grown.")
     ] = 30,
@@ -26,22 +34,27 @@ def select(
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show which columns matter for a target, which pairs go together, and how sure that is.
+    """Show all columns that carry something about a target, and the fewest that suffice.
 
-    Members are grown on many halves of the rows. A column is selected when they keep it more
-    often than columns are kept whose rows were shuffled.
+    Columns are tested alone, beside others and in pairs; what is correlated with a column that
+    matters, matters too. Of columns that may stand in for each other, the fewest have one. Members
+    that are grown on many halves of the rows show which pairs work together.
     """
     from covey.cli._problem import read_problem
 
     console = Console(quiet, as_json)
     problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
     with console.progress(None, "growing members"):
-        found = selected_columns(problem, n_pairs=pairs, n_resamples=resamples, seed=seed)
+        found = selected_columns(
+            problem, n_pairs=pairs, n_resamples=resamples, seed=seed, level=level
+        )
     _show(console, problem, found)
 
 
-def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int) -> dict[str, Any]:
-    """Which of a table's columns members keep, which pairs, and the stability of that."""
+def selected_columns(
+    problem: Any, *, n_pairs: int, n_resamples: int, seed: int, level: float = 0.05
+) -> dict[str, Any]:
+    """All of a table's columns that matter, the fewest, their twins, and pairs members keep."""
     import numpy as np
 
     from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor, SubsetSelector
@@ -60,7 +73,9 @@ def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int)
         subset_penalty=0.003,
         feature_groups=groups or None,
     )
-    selector = SubsetSelector(grower, n_resamples=n_resamples, random_state=seed)
+    selector = SubsetSelector(
+        grower, select="smallest", level=level, n_resamples=n_resamples, random_state=seed
+    )
     selector.fit(numbers, problem.y)
     # What is made of one column flips together, but for parts that are constant and in no
     # subset: the part kept most stands for it.
@@ -71,15 +86,17 @@ def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int)
     columns = [
         {
             "column": name,
-            "selected": bool(selector.support_[of == name].any()),
+            "selected": bool(selector.support_all_[of == name].any()),
+            "needed": bool(selector.support_smallest_[of == name].any()),
+            "p": float(selector.pvalues_[of == name].min()),
+            "score": float(selector.scores_[of == name].max()),
             "frequency": float(frequency[part]),
             "low": float(selector.frequency_interval_[part, 0]),
             "high": float(selector.frequency_interval_[part, 1]),
-            "chance": float(selector.null_probability_[of == name].min()),
         }
         for name, part in zip(names, chief, strict=True)
     ]
-    columns.sort(key=lambda one: (-one["frequency"], one["chance"]))
+    columns.sort(key=lambda one: (-one["score"], -one["frequency"]))
     together = selector.co_selection_[np.ix_(chief, chief)]
     first, second = np.triu_indices(len(names), 1)
     order = np.argsort(-together[first, second], kind="stable")[:n_pairs]
@@ -90,9 +107,14 @@ def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int)
         }
         for pair in order
     ]
+    column_of = dict(zip(numbers.columns, preparation.column_of_, strict=True))
+    twins = [list(dict.fromkeys(column_of[one] for one in group)) for group in selector.twins_]
+    needed = np.argsort(selector.ranking_[chief], kind="stable")
     stability = float(selector.stability_)
     return {
         "columns": columns,
+        "smallest": [names[one] for one in needed if selector.support_smallest_[chief[one]]],
+        "twins": twins,
         "pairs": pairs,
         "stability": None if np.isnan(stability) else stability,
     }
@@ -101,20 +123,26 @@ def selected_columns(problem: Any, *, n_pairs: int, n_resamples: int, seed: int)
 def _show(console: Console, problem: Any, found: dict[str, Any]) -> None:
     columns = found["columns"]
     chosen = sum(one["selected"] for one in columns)
-    console.result(f"{chosen} of {len(columns)} columns stand out for {problem.target}:", "")
+    console.result(
+        f"{chosen} of {len(columns)} columns carry something about {problem.target}:", ""
+    )
     console.table(
-        ("column", "selected", "kept by members", "95 % interval", "by chance"),
+        ("column", "carries something", "suffices", "by chance", "kept by members"),
         [
             (
                 one["column"],
                 "yes" if one["selected"] else "",
+                "yes" if one["needed"] else "",
+                f"p = {one['p']:.2g}" if one["p"] > 0 else f"p = 1e-{one['score']:.0f}",
                 f"{100 * one['frequency']:.0f} %",
-                f"{100 * one['low']:.0f} to {100 * one['high']:.0f}",
-                f"p = {one['chance']:.2g}",
             )
             for one in columns
         ],
     )
+    if found["smallest"]:
+        console.result("", f"Together these suffice: {', '.join(found['smallest'])}.")
+    for first, *others in found["twins"]:
+        console.result(f"Instead of {first}: {' or '.join(others)}.")
     if found["pairs"]:
         console.result("", "Kept together most often:", "")
         console.table(

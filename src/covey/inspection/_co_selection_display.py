@@ -33,6 +33,8 @@ class CoSelectionDisplay(Display):
     feature_names : list of str
     individual_threshold, cross_threshold : float or None
         T_indiv and T_cross; None where not known.
+    tested : bool, default=False
+        Whether tests, and not T_indiv, say which features are selected.
 
     Attributes
     ----------
@@ -53,6 +55,7 @@ class CoSelectionDisplay(Display):
     feature_names: list[str]
     individual_threshold: float | None = None
     cross_threshold: float | None = None
+    tested: bool = False
 
     @classmethod
     def from_estimator(cls, estimator: Any, **options: Any) -> Self:
@@ -84,6 +87,7 @@ class CoSelectionDisplay(Display):
             feature_names=[str(name) for name in names],
             individual_threshold=estimator.individual_threshold_,
             cross_threshold=estimator.cross_threshold_,
+            tested=estimator.individual_threshold_ is None,
         ).plot(**options)
 
     @classmethod
@@ -157,7 +161,8 @@ class CoSelectionDisplay(Display):
         """
         check_choice(kind, "kind", ("frequency", "pairs", "features"))
         for wanted, name in (("pairs", "cross_threshold"), ("features", "individual_threshold")):
-            if kind == wanted and getattr(self, name) is None:
+            known = getattr(self, name) is not None or (wanted == "features" and self.tested)
+            if kind == wanted and not known:
                 raise ValueError(f"kind={kind!r} shows what exceeds {name}; give it.")
         ax = self._start(ax)
         F, n_features = self.co_selection, len(self.co_selection)
@@ -170,7 +175,10 @@ class CoSelectionDisplay(Display):
             title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {self.cross_threshold:.2f})"
         else:
             shown = self.binary & on_diagonal
-            title = f"{shown.sum()} features ($T_{{indiv}}$ = {self.individual_threshold:.2f})"
+            how = "by tests"
+            if self.individual_threshold is not None:
+                how = f"$T_{{indiv}}$ = {self.individual_threshold:.2f}"
+            title = f"{shown.sum()} features ({how})"
         highest = max(float(F.max()), 1e-9) if kind == "frequency" else 1
         self.image_ = ax.imshow(shown.astype(float), cmap=cmap, vmin=0, vmax=highest)
         if kind == "frequency":

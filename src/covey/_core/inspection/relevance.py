@@ -1,0 +1,265 @@
+"""Tests of which units carry something about a target, on plain NumPy arrays.
+
+The null hypothesis of a unit is that it carries nothing: the target does not depend on it,
+whichever of the other units are known, or none. What is correlated with a relevant unit carries
+something, so it is no false discovery. Tests of four kinds look for what speaks against that, and
+each sees where another one is blind:
+
+marginal      the unit alone, straight (a column each) and bent (three)
+all at once   its straight columns beyond those of all others, where there are rows enough
+given found   all of its columns beyond an additive model of the units that were found before
+pairs         its product with another unit, beyond that additive model
+
+`covey._core.inspection.rank_columns` says what the columns are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from covey._core.arrays import FloatArray, IntArray
+from covey._core.inspection.rank_columns import (
+    UnitColumns,
+    orthonormal,
+    orthonormal_beyond,
+)
+from covey._core.inspection.selection import number_rejected
+
+NumberArray = npt.NDArray[np.number[Any]]
+
+# Columns of a model that units are tested against: at most this share of the rows, or so many.
+_MOST_SHARE, _MOST_COLUMNS = 0.2, 500
+# What is left of a column beyond others is tested if it is at least this share of its square: the
+# small difference of two columns that are nearly the same has few rows that decide.
+_LEAST_LEFT = 0.02
+# Products are made of the best units, so many that they take at most so many multiplications.
+_MOST_PRODUCTS = 4e9
+_FEWEST_ROWS = 20
+# The product with a unit whose ranks are so much alike is the unit squared.
+_ALIKE = 0.9
+# Pairs that are told, at most.
+_MOST_PAIRS = 10
+# How often units are tested given those found before.
+_N_ROUNDS = 2
+# Tails below this are computed by their leading term.
+_TINY = 1e-290
+# A test that sees nothing counts as if its p-value were this: that is no evidence against others.
+_NOTHING = 0.9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The log p-values (U,) of units, and the pairs of units whose products are significant."""
+
+    log_p: FloatArray
+    pairs: list[tuple[int, int]]
+
+
+def marginal_log_p(units: UnitColumns, target: FloatArray, n_rows: float) -> FloatArray:
+    """Log p-values (2, U) of units alone: of their straight columns, and of all."""
+    squares = np.sum((units.columns.T @ target) ** 2, axis=1)
+    found = []
+    for used in (units.straight, np.ones(len(units.unit), dtype=bool)):
+        trace = np.bincount(units.unit[used], squares[used], minlength=units.n_units)
+        width = np.bincount(units.unit[used], minlength=units.n_units)
+        found.append(pillai_log_p(trace, width, target.shape[1], n_rows - 1 - width))
+    return np.stack(found)
+
+
+def evidence(
+    units: UnitColumns, target: FloatArray, marginal: FloatArray, n_rows: float, level: float
+) -> Evidence:
+    """What speaks for each unit; ``marginal`` (2, U) is known for all, also for those not here."""
+    fixed = [*marginal]
+    straight = np.flatnonzero(units.straight)
+    if len(straight) <= min(_MOST_SHARE * n_rows, _MOST_COLUMNS):
+        fixed.append(_blocks(units, straight, target, n_rows))
+    log_p = combined_log_p(np.stack(fixed))
+    pairs: list[tuple[int, int]] = []
+    for _ in range(_N_ROUNDS):
+        inside = units.of(_significant(units, log_p, level, n_rows))
+        basis = orthonormal(units.columns[:, inside])
+        left = orthonormal_beyond(target, basis)
+        beyond = np.minimum(
+            _blocks(units, inside, target, n_rows), _beyond(units, inside, basis, left, n_rows)
+        )
+        products, pairs = _products(units, left, n_rows - len(inside), log_p, level)
+        log_p = combined_log_p(np.stack([*fixed, beyond, products]))
+    return Evidence(log_p, pairs)
+
+
+# -- p-values ------------------------------------------------------------------------------------
+
+
+def pillai_log_p(
+    trace: NumberArray, n_columns: NumberArray, n_targets: int, n_left: NumberArray | float
+) -> FloatArray:
+    """The log p-values of Pillai's traces of so many columns and targets; 0 where no test is.
+
+    ``n_left`` are the rows less one for the constant and one for each column of the model.
+    """
+    width = np.minimum(n_columns, n_targets)
+    second = n_left - n_targets + width
+    possible = (width > 0) & (second > 0)
+    share = np.clip(np.where(possible, trace / np.maximum(width, 1), 0.0), 0.0, 1.0)
+    a = np.where(possible, width * np.maximum(n_columns, n_targets) / 2, 1.0)
+    b = np.where(possible, width * second / 2, 1.0)
+    return np.where(possible, _log_beta_tail(share, a, b), 0.0)
+
+
+def _log_beta_tail(share: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """The log probability that a Beta(a, b) variable is above ``share``, however small it is."""
+    with np.errstate(all="ignore"):
+        tail = special.betainc(b, a, 1.0 - share)
+        leading = b * np.log(np.maximum(1.0 - share, 1e-300)) + (a - 1) * np.log(share)
+        leading -= np.log(b) + special.betaln(a, b)
+        found = np.where(tail > _TINY, np.log(np.maximum(tail, _TINY)), leading)
+    below: FloatArray = np.minimum(np.where(np.isnan(found), 0.0, found), 0.0)
+    return below
+
+
+def combined_log_p(log_p: FloatArray) -> FloatArray:
+    """One log p-value (U,) of several tests (T, U), by the mean of Cauchy variables.
+
+    Liu and Xie (2020).
+    """
+    p = np.clip(np.exp(log_p), 1e-15, _NOTHING)
+    usual = np.log(0.5 - np.arctan(np.tan((0.5 - p) * np.pi).mean(axis=0)) / np.pi)
+    # Of small p-values that is the harmonic mean.
+    small = np.log(len(log_p)) - special.logsumexp(-log_p, axis=0)
+    found: FloatArray = np.where(log_p.min(axis=0) < np.log(1e-12), small, usual)
+    return np.minimum(found, 0.0)
+
+
+# -- tests beyond others -------------------------------------------------------------------------
+
+
+def _significant(units: UnitColumns, log_p: FloatArray, level: float, n_rows: float) -> IntArray:
+    """The units that are significant, best first, as many as a model of these rows bears."""
+    order = np.argsort(log_p, kind="stable")[: number_rejected(np.exp(log_p), level)]
+    width = np.bincount(units.unit, minlength=units.n_units)[order]
+    most = min(_MOST_SHARE * n_rows, _MOST_COLUMNS)
+    found: IntArray = order[(width > 0) & (np.cumsum(width) <= most)]
+    return found
+
+
+def _blocks(units: UnitColumns, inside: IntArray, target: FloatArray, n_rows: float) -> FloatArray:
+    """Log p-values (U,) of each unit among these columns beyond the other ones; 0 for others."""
+    columns = units.columns[:, inside]
+    sums = columns.T @ columns, columns.T @ target, target.T @ target
+    blocks = [units.unit[inside] == unit for unit in range(units.n_units)]
+    trace, width = block_traces(*sums, blocks, least_left=_LEAST_LEFT)
+    return pillai_log_p(trace, width, target.shape[1], n_rows - 1 - len(inside))
+
+
+def block_traces(
+    gram: FloatArray,
+    moments: FloatArray,
+    squares: FloatArray,
+    blocks: list[np.ndarray],
+    ridge: float = 1e-8,
+    least_left: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """Pillai's trace and the number of columns of each block (B,) beyond all other columns.
+
+    ``gram`` (P, P), ``moments`` (P, q) and ``squares`` (q, q) are the products of columns and
+    target; ``blocks`` are masks (P,). With the ridge, what is there twice is worth nothing beyond
+    itself. What is left of a block beyond others counts along axes on which it is at least so much
+    of what it was.
+    """
+    trace, width = np.zeros(len(blocks)), np.zeros(len(blocks))
+    if not len(gram):
+        return trace, width
+    inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
+    coef = inverse @ moments
+    error = squares - moments.T @ coef + 1e-12 * np.eye(len(squares))
+    for number, block in enumerate(blocks):
+        own = np.flatnonzero(block)
+        # The inverse of what is left of the block's columns, along their own axes.
+        inverted, axes = np.linalg.eigh(inverse[np.ix_(own, own)])
+        there = inverted * least_left < 1.0
+        along = axes[:, there].T @ coef[own] / np.sqrt(inverted[there])[:, None]
+        gain = along.T @ along
+        trace[number] = np.trace(np.linalg.solve(gain + error, gain))
+        width[number] = there.sum()
+    return trace, width
+
+
+def _beyond(
+    units: UnitColumns, inside: IntArray, basis: FloatArray, left: FloatArray, n_rows: float
+) -> FloatArray:
+    """Log p-values (U,) of units beyond a model of others' columns; 0 for those of the model.
+
+    ``basis`` spans the columns of the model, and ``left`` what it leaves of the target.
+    """
+    trace, width = np.zeros(units.n_units), np.zeros(units.n_units)
+    known, moments = basis.T @ units.columns, units.columns.T @ left
+    outside = np.flatnonzero(~np.isin(units.unit, units.unit[inside]))
+    outside = outside[np.argsort(units.unit[outside], kind="stable")]
+    named, starts, counts = np.unique(units.unit[outside], return_index=True, return_counts=True)
+    for n_columns in np.unique(counts):
+        same = counts == n_columns
+        own = outside[starts[same][:, None] + np.arange(n_columns)]
+        shadow = known[:, own].transpose(1, 2, 0)
+        # The squared lengths of what is left of each unit's columns along their own axes.
+        lengths, axes = np.linalg.eigh(np.eye(n_columns) - shadow @ shadow.transpose(0, 2, 1))
+        there = lengths > _LEAST_LEFT
+        along = np.sum((axes.transpose(0, 2, 1) @ moments[own]) ** 2, axis=2)
+        trace[named[same]] = np.sum(
+            np.where(there, along / np.where(there, lengths, 1), 0), axis=1
+        )
+        width[named[same]] = there.sum(axis=1)
+    return pillai_log_p(trace, width, left.shape[1], n_rows - 1 - len(inside) - width)
+
+
+def _products(
+    units: UnitColumns, left: FloatArray, n_rows: float, log_p: FloatArray, level: float
+) -> tuple[FloatArray, list[tuple[int, int]]]:
+    """Log p-values (U,) of each unit's best product, times the number tried; and the best pairs.
+
+    The variance of a product's sum is the larger one of two estimates: for a target that depends
+    on neither unit, and for one whose spread depends on them.
+    """
+    n_targets = left.shape[1]
+    most = int(np.sqrt(_MOST_PRODUCTS / max(1, len(left) * n_targets)))
+    chosen = np.argsort(log_p[units.rank_unit], kind="stable")[:most]
+    chosen.sort()
+    ranks, of = units.ranks[:, chosen], units.rank_unit[chosen]
+    if len(of) < 2 or n_rows < _FEWEST_ROWS or not n_targets:
+        return np.zeros(units.n_units), []
+    share = units.root[:, None] ** 2
+    mean = (ranks * share).T @ ranks
+    plain = (ranks**2 * share).T @ ranks**2 - mean**2
+    total = np.zeros_like(mean)
+    for part in left.T[:, :, None]:
+        moment = (ranks * units.root[:, None] * part).T @ ranks
+        robust = (ranks**2 * share * part**2).T @ ranks**2
+        robust -= 2 * mean * ((ranks * share * part**2).T @ ranks)
+        robust += mean**2 * np.sum(share * part**2)
+        total += moment**2 / np.maximum(np.maximum(n_rows * robust, plain), 1e-300)
+    same = of[:, None] == of
+    total[same | (np.abs(mean) > _ALIKE)] = 0.0
+    total = np.maximum(total, total.T)
+    best = np.zeros(units.n_units)
+    np.maximum.at(best, of, total.max(axis=1))
+    one = np.ones(1)
+    tried = np.bincount(of, weights=len(of) - same.sum(axis=1), minlength=units.n_units)
+    found = pillai_log_p(best, one, n_targets, n_rows - 2) + np.log(np.maximum(tried, 1))
+    return np.minimum(found, 0.0), _best_pairs(total, of, n_targets, n_rows, level)
+
+
+def _best_pairs(
+    total: FloatArray, of: IntArray, n_targets: int, n_rows: float, level: float
+) -> list[tuple[int, int]]:
+    """The pairs of units whose products are significant among all, by Bonferroni."""
+    first, second = np.triu_indices(len(of), 1)
+    values = total[first, second]
+    order = np.argsort(-values, kind="stable")[:_MOST_PAIRS]
+    log_p = pillai_log_p(values[order], np.ones(1), n_targets, n_rows - 2)
+    order = order[log_p <= np.log(level / len(values))]
+    return list(dict.fromkeys((int(of[first[one]]), int(of[second[one]])) for one in order))
