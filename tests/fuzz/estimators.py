@@ -309,7 +309,12 @@ REGRESSORS = {
 OTHERS = {
     "SubsetSelector": _of(
         covey.SubsetSelector,
-        {"n_features_to_select": [1, 2], "n_pairs": [1], "level": [0.2]},
+        {
+            "select": ["smallest"],
+            "n_features_to_select": [1, 2],
+            "n_pairs": [1],
+            "level": [0.2],
+        },
         estimator=covey.SubsetEnsembleClassifier(2, max_iter=20),
         n_resamples=2,
         random_state=0,

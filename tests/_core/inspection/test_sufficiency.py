@@ -71,3 +71,11 @@ def test_without_folds_or_choice_all_are_needed():
     X = np.random.default_rng(0).normal(size=(30, 2))
     assert fewest_of(X, X[:, 0], n_folds=0).n_enough == 2
     assert_array_equal(fewest_of(X[:, :1], X[:, 0]).order, [0])
+
+
+def test_of_copies_the_first_is_needed_also_where_it_explains_all():
+    x = np.random.default_rng(0).normal(size=(60, 1))
+    found = fewest_of(np.tile(x, (1, 6)), x[:, 0])
+    assert found.order == [0, 1, 2, 3, 4, 5]
+    assert found.n_enough == 1
+    assert found.twins == [[0, 1, 2, 3, 4, 5]]

@@ -152,9 +152,12 @@ def _blocks(units: UnitColumns, inside: IntArray, target: FloatArray, n_rows: fl
     """Log p-values (U,) of each unit among these columns beyond the other ones; 0 for others."""
     columns = units.columns[:, inside]
     sums = columns.T @ columns, columns.T @ target, target.T @ target
-    blocks = [units.unit[inside] == unit for unit in range(units.n_units)]
+    named = np.unique(units.unit[inside])
+    blocks = [units.unit[inside] == unit for unit in named]
     trace, width = block_traces(*sums, blocks, least_left=_LEAST_LEFT)
-    return pillai_log_p(trace, width, target.shape[1], n_rows - 1 - len(inside))
+    log_p = np.zeros(units.n_units)
+    log_p[named] = pillai_log_p(trace, width, target.shape[1], n_rows - 1 - len(inside))
+    return log_p
 
 
 def block_traces(
@@ -173,8 +176,6 @@ def block_traces(
     of what it was.
     """
     trace, width = np.zeros(len(blocks)), np.zeros(len(blocks))
-    if not len(gram):
-        return trace, width
     inverse = np.linalg.inv(gram + ridge * np.eye(len(gram)))
     coef = inverse @ moments
     error = squares - moments.T @ coef + 1e-12 * np.eye(len(squares))

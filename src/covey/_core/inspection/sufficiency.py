@@ -28,6 +28,8 @@ _LEAST_ALIKE = 0.7
 _MOST_TRIED = 3
 # One may stand in for another if the loss rises by at most so many standard errors.
 _TWIN_ERRORS = 2.0
+# A thousandth of what is explained is nothing: where fits are perfect, the ridge does so much.
+_NOTHING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -62,13 +64,15 @@ def fewest(
     paths = [model.path(fold.sums, candidates) for fold in held_out]
     losses = [_losses(held_out, [one[step] for one in paths]) for step in range(len(path))]
     best = min(losses, key=np.sum)
+    held = np.concatenate(folds)
+    nothing = _NOTHING * max(0.0, float(np.sum(target[held] ** 2) - np.sum(best)))
     n_enough = min(
         len(kept)
         for kept, loss in zip(path, losses, strict=True)
-        if _is_within(loss - best, n_errors=1.0)
+        if _is_within(loss - best, 1.0, nothing)
     )
     order = _needed_first(path)
-    return Sufficient(order, n_enough, _twins(units, held_out, order, n_enough))
+    return Sufficient(order, n_enough, _twins(units, held_out, order, n_enough, nothing))
 
 
 def _needed_first(path: list[list[int]]) -> list[int]:
@@ -78,10 +82,10 @@ def _needed_first(path: list[list[int]]) -> list[int]:
     return order
 
 
-def _is_within(difference: FloatArray, n_errors: float) -> bool:
-    """Whether the sum of differences (n,) is at most so many of its standard errors."""
+def _is_within(difference: FloatArray, n_errors: float, nothing: float) -> bool:
+    """Whether a sum of differences (n,) is nothing, or at most so many of its standard errors."""
     error = np.sqrt(len(difference)) * difference.std()
-    return bool(difference.sum() <= n_errors * error + 1e-9)
+    return bool(difference.sum() <= max(n_errors * error, nothing))
 
 
 # -- paths ---------------------------------------------------------------------------------------
@@ -136,7 +140,8 @@ class _Model:
         """Falling subsets of the units; within each, what matters more comes first."""
         kept, path = list(candidates), []
         while len(kept) > 1:
-            order = np.argsort(self._log_p(sums, kept), kind="stable")
+            # Copies differ by rounding, which decides nothing.
+            order = np.argsort(np.round(self._log_p(sums, kept), 4), kind="stable")
             path.append([kept[one] for one in order])
             staying = set(path[-1][: len(kept) - max(1, int(_LEAVING * len(kept)))])
             kept = [unit for unit in kept if unit in staying]
@@ -197,7 +202,11 @@ def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray
 
 
 def _twins(
-    units: UnitColumns, folds: Sequence[_Fold], order: list[int], n_enough: int
+    units: UnitColumns,
+    folds: Sequence[_Fold],
+    order: list[int],
+    n_enough: int,
+    nothing: float,
 ) -> list[list[int]]:
     """For each that is needed, if there are any: itself, and those that may stand in for it."""
     needed = order[:n_enough]
@@ -211,7 +220,7 @@ def _twins(
             swapped = [other if one == unit else one for one in needed]
             if alike[unit] >= _LEAST_ALIKE:
                 rise = _losses(folds, [swapped] * len(folds)) - here
-                if _is_within(rise, _TWIN_ERRORS):
+                if _is_within(rise, _TWIN_ERRORS, nothing):
                     rises[unit] = float(rise.sum())
         if rises:
             groups[min(rises, key=lambda unit: rises[unit])].append(other)

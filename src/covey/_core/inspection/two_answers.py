@@ -128,14 +128,15 @@ def two_answers(
     if len(parts) > 1:
         columns = columns_of(_best_columns(unit, combined_log_p(marginal)))
     found = evidence(columns, scores, marginal, n_rows, level)
-    order = np.argsort(found.log_p, kind="stable")
-    candidates = order[: number_rejected(np.exp(found.log_p), level)].tolist()
+    log_p = np.round(found.log_p, 6)  # copies differ by rounding, which decides nothing
+    order = np.argsort(log_p, kind="stable")
+    candidates = order[: number_rejected(np.exp(log_p), level)].tolist()
     # Only a long table has relevant units beyond those that are compared.
     present = set(columns.unit.tolist())
     compared = [one for one in candidates if one in present]
     few = fewest(columns, scores, compared, found.pairs, _folds(strata, seed), n_rows)
     relevant = few.order + [one for one in candidates if one not in present]
-    return Answers(found.log_p, relevant, few.n_enough, few.twins)
+    return Answers(log_p, relevant, few.n_enough, few.twins)
 
 
 def _drawn_rows(weight: FloatArray, seed: int) -> IntArray:
