@@ -49,8 +49,19 @@ def test_products_leave_with_either_unit():
     assert fewest_of(X, y, [(0, 1)]).n_enough == 2
     weight = np.ones(300)
     units = unit_columns(X, np.arange(4), 4, weight)
-    model = core._Model(units, range(4), [(0, 1)], 300)
+    model = core._Model(units, units.of(range(4)), [(0, 1)], 300)
     assert len(model.inside([0, 1])) == len(model.inside([0, 2])) + 1 == 8
+
+
+def test_bent_columns_are_those_of_units_that_bend():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    target = value_scores(X[:, 0] ** 2 + X[:, 1] + 0.3 * rng.normal(size=200), np.ones(200))
+    units = unit_columns(X, np.arange(3), 3, np.ones(200))
+    used = core._columns_used(units, target, range(3), 200)
+    assert_array_equal(np.bincount(units.unit[used]), [3, 1, 1])
+    # Where rows are too few for all of that, straight columns are.
+    assert_array_equal(np.bincount(units.unit[core._columns_used(units, target, [0], 8)]), [1])
 
 
 def test_losses_are_those_of_rows_held_out():
@@ -58,7 +69,7 @@ def test_losses_are_those_of_rows_held_out():
     X = rng.normal(size=(60, 2))
     target = value_scores(X[:, 0] + rng.normal(size=60), np.ones(60))
     units = unit_columns(X, np.arange(2), 2, np.ones(60))
-    model = core._Model(units, range(2), [], 60)
+    model = core._Model(units, units.of(range(2)), [], 60)
     rows = np.arange(20)
     found = core._Fold(model, target, rows).losses([0])
     columns = np.hstack([units.root[:, None], units.columns[:, units.of([0])]])

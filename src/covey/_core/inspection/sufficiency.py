@@ -1,10 +1,10 @@
 """The fewest units that suffice, and which may stand in for which, on plain NumPy arrays.
 
-A least-squares model of all relevant units (their straight and bent columns, and the products
-that are significant) drops its weakest units, and so on: a path of subsets. Rows held out say how
-long the path may go on: the smallest subset is taken whose squared error (for classes, of their
-indicators) is within one standard error, that of the difference, of the best one's. Every fold
-has a path of its own.
+A least-squares model of all relevant units (their straight columns, the bent ones of units that
+bend, and the products that are significant) drops its weakest units, and so on: a path of subsets.
+Rows held out say how long it may go on: the smallest subset is taken whose squared error (for
+classes, of their indicators) is within one standard error, that of the difference, of the best
+one's. Every fold has a path of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.inspection.rank_columns import UnitColumns
+from covey._core.inspection.rank_columns import UnitColumns, orthonormal, orthonormal_beyond
 from covey._core.inspection.relevance import block_traces, pillai_log_p
 
 # The share of the units that leaves at a step; at least one does.
 _LEAVING = 1 / 6
 # Columns of the model: at most this share of the rows, or so many.
 _MOST_SHARE, _MOST_COLUMNS = 1 / 3, 500
+# A unit bends if its bent columns are so improbable beyond all straight ones.
+_BENDING = 0.05
 # Units that are less alike than this (their largest canonical correlation) are no twins.
 _LEAST_ALIKE = 0.7
 # How many units one may stand in for are tried: those that are most alike.
@@ -58,7 +60,7 @@ def fewest(
     """
     if len(candidates) < 2 or not folds:
         return Sufficient(list(candidates), len(candidates), [])
-    model = _Model(units, candidates, pairs, n_rows)
+    model = _Model(units, _columns_used(units, target, candidates, n_rows), pairs, n_rows)
     path = model.path(_Sums.of(model.columns, target), candidates)
     held_out = [_Fold(model, target, rows) for rows in folds]
     paths = [model.path(fold.sums, candidates) for fold in held_out]
@@ -73,6 +75,29 @@ def fewest(
     )
     order = _needed_first(path)
     return Sufficient(order, n_enough, _twins(units, held_out, order, n_enough, nothing))
+
+
+def _columns_used(
+    units: UnitColumns, target: FloatArray, candidates: Sequence[int], n_rows: float
+) -> IntArray:
+    """The straight columns of the candidates, and the bent ones of units that do bend.
+
+    Columns that explain nothing would hide which of several correlated units is needed.
+    """
+    straight = units.of(candidates, straight=True)
+    basis = orthonormal(units.columns[:, straight])
+    left = orthonormal_beyond(target, basis)
+    trace, width = np.zeros(len(candidates)), np.zeros(len(candidates))
+    for position, unit in enumerate(candidates):
+        bent = np.setdiff1d(units.of([unit]), straight)
+        own = orthonormal_beyond(units.columns[:, bent], basis)
+        trace[position], width[position] = np.sum((own.T @ left) ** 2), own.shape[1]
+    n_left = n_rows - 1 - len(straight) - width
+    bends = pillai_log_p(trace, width, left.shape[1], n_left) < np.log(_BENDING)
+    used = np.union1d(
+        straight, units.of([unit for unit, yes in zip(candidates, bends, strict=True) if yes])
+    )
+    return used if len(used) <= min(_MOST_SHARE * n_rows, _MOST_COLUMNS) else straight
 
 
 def _needed_first(path: list[list[int]]) -> list[int]:
@@ -110,17 +135,15 @@ class _Model:
     def __init__(
         self,
         units: UnitColumns,
-        candidates: Sequence[int],
+        inside: IntArray,
         pairs: Sequence[tuple[int, int]],
         n_rows: float,
     ) -> None:
-        most = min(_MOST_SHARE * n_rows, _MOST_COLUMNS)
-        straight = len(units.of(candidates)) > most
-        inside = units.of(candidates, straight=straight)
         columns, first, second = [units.columns[:, inside]], [units.unit[inside]], []
         second.append(first[0])
+        there = set(first[0].tolist())
         for one, other in pairs:
-            if one in candidates and other in candidates and not straight:
+            if one in there and other in there:
                 columns.append(_product(units, one, other))
                 first.append(np.full(columns[-1].shape[1], one))
                 second.append(np.full(columns[-1].shape[1], other))
