@@ -164,9 +164,10 @@ bench-busy: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.busy.run $(QUICKLY) --out $(BUSY)
 	$(BIN)/python -m benchmarks.busy.report --results $(BUSY) --command "make bench-busy$(if $(QUICK), QUICK=1)"
 
-# Feature selectors on data with known answers.
-bench-selection: $(VENV)/.demo
-	$(ONE_THREAD) $(BIN)/python benchmarks/selection/run.py
+# Feature selectors on data with known answers; goes on where it was interrupted. Makes docs/selection.md.
+bench-selection: $(VENV)/.bench
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.selection.run
+	$(BIN)/python -m benchmarks.selection.report
 
 # DESlib needs a scikit-learn of its own.
 bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
