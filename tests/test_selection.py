@@ -259,6 +259,21 @@ def test_extreme_values_and_weights_are_ranks_and_shares():
     assert_array_equal(np.flatnonzero(plain.support_), [1])
 
 
+def test_categories_that_the_target_encodes_are_tested_without_it():
+    """Encoded by their target, 5 of 40 irrelevant columns of 60 categories are below 0.01."""
+    rng = np.random.default_rng(0)
+    low = []
+    for _ in range(12):
+        table = pd.DataFrame({"x": rng.normal(size=200)})
+        table["word"] = pd.Categorical(rng.integers(0, 60, 200).astype(str))
+        low.append(quick().fit(table, rng.integers(0, 2, 200)).pvalues_[1])
+    assert np.sum(np.array(low) < 0.01) == 0
+    code = rng.integers(0, 30, 400)
+    table = pd.DataFrame({"x": rng.normal(size=400), "word": pd.Categorical(code.astype(str))})
+    model = quick().fit(table, np.where(rng.random(400) < 0.2, 1, 0) ^ (code % 2))
+    assert_array_equal(model.support_, [False, True])
+
+
 # -- what it reports -------------------------------------------------------------------------
 
 

@@ -32,6 +32,8 @@ from covey._validation import check_one_target, holds_gaps
 
 # Columns of more categories are encoded by their target.
 MOST_ONE_HOT = 20
+# Categories that tests see, where the target encodes them: at most so many, each of so many rows.
+_MOST_TESTED, _FEWEST_TESTED = 50, 5
 
 Words = Mapping[int, tuple[str, ...]]
 
@@ -139,6 +141,27 @@ class Preparation:
         )
         found = sparse.hstack([X, marks[:, self.marked]], format="csr")
         return type(X)(found)
+
+
+def frequent_categories(
+    preparation: Preparation, X: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What tests may see of rows (n, D): no column that is made of the target.
+
+    The columns (P,), of those of the preparation, that know nothing of it; and, for features whose
+    columns do, zeros and ones of their frequent categories (n, E), with the feature of each (E,).
+    """
+    by_target = [of for of in preparation.tables if of not in preparation.levels]
+    free = np.flatnonzero(~np.isin(preparation.column_of, by_target))
+    made, made_of = [np.zeros((len(X), 0))], []
+    for of in by_target:
+        codes = codes_of(X[:, of], len(preparation.words[of]))
+        counts = np.bincount(codes)
+        often = np.argsort(-counts, kind="stable")[:_MOST_TESTED]
+        often = often[counts[often] >= _FEWEST_TESTED]
+        made.append((codes[:, None] == often).astype(np.float64))
+        made_of += [of] * len(often)
+    return free, np.hstack(made), np.array(made_of, dtype=np.intp)
 
 
 def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._preparation import checked_table
+from covey._preparation import checked_table, frequent_categories
 from covey._validation import (
     check_choice,
     check_labels,
@@ -327,9 +327,11 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             X, y, weight, None, numeric=not classifies, device=HostDevice(), words=words
         )
         feature_of = np.arange(n_features)
+        tested = feature_of, np.zeros((len(y), 0)), feature_of[:0]
         if rows.needs_preparation:
             preparation, rows = rows.prepared(None, seed)
             feature_of = preparation.column_of
+            tested = frequent_categories(preparation, X)
         n_columns = len(feature_of)
         recipe._check_newton(2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
@@ -378,7 +380,14 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         # The columns of a feature are kept together.
         kept[:, :, used[~shadows]] = masks[:, :, first[~shadows]]
         sizes = np.bincount(feature_of, sizes, minlength=n_features)
-        answers = self._answers(recipe, X, feature_of, varies[:n_columns], y, strata, weight, seed)
+        free, more, more_of = tested
+        if len(free) < n_columns or len(more_of):
+            X = np.hstack([X[:, free], more[order]])
+            varies = np.append(varies[free], np.ptp(more, axis=0) > 0)
+            feature_of = np.append(feature_of[free], more_of)
+        answers = self._answers(
+            recipe, X, feature_of, varies[: len(feature_of)], n_features, y, strata, weight, seed
+        )
         return kept, masks[:, :, first[shadows]], sizes, answers
 
     def _answers(
@@ -387,6 +396,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         X: Any,
         feature_of: np.ndarray,
         varies: np.ndarray,
+        n_features: int,
         y: np.ndarray,
         strata: np.ndarray,
         weight: np.ndarray,
@@ -394,7 +404,6 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     ) -> FeatureAnswers:
         """What tests say of features; ``feature_of`` is that of each column of X."""
         names = getattr(self, "feature_names_in_", None)
-        n_features = int(feature_of.max()) + 1
         constant = np.bincount(feature_of, weights=varies, minlength=n_features) == 0
         kept = [] if recipe.always_keep is None else recipe.always_keep
         always = np.zeros(n_features, dtype=bool)
