@@ -60,9 +60,9 @@ class Comparison:
                 )
                 return
             self._says.begin(f"{name}, on {len(library.held_out.folds)} folds")
-            before, model = self._clock.seconds(), made(kind, table)
+            model = made(kind, table)
             try:
-                found = self._on_folds(
+                found, seconds = self._on_folds(
                     name, model, may_fail=as_far_as_they_suit and bool(library.names)
                 )
             except KeyboardInterrupt:
@@ -78,7 +78,7 @@ class Comparison:
             if isinstance(found, str):
                 self._says.begin(f"{name} is left out: {found}")
                 continue
-            library.add(name, found, self._clock.seconds() - before)
+            library.add(name, found, seconds)
             self._models[name] = model
             if self._says.is_wanted:  # a scorer may take long
                 self._says.begin(library.told(name))
@@ -129,14 +129,21 @@ class Comparison:
                 error.add_note(f"It was raised by the member {name!r}, fitted on all rows.")
                 raise
 
-    def _on_folds(self, name: str, model: Any, *, may_fail: bool) -> np.ndarray | str:
-        """What `_cross_predicted` gives, or why a model is left out; a checkpoint keeps either."""
+    def _on_folds(
+        self, name: str, model: Any, *, may_fail: bool
+    ) -> tuple[np.ndarray | str, float]:
+        """What `_cross_predicted` gives, or why a model is left out, and the seconds it took.
+
+        A checkpoint keeps all of it: who takes longest must not depend on when a fit went on.
+        """
         journal = self._flock._journal
         task = None if journal is None else journal.begin()
         if task is not None and task.result is not None:
             kept = task.result
-            return str(kept["left_out"]) if "left_out" in kept else kept["predicted"]
+            known = str(kept["left_out"]) if "left_out" in kept else kept["predicted"]
+            return known, float(kept["seconds"])
         found: np.ndarray | str
+        before = self._clock.seconds()
         try:
             found = self._cross_predicted(name, model)
         except _OutOfTimeError:
@@ -146,10 +153,11 @@ class Comparison:
             if not may_fail:
                 raise
             found = str(error)
+        seconds = self._clock.seconds() - before
         if task is not None:
             what = "left_out" if isinstance(found, str) else "predicted"
-            task.finish({what: np.asarray(found)})
-        return found
+            task.finish({what: np.asarray(found), "seconds": np.array(seconds)})
+        return found, seconds
 
     def _cross_predicted(self, name: str, model: Any) -> np.ndarray:
         """What a model predicts of the rows that each fold holds out, one after the other.
