@@ -81,7 +81,7 @@ REASONS: dict[str, list[tuple[str, str]]] = {
             r"prefit_get_feature_names|rfecv\[|stopping_criterion",
             "The test asks for the features, or scores, that the model of the test would choose.",
         ),
-        (r"nan_support", "Flocks take no missing values."),
+        (r"nan_support", "The test asks that missing values be refused; flocks take them."),
         (r"rfe_cv_groups", "A fold of the test has rows of one class only, which is refused."),
     ],
     "DESlib": [
