@@ -167,8 +167,11 @@ DESIGNS = {
     "parity, 5 of 100": parity,
     "nothing, 0 of 40": nothing,
 }
-# Those in which columns are correlated, on which the rate of false discoveries is measured.
-CORRELATED = (
+# Those on which the rate of false discoveries is measured: most have correlated columns.
+MANY_SEEDS = (
+    "linear effects, 10 of 200",
+    "a difference, 2 of 40",
+    "exclusive or, 2 of 50",
     "iris and noise, 4 of 10",
     "worse copies, 5 + 5 of 100",
     "blocks, 4 + 16 of 100",

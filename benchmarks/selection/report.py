@@ -77,9 +77,11 @@ def draw(results, path):
                 false.loc[order, selector], place, color=color, marker=marker, s=34, label=selector
             )
     axes[2].set_yticks(place, order, fontsize=8)
-    axes[2].legend(fontsize=8, frameon=False)
+    axes[2].legend(
+        fontsize=8, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.35, -0.07)
+    )
     axes[2].set_title(
-        f"share of its own choice that carries nothing (level {LEVEL})",
+        f"false share of its own choice (level {LEVEL})",
         loc="left",
         fontsize=9,
         color=INK,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import fits
-from benchmarks.selection.designs import CORRELATED, DESIGNS
+from benchmarks.selection.designs import DESIGNS, MANY_SEEDS
 from benchmarks.selection.selectors import SELECTORS
 
 HERE = Path(__file__).parent
@@ -81,7 +81,7 @@ def main():
         (design, selector, seed)
         for selector in arguments.selectors
         for design in arguments.designs
-        for seed in range(min(SELECTORS[selector][1], 100 if design in CORRELATED else 10))
+        for seed in range(min(SELECTORS[selector][1], 100 if design in MANY_SEEDS else 10))
     ]
     # What is compared comes first, the many seeds of the rates last.
     wanted.sort(key=lambda key: key[2] // 10)

@@ -40,6 +40,11 @@ def _targets(y):
     return (indicators - indicators.mean(axis=0)) / indicators.std(axis=0)
 
 
+def _first(values, seed):
+    """The columns by falling values; which of equal ones comes first is drawn."""
+    return np.lexsort((np.random.default_rng([seed, 2]).random(len(values)), -values))
+
+
 def _standardized(X):
     return StandardScaler().fit_transform(X)
 
@@ -94,7 +99,7 @@ def lasso(X, y, seed):
     coef = sum(
         np.abs(LassoCV(cv=3, random_state=seed).fit(X, target).coef_) for target in _targets(y).T
     )
-    return {"ranking": np.argsort(-coef, kind="stable"), "chosen": np.flatnonzero(coef)}
+    return {"ranking": _first(coef, seed), "chosen": np.flatnonzero(coef)}
 
 
 def stability(X, y, seed):
@@ -113,7 +118,7 @@ def stability(X, y, seed):
             for alpha, target in zip(alphas, targets.T, strict=True)
         ]
         kept += np.any(coefs, axis=0)
-    return {"ranking": np.argsort(-kept, kind="stable"), "chosen": np.flatnonzero(kept >= 30)}
+    return {"ranking": _first(kept, seed), "chosen": np.flatnonzero(kept >= 30)}
 
 
 def gaussian_knockoffs(X, seed):
@@ -149,7 +154,7 @@ def knockoffs(X, y, seed, level=0.2):
         if (1 + (differences <= -limit).sum()) <= level * (differences >= limit).sum():
             chosen = np.flatnonzero(differences >= limit)
             break
-    return {"ranking": np.argsort(-differences, kind="stable"), "chosen": chosen}
+    return {"ranking": _first(differences, seed), "chosen": chosen}
 
 
 def boruta(X, y, seed):
@@ -161,7 +166,7 @@ def boruta(X, y, seed):
         model(max_depth=5, n_jobs=1), n_estimators=50, max_iter=20, random_state=seed
     ).fit(X, y)
     return {
-        "ranking": np.lexsort((np.arange(len(found.ranking_)), found.ranking_)),
+        "ranking": _first(-found.ranking_, seed),
         "chosen": np.flatnonzero(found.support_),
     }
 
