@@ -16,7 +16,7 @@ from covey._validation import check_number
 
 def check_cv_parameter(cv: Any) -> None:
     """Refuse what is neither a number of folds, a splitter nor a list of splits."""
-    if isinstance(cv, str):
+    if isinstance(cv, str | bytes):
         raise ValueError(f"cv must be an int, a splitter or a list of splits, got {cv!r}.")
     if cv is None or hasattr(cv, "split") or np.iterable(cv):
         return

@@ -123,6 +123,8 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
         assert child.poll() is None
         time.sleep(0.05)
     child.send_signal(number)
+    # Its input stays open until it has ended, or it would read an empty table.
+    child.wait(timeout=60)
     assert child.communicate()[1] == "covey: stopped; no file was changed.\n"
     assert child.returncode == 128 + number
     assert set(os.listdir(folder)) == before

@@ -79,7 +79,7 @@ def test_a_search_finds_the_local_flock_however_rows_are_cut(double, few, layout
     flock = FlockClassifier(**HOW).fit(*lazy(X, y, LAYOUTS[layout]))
     assert_same(flock, local, X)
     # What is predicted out of fold is known of rows in memory only.
-    assert vars(flock).keys() == vars(local).keys() - {"out_of_fold_"}
+    assert vars(flock).keys() == vars(local).keys() - {"out_of_fold_", "calibration_"}
 
 
 def test_no_block_need_have_all_classes(double, few):

@@ -403,7 +403,9 @@ def _check(fitted, answer, n_rows):
             if not np.array_equal(fitted.classes_[answer[0].argmax(axis=1)], labels):
                 raise OutcomeError("no argmax", "predict is not the most probable class")
     elif is_regressor(fitted):
-        if answer[0].shape != (n_rows,):
+        # A target that came as a column is predicted as one.
+        column = isinstance(fitted, covey.MultiTargetRegressor) and answer[0].ndim == 2
+        if answer[0].shape != ((n_rows, 1) if column else (n_rows,)):
             raise OutcomeError("shape", f"predictions {answer[0].shape} for {n_rows} rows")
         check_finite(answer[0])
 

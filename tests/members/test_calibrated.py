@@ -217,8 +217,8 @@ def test_rows_to_calibrate_by_are_checked():
         flock.calibrate(X, np.where(y == "c", "d", y))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         flock.calibrate(X, y[1:])
-    with pytest.raises(ValueError, match="NaN"):
-        flock.calibrate(np.where(X > 1, np.nan, X), y)
+    with pytest.raises(ValueError, match="infinity"):
+        flock.calibrate(np.where(X > 1, np.inf, X), y)
     weight = np.r_[np.ones(40), np.zeros(20)]
     some = flock.calibrate(X, y, weight).calibration_
     assert len(some.weight) == 40

@@ -383,6 +383,7 @@ def test_bad_input_gets_one_sentence(iris):
     refused("alpha", X, y, alpha=0.0)
     refused("cv", X, y, cv=1)
     refused("cv must be an int, a splitter or a list of splits, got 'five'", X, y, cv="five")
+    refused("cv must be an int, a splitter or a list of splits, got b'x'", X, y, cv=b"x")
     refused("cv holds no fold at all", X, y, cv=[])
     refused("No class has two rows", X.iloc[[0, 60, 120]], y.iloc[[0, 60, 120]])
     refused("groups must hold one entry for each of the 150 rows", X, y, groups=[1, 2, 3])
