@@ -117,7 +117,13 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(folder, number):
     before = set(os.listdir(folder))
     command = [sys.executable, "-m", "covey", "predict", "flock.covey", "-", "--out", "o.csv"]
     child = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Under nohup it would ignore the signal, as it should.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     while not any(".part" in name for name in os.listdir(folder)):
         assert child.poll() is None

@@ -82,6 +82,16 @@ def test_a_copy_is_worth_nothing_beyond_itself():
     assert (found.log_p < np.log(1e-6)).all()
 
 
+def test_the_small_difference_of_twins_is_not_tested():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    X[:, 1] = X[:, 0] + 0.05 * X[:, 1]
+    units, target, _, _ = evidence_of(X, X[:, 0] - X[:, 1] + X[:, 2])
+    found = core._blocks(units, np.flatnonzero(units.straight), target, 200)
+    assert found[0] == found[1] == 0
+    assert found[2] < np.log(1e-6)
+
+
 def signal(kind, rng, n=300):
     X = rng.normal(size=(n, 12))
     if kind == "suppressed":
