@@ -203,6 +203,8 @@ def test_a_candidate_begins_where_it_ended_before(table):
     before = cross_fit(table, parts=one, sizes=(4, 2))
     held_out(before, family)
     assert set(before.ended) == {(family.kind, 1e-2, 4), (family.kind, 1e-2, 2)}
+    # None keeps the arrays of other runs.
+    assert all(group.theta.base is None for group in before.ended.values())
     again = cross_fit(table, parts=one, max_iter=0, starts=before.ended)
     kept = held_out(again, family)[0]
     assert_allclose(kept, held_out(cross_fit(table, parts=one), family)[0], atol=1e-5)

@@ -55,8 +55,9 @@ class _Fit:
 
     def group(self, family: Family, alpha: float, position: int) -> Group:
         """One of the runs."""
+        # A copy of this run alone: a view would keep the parts of all runs.
         theta, intercept, gate, gate_intercept = (
-            np.asarray(to_host(part), dtype=np.float64)[position] for part in self.parts
+            np.array(to_host(part)[position], dtype=np.float64) for part in self.parts
         )
         n_iter = int(self.n_iter[position])
         return Group(
