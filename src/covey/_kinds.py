@@ -40,7 +40,15 @@ _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 @dataclass(frozen=True)
 class Column:
-    """A column as `look` found it."""
+    """A column as `look` found it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey.tables import look
+    >>> look(pd.DataFrame({"age": [31.0, 42.5, 27.0]}))[0].kind
+    'number'
+    """
 
     name: str
     kind: Kind

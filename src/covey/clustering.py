@@ -274,6 +274,10 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
     wanted, by their clusterer. The consensus is steadier than any of them, forgives columns
     that mean nothing, and has a confidence for each row.
 
+    Take it where clusterings differ from run to run, or where the number of clusters is in
+    question. Its map of pairs of rows takes memory in the square of their number; long tables are
+    better clustered once.
+
     Parameters
     ----------
     n_clusters : int, optional

@@ -80,6 +80,9 @@ class CodeBookClassifier(
     those with a -1. A sample belongs to the class whose word is nearest to the bits that the
     learners predict. If the words lie d bits apart, (d - 1) // 2 learners may err.
 
+    Take it for many classes and a learner that knows two, or one that is far better at two.
+    Learners that handle many classes themselves seldom gain by it.
+
     Parameters
     ----------
     estimator : classifier
@@ -99,8 +102,8 @@ class CodeBookClassifier(
         None: 10 log2(C), as in Allwein, Schapire and Singer (2000), or C if that is more; with
         the same cut, so 1, 3, 7, 15 and 26 learners for 2, 3, 4, 5 and 6 classes.
     decoding : {"absolute", "hamming", "log_loss"}, default="absolute"
-        How far words are from what the learners predict: the sum of |bit - probability|, the
-        number of wrong bits, or the log-loss of the bits. Bits that a class is left out of are
+        How far words are from what the learners predict: the sum of ``|bit - probability|``,
+        the number of wrong bits, or the log-loss of the bits. Bits that a class is left out of are
         left out of its distance, which is then scaled up to the full number of bits. The first
         of equally near classes wins.
     random_state : int, RandomState instance or None, default=None

@@ -218,6 +218,9 @@ class MultiTargetClassifier(ClassifierMixin, _MultiTarget):
     cross-validation, they do on folds that are drawn once for all, so that what they predict out
     of fold (``out_of_fold_``) is of the same rows.
 
+    Take it for several labels or targets of the same rows. It does not use that targets depend on
+    each other; scikit-learn's ``ClassifierChain`` does.
+
     Parameters
     ----------
     estimator : classifier, optional
@@ -319,6 +322,9 @@ class MultiTargetRegressor(RegressorMixin, _MultiTarget):
     """A regressor for each of several targets, all of them on the same folds.
 
     The regressor's `MultiTargetClassifier`.
+
+    Take it for several numbers of the same rows. It does not use that they depend on each other;
+    scikit-learn's ``RegressorChain`` does.
 
     Parameters
     ----------

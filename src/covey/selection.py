@@ -66,6 +66,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     co-selection (eq. (12)), which shows pairs that work together. Members keep one of two twins,
     so frequencies select nothing, unless ``individual_threshold`` says so.
 
+    Take it to learn which columns matter, with a promise about false ones. To predict, a flock
+    needs no selection before it: it chooses subsets while it learns.
+
     Parameters
     ----------
     estimator : SubsetEnsembleClassifier or SubsetEnsembleRegressor, optional

@@ -176,7 +176,14 @@ Backend = LocalBlocks | Cluster
 
 
 def current_backend() -> Backend:
-    """The cluster of the current `distributed.Client`, or this process if there is none."""
+    """The cluster of the current `distributed.Client`, or this process if there is none.
+
+    Examples
+    --------
+    >>> from covey.dask import current_backend
+    >>> type(current_backend()).__name__
+    'LocalBlocks'
+    """
     try:
         client = get_client()
     except ValueError:

@@ -29,6 +29,16 @@ def lazily(estimator: Any, method: str, X: Any, **how: Any) -> Any:
 
     A Dask array with the blocks of X, whose lengths are not known if X is a frame; a Dask frame
     if the method returns data frames.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import covey
+    >>> from covey.dask import lazily
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
+    >>> lazily(flock, "predict", da.from_array(X, chunks=(100, 2))).compute().shape
+    (200,)
     """
     check_columns(estimator, X)
     row = np.zeros((1, estimator.n_features_in_))
@@ -64,7 +74,19 @@ def _result(rows: Any, estimator: Any, method: str, how: dict[str, Any], nothing
 
 
 def lazy_score(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Accuracy, also of the oracle, or R^2 of a regressor, over all blocks of a collection."""
+    """Accuracy, also of the oracle, or R^2 of a regressor, over all blocks of a collection.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import covey
+    >>> from covey.dask import lazy_score
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
+    >>> blocks = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100)
+    >>> bool(abs(lazy_score(flock, *blocks) - flock.score(X, y)) < 1e-12)
+    True
+    """
     check_columns(estimator, X)
     if estimator.fuser_.needs_y:
         return _oracle_score(estimator, X, y, sample_weight)

@@ -57,6 +57,8 @@ class DESKNN(SelectsSeveral, name="des_knn"):
 
     Diversity is a low number of neighbors on which a member fails together with others.
 
+    Take it for large pools of similar members; of three or four there is little to choose.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
@@ -70,6 +72,19 @@ class DESKNN(SelectsSeveral, name="des_knn"):
     ----------
     .. [1] Soares, Santana, Canuto and de Souto, "Using accuracy and diversity to select
        classifiers to build ensembles", IJCNN 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DESKNN
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, DESKNN(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def __init__(
@@ -109,6 +124,9 @@ class DESMI(SelectsSeveral, name="des_mi"):
     A neighbor of a class that has m of the known samples counts ``1 / (1 + exp(alpha * m))``,
     and the members of highest accuracy by that count are selected.
 
+    Take it where classes are of very unequal size; with equal ones it is a vote of the locally
+    most accurate.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
@@ -122,6 +140,19 @@ class DESMI(SelectsSeveral, name="des_mi"):
     ----------
     .. [1] Garcia, Zhang, Altalhi, Alshomrani and Herrera, "Dynamic ensemble selection for
        multi-class imbalanced datasets", Information Sciences 445-446, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DESMI
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, DESMI(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def __init__(
@@ -160,6 +191,9 @@ class DESClustering(SelectsSeveral, name="des_clustering"):
     The known samples are clustered by k-means, and members are selected for each cluster as
     `DESKNN` selects them for each sample. So nothing is searched when samples are fused.
 
+    Take it where predicting must be fast and the pool is large; `DESKNN` is finer and searches
+    neighbors for every sample.
+
     Parameters
     ----------
     n_clusters : int, default=5
@@ -184,6 +218,19 @@ class DESClustering(SelectsSeveral, name="des_clustering"):
     ----------
     .. [1] Soares, Santana, Canuto and de Souto, "Using accuracy and diversity to select
        classifiers to build ensembles", IJCNN 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DESClustering
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, DESClustering(n_clusters=3)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     metric = "euclidean"

@@ -27,6 +27,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     writes ``_fit`` and sets ``learns``. ``class Mine(Fuser, name="mine")`` can also be given
     by that name.
 
+    Subclass it for a rule of your own that has parameters, learns, or shall say who decided; a
+    plain function is a fuser as it is.
+
     Attributes
     ----------
     learns : bool
@@ -39,6 +42,18 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Whether a class to which all members give the probability 1 keeps it. A rule combines
         the members' probabilities; a model that has learnt how reliable their certainty is
         need not keep it.
+
+    Examples
+    --------
+    >>> import covey
+    >>> class Sharp(covey.Fuser):
+    ...     def _fuse(self, P, X, y):
+    ...         squared = (P.values**2).mean(axis=1)
+    ...         return squared / squared.sum(axis=1, keepdims=True)
+    ...     def _importance(self, P, X, y):
+    ...         return P.available / P.available.sum(axis=1, keepdims=True)
+    >>> covey.fuse([[[0.9, 0.1]], [[0.5, 0.5]]], Sharp()).round(2)
+    array([[0.8, 0.2]])
     """
 
     learns: bool = False

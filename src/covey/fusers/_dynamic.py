@@ -71,6 +71,16 @@ class DynamicSelection(Fuser):
         Their classes, as positions in ``classes_``; or their numbers.
     squared_errors_, squared_errors_of_mean_ : ndarray of shape (n_known, n_members) or (n_known,)
         For numbers the squared errors of members, and of their mean; None for classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import KnoraUnion
+    >>> P = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]]])
+    >>> fuser = KnoraUnion(n_neighbors=1).fit(P, y=[0, 1], X=[[0.0], [1.0]])
+    >>> fuser.right_
+    array([[ True, False],
+           [False,  True]])
     """
 
     learns = True
@@ -291,6 +301,9 @@ class OLA(SelectsOne, name="ola"):
 
     Of regressors the one with the least mean squared error among the neighbors [2]_.
 
+    A good first choice where one member is right in one region and another elsewhere; with noisy
+    labels several members (`KnoraUnion`) are steadier.
+
     Parameters
     ----------
     n_neighbors, metric, scale
@@ -302,6 +315,19 @@ class OLA(SelectsOne, name="ola"):
        accuracy estimates", IEEE TPAMI 19(4), 1997.
     .. [2] Rooney, Patterson, Anand and Tsymbal, "Dynamic integration of regression models", MCS
        2004 (dynamic selection).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import OLA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, OLA(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     kinds = ("probability", "label", "value")
@@ -319,10 +345,26 @@ class LCA(SelectsOne, name="lca"):
     As `OLA`, from the same paper. Sources differ: that paper counts neighbors that the member
     *assigns* to the class, the library DESlib neighbors that *belong* to it. This follows DESlib.
 
+    Take it where members are good at different classes; `OLA` where they are good in different
+    places.
+
     Parameters
     ----------
     n_neighbors, metric, scale
         As for `DynamicSelection`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import LCA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, LCA(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
@@ -337,6 +379,9 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
     regressors, right is no worse than the mean of all members; where no member is, on the nearest
     neighbor, the mean is taken.
 
+    The usual choice for pools of members that are each strong somewhere. With noisy labels its
+    region shrinks to very few samples; `KnoraUnion` is steadier then.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
@@ -346,6 +391,19 @@ class KnoraEliminate(SelectsSeveral, name="knora_e"):
     ----------
     .. [1] Ko, Sabourin and Britto, "From dynamic classifier selection to dynamic ensemble
        selection", Pattern Recognition 41(5), 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import KnoraEliminate
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, KnoraEliminate(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     _fuses_values = True
@@ -365,10 +423,26 @@ class KnoraUnion(SelectsSeveral, name="knora_u"):
     It is from the paper of `KnoraEliminate`. For regressors, right is no worse than the mean of
     all members.
 
+    The safe choice among dynamic selections: many members keep a vote. Where few are good near a
+    sample, `KnoraEliminate` is sharper.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
         As for `SelectsSeveral`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import KnoraUnion
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, KnoraUnion(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     _fuses_values = True
@@ -407,6 +481,8 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
 
     Two samples are near if the members give them similar probabilities. It needs no X.
 
+    Take it where X is not at hand or its distances mean little: it needs predictions alone.
+
     Parameters
     ----------
     n_neighbors, voting
@@ -416,6 +492,19 @@ class KNOP(OutputProfiles, KnoraUnion, name="knop"):
     ----------
     .. [1] Cavalin, Sabourin and Suen, "Dynamic selection approaches for multiple classifier
        systems", Neural Computing and Applications 22(3), 2013.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import KNOP
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, KNOP(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     needs_X = False
@@ -439,6 +528,8 @@ class DESP(SelectsSeveral, name="des_p"):
 
     Regressors: those that do better than the mean of all of them.
 
+    Take it for large pools in which many members are no better than chance near a sample.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
@@ -448,6 +539,19 @@ class DESP(SelectsSeveral, name="des_p"):
     ----------
     .. [1] Woloszynski, Kurzynski, Podsiadlo and Stachowiak, "A measure of competence based on
        random classification for dynamic ensemble selection", Information Fusion 13(3), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DESP
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, DESP(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     _fuses_values = True

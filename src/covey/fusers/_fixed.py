@@ -35,6 +35,9 @@ class Mean(WeightedFuser, name="mean"):
 
     Or of the numbers that regressors predict.
 
+    The rule to begin with: hard to beat where members are about equally good. If one of them is
+    much worse, weights or `Median` help.
+
     Parameters
     ----------
     weights : array of shape (n_members,) or (n_samples, n_members), str or None, default=None
@@ -65,12 +68,14 @@ class Product(WeightedFuser, name="product"):
     paper's g_EW. For softmax-linear members the result is itself softmax-linear: the logits
     average. A probability of zero is a veto, unless every class is vetoed by some member.
 
+    Take it for members that see different features and are well calibrated; one member that gives
+    a class zero rules it out, which `Mean` forgives.
+
     Parameters
     ----------
-    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
-            None, default=None
-        The importances; they are divided by their sum. With one row for each sample they are
-        ``i_k(x)``, given instead of learnt.
+    weights : array, "accuracy", "log_odds" or None, default=None
+        The importances, of shape (n_members,) or (n_samples, n_members); they are divided by
+        their sum. With one row for each sample they are ``i_k(x)``, given instead of learnt.
 
     Examples
     --------
@@ -141,6 +146,8 @@ class Median(_TrimmedRule, name="median"):
     Where all medians are zero, the mean rule is used. Of the numbers that regressors predict
     it is the median as it is.
 
+    Take it where single members can be far off; with three or fewer members `Mean` loses less.
+
     Examples
     --------
     >>> import covey
@@ -156,6 +163,8 @@ class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
     """The mean without the most extreme members, for each class, renormalized.
 
     Or of the numbers that regressors predict, as it is.
+
+    Between `Mean` and `Median`: take it with ten members or more, of which some may be far off.
 
     Parameters
     ----------
@@ -184,6 +193,9 @@ class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
 class Max(_OrderRule, name="max"):
     """The largest probability that any member gives each class, renormalized.
 
+    Take it where one sure member should be enough; members that are too sure of themselves spoil
+    it.
+
     Examples
     --------
     >>> import covey
@@ -199,6 +211,8 @@ class Min(_OrderRule, name="min"):
     """The smallest probability that any member gives each class, renormalized.
 
     Where every class is ruled out by some member, the mean rule is used.
+
+    Take it where one member's doubt should be enough to rule a class out.
 
     Examples
     --------
@@ -218,6 +232,8 @@ class Borda(VotingFuser, name="borda"):
     A member gives each class one point for every class that it scores strictly below it, so
     only the order of its scores matters. Probabilities are shares of all points; where
     members tie all classes, they are uniform.
+
+    Take it where members rank classes, or give scores in units of their own.
 
     Parameters
     ----------
@@ -240,6 +256,8 @@ class Borda(VotingFuser, name="borda"):
 
 class SingleBest(Fuser, name="single_best"):
     """The one member that was most accurate on the samples given to ``fit``.
+
+    Take it as the baseline that a fusion has to beat.
 
     Attributes
     ----------
@@ -285,6 +303,8 @@ class Oracle(Fuser, name="oracle"):
     As in the paper it chooses among all members that it is given. One constant member for each
     class lets it be right everywhere for nothing: ``oracle_score`` and ``staged_score`` leave
     such members out (`Predictions.constant_members`).
+
+    Take it to see how much a better fusion could gain.
 
     Examples
     --------

@@ -20,6 +20,12 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
     """An unfitted fuser from its name and its own parameters, or a copy of the one given.
 
     A function becomes a `FunctionRule`. The message of an error names the user's ``parameter``.
+
+    Examples
+    --------
+    >>> from covey.fusers import make_fuser
+    >>> make_fuser("knora_e", n_neighbors=5)
+    KnoraEliminate(n_neighbors=5)
     """
     if isinstance(rule, Fuser):
         if parameters:
@@ -54,7 +60,14 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
 
 
 def make_value_fuser(rule: Rule, parameter: str = "fuser") -> Fuser:
-    """An unfitted fuser of numbers; refused if it fuses classes only."""
+    """An unfitted fuser of numbers; refused if it fuses classes only.
+
+    Examples
+    --------
+    >>> from covey.fusers import make_value_fuser
+    >>> make_value_fuser("median")
+    Median()
+    """
     fuser = make_fuser(rule, parameter)
     if "value" not in fuser.kinds:
         known = [name for name in sorted(FUSERS) if "value" in FUSERS[name]().kinds]

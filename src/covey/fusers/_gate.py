@@ -38,6 +38,14 @@ class GateFeatures:
 
     Dense features are standardized, by their mean and deviation, and then squared. Sparse ones are
     squared as they are, to stay sparse; with the linear part both span the same functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import GateFeatures
+    >>> features = GateFeatures.of(True, np.array([[1.0], [2.0], [3.0]]), np.ones(3))
+    >>> features.mean, features.n_columns
+    (array([2.]), 2)
     """
 
     def __init__(self, quadratic: bool, moments: tuple[np.ndarray, np.ndarray]) -> None:
@@ -118,6 +126,15 @@ class GateSums:
 
     See `covey._core.gating.gate.GatedRows`; the runs of the first are all rows, each time, those
     of the others the folds by which a penalty is chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import GateSums
+    >>> def nothing(parts, runs):
+    ...     return (np.zeros(len(runs)),)
+    >>> GateSums(nothing, nothing, nothing, n_folds=5, n_rows=100, total_weight=100.0).n_folds
+    5
     """
 
     of_all_rows: Callable[[Parts, np.ndarray], tuple[np.ndarray, ...]]
@@ -149,6 +166,9 @@ class Gate(Fuser, name="gate"):
     distance from one linear model that all have in common, and by the size of that model, which
     is chosen so that the sum is least. (Members that were drawn to zero instead would be constant,
     and the gate alone would decide.)
+
+    Take it where different members are good in different places and there are some hundred rows to
+    learn that from. With fewer, equal weights (`covey.fusers.Mean`) are hard to beat.
 
     Parameters
     ----------

@@ -28,6 +28,15 @@ class GatedGroups(Fuser):
     the numbers of members of the groups, one group after the other, ``pools`` how the
     probabilities of each are fused, and ``weights`` sum to one; where ``classes`` is None,
     members predict numbers.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> groups = flock.fuser_
+    >>> type(groups).__name__, len(groups.weights)
+    ('GatedGroups', 1)
     """
 
     learns = True

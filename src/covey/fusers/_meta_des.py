@@ -36,6 +36,9 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
     probability of their true class, how accurate it is among them, on which of the samples
     with the most similar output profiles it is right, and how sure it is of itself.
 
+    Take it with hundreds of held-out samples and a large pool; it learns when to trust a member,
+    and with few samples it learns noise.
+
     Parameters
     ----------
     n_neighbors, voting, metric, scale
@@ -51,6 +54,19 @@ class MetaDES(OutputProfiles, SelectsSeveral, name="meta_des"):
     ----------
     .. [1] Cruz, Sabourin, Cavalcanti and Ren, "META-DES: A dynamic ensemble selection
        framework using meta-learning", Pattern Recognition 48(5), 2015.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import MetaDES
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, MetaDES(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     kinds = ("probability",)

@@ -62,6 +62,9 @@ class Stacking(Fuser, name="stacking"):
     Columns of X that A sees too are not counted. Where no member moves anything, all share
     alike.
 
+    Take it on saved predictions where a weighted mean is not enough and there are many held-out
+    rows. `GeneralStackingClassifier` does the same from models.
+
     Parameters
     ----------
     final_estimator : classifier or regressor, optional

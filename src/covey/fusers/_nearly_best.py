@@ -24,6 +24,9 @@ class Rank(SelectsOne, name="rank"):
 
     This is the modified rank of classifiers.
 
+    Take it where the nearest neighbors tell most; one noisy label among them decides, so not on
+    noisy data.
+
     Parameters
     ----------
     n_neighbors, metric, scale
@@ -34,6 +37,19 @@ class Rank(SelectsOne, name="rank"):
     .. [1] Sabourin, Mitiche, Thomas and Nagy, "Classifier combination for hand-printed digit
        recognition", ICDAR 1993; as modified by Woods, Kegelmeyer and Bowyer, IEEE TPAMI
        19(4), 1997.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import Rank
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, Rank(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
@@ -44,6 +60,8 @@ class Rank(SelectsOne, name="rank"):
 class MLA(SelectsOne, name="mla"):
     """Modified local accuracy: `LCA` where a neighbor counts by its nearness, 1/d [1]_.
 
+    Take it instead of `LCA` where neighbors differ much in their distance.
+
     Parameters
     ----------
     n_neighbors, metric, scale
@@ -53,6 +71,19 @@ class MLA(SelectsOne, name="mla"):
     ----------
     .. [1] Smits, "Multiple classifier systems for supervised remote sensing image classification
        based on dynamic classifier selection", IEEE TGRS 40(4), 2002.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import MLA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, MLA(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     needs_distance = True
@@ -106,6 +137,9 @@ class APriori(SelectsNearlyBest, name="a_priori"):
 
     A neighbor counts by its nearness, 1/d.
 
+    Take it where members' probabilities can be trusted; where they cannot, `OLA` counts decisions
+    alone.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -114,6 +148,19 @@ class APriori(SelectsNearlyBest, name="a_priori"):
     References
     ----------
     .. [1] Giacinto and Roli, "Methods for dynamic classifier selection", ICIAP 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import APriori
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, APriori(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     kinds = ("probability",)
@@ -134,6 +181,8 @@ class APosteriori(APriori, name="a_posteriori"):
     Sources differ in what the sum is divided by; this follows the library DESlib, which takes
     the weights of those neighbors.
 
+    As `APriori`, where members are good at different classes.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -142,6 +191,19 @@ class APosteriori(APriori, name="a_posteriori"):
     References
     ----------
     .. [1] Giacinto and Roli, "Methods for dynamic classifier selection", ICIAP 1999.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import APosteriori
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, APosteriori(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def competence(self, P: Predictions, region: np.ndarray, distance: np.ndarray) -> np.ndarray:
@@ -155,6 +217,9 @@ class APosteriori(APriori, name="a_posteriori"):
 class MCB(SelectsNearlyBest, name="mcb"):
     """Multiple classifier behavior: accuracy on neighbors that members decide alike [1]_.
 
+    Take it where features say little about which samples are alike, and members' decisions say
+    more.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -167,6 +232,19 @@ class MCB(SelectsNearlyBest, name="mcb"):
     ----------
     .. [1] Giacinto and Roli, "Dynamic classifier selection based on multiple classifier
        behaviour", Pattern Recognition 34(9), 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import MCB
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, MCB(n_neighbors=5)).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def __init__(

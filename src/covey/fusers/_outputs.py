@@ -23,7 +23,16 @@ _METHODS = {
 
 
 def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> str:
-    """The first kind that the fuser takes and all members can give."""
+    """The first kind that the fuser takes and all members can give.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.fusers import Majority, common_kind
+    >>> members = [LogisticRegression().fit([[0], [1]], [0, 1])]
+    >>> common_kind(members, ["logistic"], Majority())
+    'label'
+    """
     kinds = [kind for kind in fuser.kinds if kind in _METHODS]
     if not kinds:
         raise ValueError(
@@ -52,6 +61,17 @@ def member_output(
     """One member's output of a kind, for the ensemble's classes, and which of these it has seen.
 
     The values are (n_samples, n_classes), or positions (n_samples,) for labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from covey.fusers import member_output
+    >>> member = GaussianNB().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+    >>> X, classes = np.array([[0.0]]), np.array([0, 1])
+    >>> values, seen = member_output(member, X, classes, "probability", "bayes")
+    >>> values.round(2)
+    array([[1., 0.]])
     """
     method = next(method for method in _METHODS[kind] if hasattr(member, method))
     output = np.asarray(getattr(member, method)(X))
@@ -96,7 +116,16 @@ def gather(
     names: Sequence[str],
     kind: str,
 ) -> Predictions:
-    """The members' outputs as `Predictions`."""
+    """The members' outputs as `Predictions`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import gather
+    >>> output = (np.array([[0.9, 0.1]]), np.array([True, True]))
+    >>> gather([output, output], np.array([0, 1]), ["one", "two"], "probability").values.shape
+    (1, 2, 2)
+    """
     values = np.stack([values for values, _ in outputs], axis=1)
     seen = np.stack([seen for _, seen in outputs])
     if kind == "label":
@@ -107,7 +136,17 @@ def gather(
 
 
 def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.ndarray:
-    """What fitted regressors predict, as (n, K)."""
+    """What fitted regressors predict, as (n, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from covey.fusers import member_values
+    >>> member = LinearRegression().fit([[0.0], [1.0]], [0.0, 2.0])
+    >>> member_values([member], ["line"], np.array([[2.0]])).round(6)
+    array([[4.]])
+    """
     table = np.empty((X.shape[0], len(members)))
     for column, (name, member) in enumerate(zip(names, members, strict=True)):
         output = np.asarray(member.predict(X), dtype=np.float64)
@@ -127,7 +166,16 @@ def member_values(members: Sequence[Any], names: Sequence[str], X: Any) -> np.nd
 
 
 def importance_frame(importance: np.ndarray, X: Any, names: Sequence[str]) -> pd.DataFrame:
-    """Importances as a data frame with the members' names and the index of X, if it has one."""
+    """Importances as a data frame with the members' names and the index of X, if it has one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import importance_frame
+    >>> importance_frame(np.array([[0.25, 0.75]]), np.array([[1.0]]), ["one", "two"])
+        one   two
+    0  0.25  0.75
+    """
     try:
         import pandas as pd
     except ImportError:

@@ -45,6 +45,14 @@ class PotentialSelection(SelectsSeveral):
     ----------
     source_ : ndarray of shape (n_known, n_members)
         What each member is worth at each sample given to ``fit``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import RRC
+    >>> P = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]]])
+    >>> RRC().fit(P, y=[0, 1], X=[[0.0], [1.0]]).source_.shape
+    (2, 2)
     """
 
     kinds = ("probability",)
@@ -116,6 +124,9 @@ class RRC(PotentialSelection, name="rrc"):
     The reference gives classes random numbers, beta-distributed around the member's
     probabilities, and decides for the largest.
 
+    Take it where all held-out samples should count, near ones more; it is slower than rules of few
+    neighbors.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -125,6 +136,19 @@ class RRC(PotentialSelection, name="rrc"):
     ----------
     .. [1] Woloszynski and Kurzynski, "A probabilistic model of classifier competence for dynamic
        ensemble selection", Pattern Recognition 44(10-11), 2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import RRC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, RRC()).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def source(self, P: Predictions, codes: np.ndarray) -> np.ndarray:
@@ -142,6 +166,8 @@ class DESKL(PotentialSelection, name="des_kl"):
     library DESlib adds the entropy where the paper subtracts it: there, of members that are
     right, the one that doubts most is worth most.)
 
+    As `RRC`, and faster; members should give probabilities that mean something.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -151,6 +177,19 @@ class DESKL(PotentialSelection, name="des_kl"):
     ----------
     .. [1] Woloszynski, Kurzynski, Podsiadlo and Stachowiak, "A measure of competence based on
        random classification for dynamic ensemble selection", Information Fusion 13(3), 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DESKL
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, DESKL()).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def source(self, P: Predictions, codes: np.ndarray) -> np.ndarray:
@@ -163,6 +202,8 @@ class Exponential(PotentialSelection, name="exponential"):
 
     It is -1 for a probability of 0, 0 for a guess and 1 for certainty.
 
+    As `RRC`, and faster; take it where the true class's probability tells competence.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
@@ -172,6 +213,19 @@ class Exponential(PotentialSelection, name="exponential"):
     ----------
     .. [1] Woloszynski and Kurzynski, "On a new measure of classifier competence applied to the
        design of multiclassifier systems", ICIAP 2009.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import Exponential
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, Exponential()).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def source(self, P: Predictions, codes: np.ndarray) -> np.ndarray:
@@ -184,10 +238,25 @@ class Logarithmic(PotentialSelection, name="logarithmic"):
 
     (The library DESlib selects above 1/C here, though a guess has 0; that is ``threshold=1/C``.)
 
+    As `RRC`, and faster; it forgives small probabilities more than `Exponential` does.
+
     Parameters
     ----------
     n_neighbors, threshold, voting, metric, scale
         As for `PotentialSelection`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import Logarithmic
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, Logarithmic()).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def source(self, P: Predictions, codes: np.ndarray) -> np.ndarray:
@@ -197,6 +266,8 @@ class Logarithmic(PotentialSelection, name="logarithmic"):
 
 class MinimumDifference(PotentialSelection, name="minimum_difference"):
     """By how much the true class's probability exceeds the largest of the others [1]_.
+
+    As `RRC`, and faster; take it for several classes, where the runner-up matters.
 
     Parameters
     ----------
@@ -208,6 +279,19 @@ class MinimumDifference(PotentialSelection, name="minimum_difference"):
     .. [1] Antosik and Kurzynski, "New measures of classifier competence: heuristics and
        application to the design of multiple classifier systems", Computer Recognition Systems 4,
        2011.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import MinimumDifference
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fused = FusionClassifier(members, MinimumDifference()).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     def source(self, P: Predictions, codes: np.ndarray) -> np.ndarray:

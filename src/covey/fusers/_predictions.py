@@ -23,6 +23,9 @@ _SUM_TOLERANCE = 1e-3
 class Predictions:
     """The predictions of K members for n samples.
 
+    Make one where members are absent from some samples, or have names, classes or a kind that a
+    plain array does not tell.
+
     Parameters
     ----------
     values : array of shape (n_samples, n_members, width)
@@ -369,7 +372,15 @@ def argmax_last(values: np.ndarray) -> np.ndarray:
 def encode_labels(
     labels: np.ndarray, classes: np.ndarray, who: str, unknown: str = "error"
 ) -> np.ndarray:
-    """Positions of labels in ``classes``; ``who`` begins the message if one is unknown."""
+    """Positions of labels in ``classes``; ``who`` begins the message if one is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import encode_labels
+    >>> encode_labels(np.array(["b", "a"]), np.array(["a", "b"]), "y holds")
+    array([1, 0])
+    """
     order = np.argsort(classes, kind="stable")
     try:
         position = np.searchsorted(classes, labels, sorter=order)
@@ -397,6 +408,14 @@ def align_classes(
 
     Every class of the member must be one of the ensemble's; ``who`` begins the message if not. A
     class that the member never saw gets ``fill``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import align_classes
+    >>> values, seen = align_classes(np.array([[0.3, 0.7]]), ["b", "c"], np.array(["a", "b", "c"]))
+    >>> values, seen
+    (array([[0. , 0.3, 0.7]]), array([False,  True,  True]))
     """
     if np.array_equal(member_classes, classes):
         return values, np.ones(len(classes), dtype=bool)
@@ -415,7 +434,15 @@ def as_predictions(
     names: Sequence[str] | None = None,
     kind: str | None = None,
 ) -> Predictions:
-    """Whatever a user has saved, as `covey.fuse` takes it, as checked `Predictions`."""
+    """Whatever a user has saved, as `covey.fuse` takes it, as checked `Predictions`.
+
+    Examples
+    --------
+    >>> from covey.fusers import as_predictions
+    >>> P = as_predictions([[[0.9, 0.1]], [[0.2, 0.8]]], classes=["no", "yes"])
+    >>> P.kind, P.values.shape
+    ('probability', (1, 2, 2))
+    """
     if isinstance(P, Predictions):
         for name, value in (("classes", classes), ("names", names), ("kind", kind)):
             if value is not None:
@@ -448,7 +475,15 @@ def _stacked(arrays: Sequence[ArrayLike], names: Sequence[str] | None) -> np.nda
 
 
 def concatenated(blocks: Sequence[Predictions]) -> Predictions:
-    """Predictions of different samples by the same members."""
+    """Predictions of different samples by the same members.
+
+    Examples
+    --------
+    >>> from covey.fusers import as_predictions, concatenated
+    >>> P = as_predictions([[[0.9, 0.1]], [[0.2, 0.8]]])
+    >>> concatenated([P, P]).values.shape
+    (2, 2, 2)
+    """
     first = blocks[0]
     values = np.concatenate(
         [first.classes[b.labels] if first.kind == "label" else b.values for b in blocks]

@@ -79,6 +79,9 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     kind "value") are summed as they are, a member that is not available counts as the mean of
     the others, and the loss is in units of the variance of y.
 
+    Take it for two to some dozen members whose quality differs. It is steadier than `Stacking`
+    and, unlike it, says who decided without trying members out.
+
     Parameters
     ----------
     loss : {"squared", "log"}, default="squared"
@@ -178,6 +181,9 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
     of a large library get no weight. Where none of those picked is available for a sample, the
     mean rule is used. The numbers of regressors (predictions of kind "value") are picked
     likewise.
+
+    Take it for a large library of models, most of which should get no weight, or for a metric
+    other than the loss (``scoring``). With a handful of members `LinearStacking` uses all of them.
 
     Parameters
     ----------

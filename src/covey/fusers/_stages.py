@@ -18,6 +18,14 @@ def stage_scores(
 
     ``truth`` holds the positions of the true classes, or the true numbers. The oracle is the
     paper's, which chooses among all members.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.fusers import Mean, as_predictions, stage_scores
+    >>> P = as_predictions([[[0.4, 0.6]], [[0.9, 0.1]]])
+    >>> stage_scores(Mean(), P, np.array([0]), None, np.ones(1))
+    array([0., 1.])
     """
     if fuser.get_params().get("k") is not None:
         raise ValueError(

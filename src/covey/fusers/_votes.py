@@ -21,6 +21,9 @@ class Majority(VotingFuser, name="majority"):
     Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
     first one wins, as in scikit-learn's ``VotingClassifier``.
 
+    Take it where members give classes only, or probabilities that cannot be trusted; otherwise
+    `Mean` uses more of what they know.
+
     Parameters
     ----------
     weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
@@ -52,6 +55,8 @@ class KOfN(VotingFuser, name="k_of_n"):
     above one half where k members or more are for it. With more classes, where the positive class
     is rejected p(positive) is 0 and the others share as the mean rule has it; where it is
     accepted p(positive) is that k-th largest, and more than one half.
+
+    Take it to choose between `And` (k = n) and `Or` (k = 1), by what an error of each kind costs.
 
     Parameters
     ----------
@@ -135,6 +140,8 @@ class _Unweighted(KOfN):
 class Or(_Unweighted, name="or"):
     """Accept the positive class if any member votes for it: p(positive) is the largest.
 
+    Take it where a miss is worse than a false alarm; many members raise many alarms.
+
     Parameters
     ----------
     positive_class : label or None, default=None
@@ -150,6 +157,9 @@ class Or(_Unweighted, name="or"):
 
 class And(_Unweighted, name="and"):
     """Accept the positive class if all members vote for it: p(positive) is the smallest.
+
+    Take it where a false alarm is worse than a miss, and for regions that several boundaries
+    enclose together.
 
     Parameters
     ----------
@@ -181,6 +191,8 @@ class StaticSelection(Fuser, name="static_selection"):
 
     The same ones vote on every sample: what dynamic selection is to be compared with. Where
     none of them is available, all others vote.
+
+    Take it as the baseline that a dynamic selection has to beat.
 
     Parameters
     ----------

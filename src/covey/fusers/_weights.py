@@ -38,6 +38,13 @@ class WeightedFuser(Fuser):
     ----------
     weights_ : ndarray of shape (n_members,)
         Learnt weights; they sum to one.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1]], [[0.2, 0.8]]]
+    >>> covey.fuse(P, covey.fusers.Mean(weights=[3, 1])).round(3)
+    array([[0.725, 0.275]])
     """
 
     def __init__(self, weights: ArrayLike | str | None = None) -> None:

@@ -41,6 +41,15 @@ class Ambiguity:
         The mean importance of each member.
     names : list of str
         The members' names.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> found = covey.ambiguity(flock, X, y)
+    >>> bool(abs(found.loss - (found.member_loss - found.ambiguity)) < 1e-12)
+    True
     """
 
     loss: float

@@ -16,6 +16,9 @@ from covey.inspection._display import BLUE, INK, MOST_NAMES, ORANGE, Axes, Displ
 class AmbiguityDisplay(Display):
     """The losses of members, their mean, and how far below it the fusion is.
 
+    Draw it to see what members gain by being different; `KappaErrorDisplay` shows which of them
+    are.
+
     Parameters
     ----------
     measured : Ambiguity

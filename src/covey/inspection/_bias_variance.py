@@ -81,6 +81,26 @@ class BiasVariance:
         Training sets that held one class only and were drawn again.
     description : str
         What was decomposed, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import covey
+    >>> def draw(rng):
+    ...     X = rng.uniform(0, 1, (40, 1))
+    ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
+    >>> test = np.array([[0.2], [0.8]])
+    >>> deep = covey.bias_variance(
+    ...     DecisionTreeRegressor(),
+    ...     draw=draw,
+    ...     X_test=test,
+    ...     truth=lambda X: np.sin(6 * X[:, 0]),
+    ...     n_runs=20,
+    ...     random_state=0,
+    ... )
+    >>> bool(deep.variance > deep.bias)
+    True
     """
 
     loss: str

@@ -25,6 +25,8 @@ class BiasVarianceDisplay(Display):
     Parts above zero are stacked upwards, parts below zero (Domingos' net variance may be)
     downwards; together they are the expected loss, which is marked. Make one by `from_results`.
 
+    Draw it to see whether a larger flock (variance) or a richer member (bias) would help.
+
     Parameters
     ----------
     parts : dict of str to ndarray of shape (n_models,)
@@ -38,6 +40,27 @@ class BiasVarianceDisplay(Display):
     ----------
     bars_ : dict of str to BarContainer
         What `plot` drew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import covey
+    >>> def draw(rng):
+    ...     X = rng.uniform(0, 1, (40, 1))
+    ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
+    >>> test = np.array([[0.2], [0.8]])
+    >>> deep = covey.bias_variance(
+    ...     DecisionTreeRegressor(),
+    ...     draw=draw,
+    ...     X_test=test,
+    ...     truth=lambda X: np.sin(6 * X[:, 0]),
+    ...     n_runs=20,
+    ...     random_state=0,
+    ... )
+    >>> display = covey.BiasVarianceDisplay.from_results({"deep tree": deep})
+    >>> sorted(display.parts)
+    ['bias', 'variance']
     """
 
     parts: dict[str, np.ndarray]
@@ -138,6 +161,8 @@ class DartsDisplay(Display):
     Darts about another point than the center are bias, darts far from each other variance.
     All targets have one scale. Make one by `from_results`.
 
+    Draw it to explain bias and variance to people; numbers are in `BiasVarianceDisplay`.
+
     Parameters
     ----------
     darts : list of ndarray of shape (n_runs, 2)
@@ -150,6 +175,27 @@ class DartsDisplay(Display):
     ----------
     axes_ : list of Axes
         The targets, in the order of the models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> import covey
+    >>> def draw(rng):
+    ...     X = rng.uniform(0, 1, (40, 1))
+    ...     return X, np.sin(6 * X[:, 0]) + rng.normal(0, 0.1, 40)
+    >>> test = np.array([[0.2], [0.8]])
+    >>> deep = covey.bias_variance(
+    ...     DecisionTreeRegressor(),
+    ...     draw=draw,
+    ...     X_test=test,
+    ...     truth=lambda X: np.sin(6 * X[:, 0]),
+    ...     n_runs=20,
+    ...     random_state=0,
+    ... )
+    >>> display = covey.DartsDisplay.from_results({"deep tree": deep}, np.sin(6 * test[:, 0]))
+    >>> display.darts[0].shape
+    (20, 2)
     """
 
     darts: list[np.ndarray]

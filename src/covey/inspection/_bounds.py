@@ -37,6 +37,14 @@ class Bound:
         how often they give different labels.
     divergence : float or None
         KL(weights || prior), the price of having learned the weights on the samples.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
+    >>> bound = covey.vote_bound(P, [0, 1])
+    >>> bool(bound.value <= bound.guarantee)
+    True
     """
 
     value: float
@@ -73,6 +81,14 @@ class OracleInterval:
     member_limits : ndarray of shape (n_members, 2)
         Lower and upper limits of the members' errors, which hold for all at once.
     confidence : float
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
+    >>> found = covey.oracle_interval(P, [0, 1])
+    >>> found.low <= found.observed <= found.high
+    True
     """
 
     low: float

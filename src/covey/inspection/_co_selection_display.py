@@ -24,6 +24,9 @@ class CoSelectionDisplay(Display):
 
     Make one by `from_estimator` or `from_matrix`.
 
+    Draw it where members have subsets of their own; of more than some fifty features it is hard to
+    read.
+
     Parameters
     ----------
     co_selection : ndarray of shape (n_features, n_features)

@@ -21,6 +21,8 @@ class DecisionRegionsDisplay(Display):
 
     Make one by `from_estimator`.
 
+    Draw it for models on two features; for more, see `ImportanceDisplay`.
+
     Parameters
     ----------
     x0, x1 : ndarrays of shape (resolution,)
@@ -39,6 +41,15 @@ class DecisionRegionsDisplay(Display):
     ----------
     regions_ : QuadMesh
         What `plot` drew.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.DecisionRegionsDisplay.from_estimator(flock, X, y, resolution=20)
+    >>> display.fused.shape
+    (20, 20, 2)
     """
 
     x0: np.ndarray

@@ -65,6 +65,16 @@ class Diversity:
         The measures between two members, for every pair.
     names : list of str
         The members' names, in the order of the matrices.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]], [[0.3, 0.7], [0.2, 0.8]]]
+    >>> found = covey.diversity(P, [0, 1], measures="disagreement")
+    >>> found.matrices["disagreement"]
+    array([[0. , 0. , 0.5],
+           [0. , 0. , 0.5],
+           [0.5, 0.5, 0. ]])
     """
 
     values: dict[str, float]

@@ -31,6 +31,15 @@ class GateShare:
     agreement_without_gate, agreement_without_members : float or None
         The share of rows whose decision (the most probable class) is then still the flock's;
         None of a regressor.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> share = covey.gate_share(flock, X, y)
+    >>> bool(share.loss < share.loss_without_both)
+    True
     """
 
     loss: float

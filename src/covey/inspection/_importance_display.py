@@ -24,6 +24,9 @@ class ImportanceDisplay(Display):
     Rows are sorted by predicted class, then by the member that counts most. Make one by
     `from_estimator` or `from_importance`.
 
+    Draw it where weights depend on the row (a gate, dynamic selection); under equal weights all
+    rows look alike.
+
     Parameters
     ----------
     importance : ndarray of shape (n_rows, n_members)
@@ -33,6 +36,15 @@ class ImportanceDisplay(Display):
     predictions : ndarray of shape (n_rows,) or None
         Predicted classes, in the order drawn.
     names : list of str
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.ImportanceDisplay.from_estimator(flock, X)
+    >>> display.importance.shape
+    (200, 3)
     """
 
     importance: np.ndarray

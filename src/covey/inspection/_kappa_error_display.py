@@ -21,6 +21,8 @@ class KappaErrorDisplay(Display):
     accurate and different would lie in the lower left corner. Make one by `from_estimator` or
     `from_predictions`.
 
+    Draw it for ten to some hundred members; of three there are but three points.
+
     Parameters
     ----------
     kappa : ndarray of shape (n_pairs,)
@@ -35,6 +37,15 @@ class KappaErrorDisplay(Display):
     ----------
     points_ : PathCollection
         What `plot` drew.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.KappaErrorDisplay.from_estimator(flock, X, y)
+    >>> display.pairs.tolist()
+    [[0, 1], [0, 2], [1, 2]]
     """
 
     kappa: np.ndarray

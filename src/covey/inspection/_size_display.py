@@ -19,6 +19,9 @@ class SizeDisplay(Display):
 
     Make one by `from_estimator`.
 
+    Draw it to see whether more members still help; of a flock with gates the members of one group
+    belong together.
+
     Parameters
     ----------
     fused : ndarray of shape (n_members,)
@@ -31,6 +34,15 @@ class SizeDisplay(Display):
         The name of the rule.
     fitted_score : float or None
         Accuracy of the ensemble as it is, where its fuser is no fixed rule.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.SizeDisplay.from_estimator(flock, X, y)
+    >>> display.fused.shape
+    (3,)
     """
 
     fused: np.ndarray

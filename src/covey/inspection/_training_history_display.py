@@ -17,6 +17,9 @@ class TrainingHistoryDisplay(Display):
 
     Make one by `from_estimator`.
 
+    Draw it of a `SubsetEnsembleClassifier` or `SubsetEnsembleRegressor`, which grow member by
+    member.
+
     Parameters
     ----------
     history : list of dict
@@ -28,6 +31,15 @@ class TrainingHistoryDisplay(Display):
         Numbers (from 1) of members without a history, which were fitted alone.
     axes_ : ndarray of two Axes
         The upper and the lower half of ``ax_``.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.TrainingHistoryDisplay.from_estimator(flock)
+    >>> len(display.history)
+    3
     """
 
     history: list[dict[str, np.ndarray]]

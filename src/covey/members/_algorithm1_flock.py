@@ -25,7 +25,15 @@ from covey.members._training_rows import TrainingRows
 
 @dataclass
 class GrownMember:
-    """A member as the trainer left it, in standardized units; a warm start continues from it."""
+    """A member as the trainer left it, in standardized units; a warm start continues from it.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from covey.members import GrownMember
+    >>> [field.name for field in fields(GrownMember)][:3]
+    ['theta', 'intercept', 'support']
+    """
 
     theta: np.ndarray  # (C, D)
     intercept: np.ndarray  # (C,)

@@ -137,6 +137,9 @@ class BoostedFusionClassifier(_BoostedFusion, FusedClassifier):
     The members are AdaBoost's models, or the stages of gradient boosting: see `from_boosting`. A
     rule that learns does so from rows that are held out, and the ensemble is grown on the others.
 
+    Take it to see which stages decide, or to try another rule over them. To predict as the
+    boosting itself does, the boosting alone is faster.
+
     Parameters
     ----------
     ensemble : classifier
@@ -194,6 +197,8 @@ class BoostedFusionRegressor(_BoostedFusion, FusedRegressor):
     """Grows a boosted regressor, and fuses its members' numbers by any rule.
 
     The regressor's `BoostedFusionClassifier`.
+
+    Take it to see which stages moved a number, or to try another rule over them.
 
     Parameters
     ----------

@@ -46,6 +46,11 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     member, all classes together, or one column in the gate of one group. Intercepts are not
     counted.
 
+    Take it first for any table of rows and columns: it needs no tuning, its probabilities are
+    good, and it can be read. Take boosting instead where rules over several categories decide, or
+    where a table is so long that only speed counts; take `SubsetEnsembleClassifier` where
+    Algorithm 1 itself is of interest.
+
     Parameters
     ----------
     effort : {"fast", "balanced", "best"}, default="balanced"
@@ -317,6 +322,10 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
     candidate is a path of subsets, and points of the paths are selected by the loss of held-out
     rows and by how many terms they have, as for `FlockClassifier`.
 
+    Take it first for numbers to predict that change smoothly with the features, and where the
+    model shall be read. Steps and rules are better learnt by trees: ``members="mixed"`` has them,
+    too.
+
     Parameters
     ----------
     effort, members, n_estimators, max_features, max_members, max_terms
@@ -342,9 +351,10 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
         six times the penalty.
     cv : int, splitter or iterable, default=5
         As for `FlockClassifier`, without strata.
-    feature_groups, always_keep, categorical_features, scoring, time_limit, n_jobs, \
-random_state, checkpoint, device, verbose
+    feature_groups, always_keep, categorical_features, scoring, time_limit
         As for `FlockClassifier`; without ``scoring`` members are weighted by the ``loss``.
+    n_jobs, random_state, checkpoint, device, verbose
+        As for `FlockClassifier`.
 
     Attributes
     ----------

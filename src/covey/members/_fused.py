@@ -207,6 +207,14 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
 
     A subclass sets ``classes_`` and ``fuser_`` in ``fit`` and writes ``_check_rows`` and
     ``_predictions``.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
+    >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
+    (True, array([[0.5, 0.5]]))
     """
 
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
@@ -312,6 +320,14 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
     """A regressor whose number is fused from the members' numbers.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_member_values``.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
+    >>> isinstance(flock, covey.members.FusedRegressor), flock.explain_fusion(X[:1])
+    (True, array([[0.5, 0.5]]))
     """
 
     def _make_fuser(self, rule: str | Fuser) -> Fuser:

@@ -159,6 +159,10 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
 class FusionClassifier(_Fusion, FusedClassifier):
     """Fuses any classifiers into one decision, and shows who decided.
 
+    Take it when the models are there already, fitted or not, of any kind. It fuses and explains;
+    it does not tune its members. Of saved predictions without models, take `fuse`; to train an
+    ensemble from nothing, `FlockClassifier`.
+
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, or list of estimators
@@ -225,6 +229,9 @@ class FusionClassifier(_Fusion, FusedClassifier):
 
 class FusionRegressor(_Fusion, FusedRegressor):
     """Fuses any regressors into one, and shows who decided.
+
+    Take it when the regressors are there already. A mean is hard to beat with few rows; rules that
+    learn need rows that members have not seen, which ``cv`` holds out.
 
     Parameters
     ----------

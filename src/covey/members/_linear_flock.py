@@ -43,6 +43,14 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
     Algorithm 1's settings that an estimator has no parameters for are constants of its class.
     What depends on how members are found is in `Algorithm1Flock` and `SearchedFlock`, which write
     ``_fit_rows``; what depends on the target in `ClassFlock` and `ValueFlock`.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleRegressor(2, random_state=0).fit(X, y)
+    >>> isinstance(flock, covey.members.LinearFlock), flock.support_.shape
+    (True, (2, 2))
     """
 
     _numeric: bool  # whether values are predicted

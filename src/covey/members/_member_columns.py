@@ -18,6 +18,15 @@ class MemberColumns(TransformerMixin):
     """A mixin for ensembles of given models that are transformers too.
 
     A subclass writes ``_as_columns`` and ``_column_names``.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> fused = covey.FusionClassifier([GaussianNB()]).fit(X, y)
+    >>> fused.get_feature_names_out().tolist()
+    ['fusionclassifier_gaussiannb_0', 'fusionclassifier_gaussiannb_1']
     """
 
     @abstractmethod

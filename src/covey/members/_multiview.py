@@ -69,6 +69,10 @@ class MultiviewClassifier(FusedClassifier):
     rows; if a view is poor, it teaches the others its errors, and ``method="supervised"`` is
     better. Compare them on labelled rows that are held out.
 
+    Take it where columns come from different sources, some of which are absent at times, or where
+    few rows have labels. If all columns are always there and of one nature, `FlockClassifier` sees
+    them together and is more accurate.
+
     Parameters
     ----------
     views : dict, list or int, default=2

@@ -152,7 +152,15 @@ class NamedParameters:
 
 
 class NamedMembers(NamedParameters, RoutesMetadata):
-    """A mixin for ensembles with ``estimators``, ``cv``, ``n_jobs`` and ``verbose``."""
+    """A mixin for ensembles with ``estimators``, ``cv``, ``n_jobs`` and ``verbose``.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> import covey
+    >>> covey.FusionClassifier([("bayes", GaussianNB())]).named_estimators
+    {'bayes': GaussianNB()}
+    """
 
     _instead_of_prefit = "use prefit=False"
 

@@ -73,6 +73,13 @@ def check_tree_range(
     """Refuse columns beyond single precision where the learner is a tree, or made of trees.
 
     ``room`` is by how much rows that are made of these may be larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey.members import check_tree_range
+    >>> check_tree_range(DecisionTreeClassifier(), np.array([[1e30]]), None)
     """
     if isinstance(learner, _OF_TREES):
         check_range(

@@ -197,6 +197,9 @@ class SampledFusionClassifier(_SampledFusion, FusedClassifier):
     every member sees every row (extra trees, random subspaces of all rows), it learns from
     rows that are held out, and the ensemble is grown on the others.
 
+    Take it to fuse a forest or bagged models by a rule that learns, without rows of its own for
+    that. For a plain vote or mean, the forest itself is faster.
+
     Parameters
     ----------
     ensemble : classifier
@@ -252,6 +255,9 @@ class SampledFusionRegressor(_SampledFusion, FusedRegressor):
 
     The regressor's `SampledFusionClassifier`: a rule that learns does so from out-of-bag
     predictions, or from rows that are held out where every member sees every row.
+
+    Take it to fuse a forest's or bagged numbers by a rule that learns. For a plain mean, the
+    forest itself is faster.
 
     Parameters
     ----------

@@ -27,6 +27,9 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     algorithm and searches for groups of members whose weights depend on the sample; it is more
     accurate, and the one to take where the paper itself is not of interest.
 
+    Take it to study or to teach the paper, to grow members for a fuser of your own, or where one
+    linear model must be the result (`collapse`).
+
     Parameters
     ----------
     n_estimators : int, default=6
@@ -296,6 +299,8 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
     searches for groups of members whose weights depend on the row; it is more accurate, and the
     one to take where the algorithm itself is not of interest.
 
+    Take it for members on subsets under one loss, or to compare with the classifier's algorithm.
+
     Parameters
     ----------
     n_estimators, flip_probability, init_scale
@@ -326,8 +331,9 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         The initial temperature of "metropolis"; None is 0.01.
     subset_penalty : float, default=0.0
         What a feature must earn to stay in a subset, in weighted loss of standardized y.
-    feature_groups, always_keep, categorical_features, select_size, validation_fraction, \
-warm_start, n_jobs
+    feature_groups, always_keep, categorical_features, select_size
+        As for `SubsetEnsembleClassifier`.
+    validation_fraction, warm_start, n_jobs
         As for `SubsetEnsembleClassifier`.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", "median", "trimmed_mean", or any fuser of numbers. "gate"

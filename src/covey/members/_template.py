@@ -34,6 +34,14 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
 
     ``fit`` is: validate; ``_grow`` members on all rows, or on the rows that are not held out
     when something is learnt from held-out ones; choose how many to keep; fit the fuser.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> grown = covey.rivals.DecorateClassifier(n_estimators=2, random_state=0).fit(X, y)
+    >>> isinstance(grown, covey.members.GrownClassifier), len(grown.estimators_)
+    (True, 2)
     """
 
     @abstractmethod
@@ -195,7 +203,16 @@ def check_size_parameters(estimator: Any) -> None:
 
 
 def check_warm_start(flock: Any) -> None:
-    """Refuse to continue with fewer members than are grown, or with columns scaled otherwise."""
+    """Refuse to continue with fewer members than are grown, or with columns scaled otherwise.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.members import check_warm_start
+    >>> X, y = covey.make_quarter_circle(50, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(2, warm_start=True, random_state=0).fit(X, y)
+    >>> check_warm_start(flock.set_params(n_estimators=3))
+    """
     layout = {"scale_features": flock.scale_features, "fit_intercept": flock.fit_intercept}
     if not flock._grown:
         flock._grown_with = layout

@@ -49,6 +49,15 @@ class TrainingRows(Protocol):
 
     ``classes`` are the labels, or None for values; the arrays (C,) beside them are of the rows as
     they were given, C being 1 for values.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.FlockClassifier()
+    >>> rows = covey.members.InMemoryRows.open(flock, X, y, None, None, reset=True, numeric=False)
+    >>> rows.n_features, rows.class_weights
+    (2, array([100., 100.]))
     """
 
     n_features: int
@@ -191,7 +200,17 @@ class LinearErrors:
 
 
 class InMemoryRows:
-    """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device."""
+    """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.FlockClassifier()
+    >>> rows = covey.members.InMemoryRows.open(flock, X, y, None, None, reset=True, numeric=False)
+    >>> rows.classes, rows.class_counts
+    (array([0, 1]), array([100, 100]))
+    """
 
     single = True
     keeps_folds = True

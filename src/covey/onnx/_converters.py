@@ -32,7 +32,16 @@ from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 
 
 def register() -> None:
-    """Teach skl2onnx about covey's models; importing `covey.onnx` does so already."""
+    """Teach skl2onnx about covey's models; importing `covey.onnx` does so already.
+
+    Examples
+    --------
+    >>> from skl2onnx._supported_operators import sklearn_operator_name_map
+    >>> import covey
+    >>> covey.onnx.register()
+    >>> covey.FlockClassifier in sklearn_operator_name_map
+    True
+    """
     register_boosting()
     for model in CONVERTERS:
         if issubclass(model, _REGRESSORS):

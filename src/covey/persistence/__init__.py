@@ -150,6 +150,19 @@ def load(
     -------
     estimator : estimator
         Its predictions are those of the one saved, to the bit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     covey.save(flock, Path(folder) / "flock.covey")
+    ...     again = covey.load(Path(folder) / "flock.covey")
+    >>> bool((again.predict(X) == flock.predict(X)).all())
+    True
     """
     if isinstance(trusted, str) or not all(isinstance(one, str | type) for one in trusted or ()):
         raise TypeError(f"trusted must be a list of types or of their names, got {trusted!r}.")

@@ -6,7 +6,23 @@ from typing import NoReturn
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot, or must not, be loaded; or a model that cannot be saved."""
+    """A model file that cannot, or must not, be loaded; or a model that cannot be saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import covey
+    >>> from covey.persistence import ModelFileError
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "flock.covey"
+    ...     length = path.write_bytes(b"no model")
+    ...     try:
+    ...         covey.load(path)
+    ...     except ModelFileError:
+    ...         print("refused")
+    refused
+    """
 
 
 class DamagedError(ModelFileError):

@@ -79,6 +79,12 @@ def main(argv: list[str] | None = None) -> int:
     -------
     status : int
         0 if all went well, 2 for bad input, 130 if it was interrupted.
+
+    Examples
+    --------
+    >>> from covey.reproduce import main
+    >>> main(["figure2", "--quick", "--out", "reproduction"])  # doctest: +SKIP
+    0
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:

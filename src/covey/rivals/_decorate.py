@@ -30,6 +30,9 @@ class DecorateClassifier(GrownClassifier):
     not rise. Good where data is scarce: members cannot be made different by leaving rows out, as
     bagging does, if there are hardly any.
 
+    Take it to compare with, or with very few rows; it fits up to ``n_iter`` models to keep some of
+    them.
+
     Parameters
     ----------
     estimator : classifier or None, default=None

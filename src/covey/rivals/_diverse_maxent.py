@@ -35,6 +35,9 @@ class DiverseMaxEntClassifier(GrownClassifier):
 
     itself a mean over the rows. After Audhkhasi, Sethy, Ramabhadran and Narayanan [1]_.
 
+    Take it to compare with what the paper argues against: diversity by a term in the objective, on
+    all features.
+
     Parameters
     ----------
     n_estimators : int, default=6
@@ -93,16 +96,17 @@ class DiverseMaxEntClassifier(GrownClassifier):
     cross-correlation. We had to decide:
 
     - *Reference:* all earlier members, equally. Both terms then need no more than the mean of
-    their (log-)posteriors, and a member takes as long as logistic regression does. - *Direction:*
-    KL of the earlier from the new one, ``KL(q || p)``, grows without bound as p   puts less and
-    less on a class that q finds likely, and can outgrow any likelihood.   ``KL(p || q)`` is at
-    most the largest ``-log q`` of a row, which is known beforehand. - *Starts:* with diversity
-    the objective has several maxima. It is climbed from zero and   from the first member, and the
-    higher end is kept. For KL the second start matters: a   member equal to the only earlier one
-    is a stationary point whatever the weight, and the   better one as long as the weight is
-    small. Past some weight (between 0.1 and 1 on tables   that we tried) the maximum jumps to a
-    member that contradicts the first, and is mostly wrong.   Cross-correlation has no such jump
-    for weights up to one: hence the defaults. - *Fusion:* the mean of the posteriors.
+      their (log-)posteriors, and a member takes as long as logistic regression does.
+    - *Direction:* KL of the earlier from the new one, ``KL(q || p)``, grows without bound as p
+      puts less and less on a class that q finds likely, and can outgrow any likelihood.
+      ``KL(p || q)`` is at most the largest ``-log q`` of a row, which is known beforehand.
+    - *Starts:* with diversity the objective has several maxima. It is climbed from zero and from
+      the first member, and the higher end is kept. For KL the second start matters: a member
+      equal to the only earlier one is a stationary point whatever the weight, and the better one
+      as long as the weight is small. Past some weight (between 0.1 and 1 on tables that we tried)
+      the maximum jumps to a member that contradicts the first, and is mostly wrong.
+      Cross-correlation has no such jump for weights up to one: hence the defaults.
+    - *Fusion:* the mean of the posteriors.
 
     References
     ----------

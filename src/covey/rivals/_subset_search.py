@@ -38,6 +38,9 @@ class SubsetSearchClassifier(GrownClassifier):
       crossing keeps the features that parents have in common. The most accurate subsets of
       all populations are the members.
 
+    Take it to compare with, or where subsets for a model that is not linear are wanted and time
+    does not count.
+
     Parameters
     ----------
     estimator : classifier, default=None

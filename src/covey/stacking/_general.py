@@ -55,6 +55,9 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     time-ordered splitter each layer loses a block more. The mean is taken of several outputs
     for a row.
 
+    Take it where members are strong and many rows are there to learn from. With few rows, or to
+    know who decided, weights are safer: `FusionClassifier` with ``fuser="linear_stacking"``.
+
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, of estimators, or of lists of those
@@ -256,6 +259,9 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
     The regressor's `GeneralStackingClassifier`, which explains how layers, folds, chosen and
     generated columns work. With one layer, values and folds that are a partition this is
     scikit-learn's `StackingRegressor` to rounding.
+
+    Take it where regressors are strong and rows are many; with few rows ``FusionRegressor(...,
+    fuser="linear_stacking")`` is safer.
 
     Parameters
     ----------

@@ -31,7 +31,17 @@ _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 @dataclass(frozen=True)
 class Categories:
-    """One column of zeros and ones for each category, or for all but one of them."""
+    """One column of zeros and ones for each category, or for all but one of them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey.tables import Categories
+    >>> Categories(known=("blue", "red"), left_out=0).numbers(pd.Series(["red", "blue", "green"]))
+    array([[1.],
+           [0.],
+           [0.]])
+    """
 
     known: tuple[str | None, ...]  # None is a gap
     left_out: int | None  # the position of the category without a column
@@ -56,7 +66,18 @@ class Categories:
 
 @dataclass(frozen=True)
 class Text:
-    """The leading directions of the n-grams of text, weighted by how rare they are."""
+    """The leading directions of the n-grams of text, weighted by how rare they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from covey.tables import Text
+    >>> text = Text(("ab", "bc"), (2, 2), np.ones(2), None, 2, np.float32(1))
+    >>> text.numbers(pd.Series(["abc", "xyz"])).round(2)
+    array([[0.71, 0.71],
+           [0.  , 0.  ]])
+    """
 
     n_grams: tuple[str, ...]
     lengths: tuple[int, int]  # the fewest and the most characters of an n-gram
@@ -87,7 +108,16 @@ class Text:
 
 @dataclass(frozen=True)
 class Dates:
-    """The parts of a date, and the days since 1970."""
+    """The parts of a date, and the days since 1970.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey.tables import Dates
+    >>> dates = Dates(format=None, time_zone=None, unit="us", parts=("year", "month"))
+    >>> dates.numbers(pd.Series(pd.to_datetime(["2026-02-01"])))
+    array([[2.026e+03, 2.000e+00]])
+    """
 
     format: str | None  # of dates that are given as text
     time_zone: str | None
@@ -131,7 +161,14 @@ Encoder = Categories | Text | Dates
 
 
 def zone_of(name: str | None) -> tzinfo | None:
-    """A time zone by its name, or by its distance from Greenwich as in UTC+02:00."""
+    """A time zone by its name, or by its distance from Greenwich as in UTC+02:00.
+
+    Examples
+    --------
+    >>> from covey.tables import zone_of
+    >>> zone_of("UTC+02:00"), zone_of(None)
+    (datetime.timezone(datetime.timedelta(seconds=7200)), None)
+    """
     if name is None:
         return None
     if name == "UTC":

@@ -230,6 +230,9 @@ class _TableModel(RoutesToEstimator, BaseEstimator):
 class TableClassifier(ClassifierMixin, _TableModel):
     """A classifier of whole tables: a `TablePreparation`, then a flock or any other classifier.
 
+    Take it for a data frame as it is: text, dates, gaps, ids. For columns of numbers and
+    categories alone a flock takes the frame itself.
+
     Parameters
     ----------
     estimator : classifier, optional
@@ -341,6 +344,9 @@ class TableClassifier(ClassifierMixin, _TableModel):
 
 class TableRegressor(RegressorMixin, _TableModel):
     """A regressor of whole tables: a `TablePreparation`, then a flock or any other regressor.
+
+    Take it for a data frame as it is: text, dates, gaps, ids. For columns of numbers and
+    categories alone a flock takes the frame itself.
 
     Parameters
     ----------

@@ -44,6 +44,18 @@ def table_to_onnx(
         that. Its outputs are those of the flock's graph; for classes ``label`` and
         ``probabilities``, in the order of ``classes_``. Its metadata hold ``columns`` (and
         ``classes``) as JSON.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> table = pd.DataFrame(X, columns=["left", "right"])
+    >>> flock = covey.FlockClassifier(effort="fast", random_state=0)
+    >>> model = covey.TableClassifier(flock).fit(table, y)
+    >>> graph = covey.tables.table_to_onnx(model)
+    >>> [column.name for column in graph.graph.input]
+    ['left', 'right']
     """
     _check_exportable(model.preparation_)
     from covey.onnx import to_onnx

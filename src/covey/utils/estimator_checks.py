@@ -47,6 +47,12 @@ def check_fused_classifier(classifier: Any) -> None:
     ----------
     classifier : FusedClassifier
         Unfitted.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.utils.estimator_checks import check_fused_classifier
+    >>> check_fused_classifier(covey.SubsetEnsembleClassifier(3, random_state=0))
     """
     for check in FUSED_CLASSIFIER_CHECKS:
         check(classifier)

@@ -1,0 +1,1 @@
+"""What makes the site: public names and their pages, commands, links, pictures, formulas."""

@@ -1,0 +1,98 @@
+"""Makes links of public names: ``FlockClassifier`` in a page leads to the reference."""
+
+from __future__ import annotations
+
+import re
+
+from docutils import nodes
+from sphinx import addnodes
+
+from _site.public_names import PublicName, public_names
+
+# `covey.fuse`, `Gate()`, `FlockClassifier(members="mixed")`, `"knora_e"`, `Fuser.fit`
+NAME = re.compile(r"""^["']?([A-Za-z_][\w.]*)["']?(\(.*\))?$""", re.DOTALL)
+
+
+def table(names: list[PublicName]) -> dict[str, str]:
+    """From what may be written to the path of a page: full paths, plain names, names of rules."""
+    import covey
+
+    paths = {}
+    for public in names:
+        if public.kind == "data":
+            continue
+        spellings = {public.path, public.name}
+        module = getattr(public.value, "__module__", "")
+        package = ".".join(module.split(".")[:2])
+        spellings.add(f"{package}.{public.name}")
+        spellings.add(f"{module}.{public.name}")
+        for spelling in spellings:
+            paths.setdefault(spelling, public.path)
+    by_class = {public.value: public.path for public in names if public.kind == "class"}
+    for rule, cls in covey.fusers.FUSERS.items():
+        if cls in by_class and "_" in rule:  # "mean" and "max" are words, too
+            paths.setdefault(rule, by_class[cls])
+    return paths
+
+
+def resolved(written: str, paths: dict[str, str]) -> str | None:
+    """The path of the object whose page should be linked, methods included."""
+    if written in paths:
+        return paths[written]
+    head, _, method = written.rpartition(".")
+    return f"{paths[head]}.{method}" if head in paths and method else None
+
+
+def _link(app, doctree) -> None:
+    if app.env.docname.startswith(("api/", "gallery/")):
+        return
+    paths = app.covey_names
+    for literal in list(doctree.findall(nodes.literal)):
+        if isinstance(literal.parent, (nodes.reference, addnodes.pending_xref, nodes.title)):
+            continue
+        match = NAME.match(literal.astext())
+        path = match and resolved(match[1], paths)
+        if not path:
+            continue
+        xref = addnodes.pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=path, refexplicit=True, refwarn=False
+        )
+        xref["refdoc"] = app.env.docname
+        literal.replace_self(xref)
+        xref += literal
+
+
+def _missing(app, env, node, contnode):
+    if node.get("refdomain") != "py":
+        return None
+    path = resolved(node.get("reftarget", ""), app.covey_names)
+    if path is None or path == node["reftarget"]:
+        return None
+    return env.get_domain("py").resolve_xref(
+        env, node.get("refdoc", env.docname), app.builder, "obj", path, node, contnode
+    )
+
+
+# A name such as n_estimators_ is no reference, which reStructuredText would take it for.
+TRAILING = re.compile(r"(?<![`\w\\])(\w*[A-Za-z0-9])_(?![\w`])")
+
+
+def _escape(app, what, name, obj, options, lines) -> None:
+    """Escape names that end in an underscore; called when numpydoc has made its sections."""
+    in_example = False
+    for number, line in enumerate(lines):
+        if line.startswith(".. rubric::"):
+            in_example = "Examples" in line
+        if in_example or ".. [" in line or line.lstrip().startswith(">>>"):
+            continue
+        parts = re.split(r"(``.*?``|`[^`]*`_?)", line)
+        parts[::2] = [TRAILING.sub(r"\1\\_", part) for part in parts[::2]]
+        lines[number] = "".join(parts)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", _escape, priority=900)
+    app.covey_names = table(public_names())
+    app.connect("doctree-read", _link)
+    app.connect("missing-reference", _missing)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
