@@ -57,7 +57,9 @@ def main():
         shutil.rmtree(BUILD, ignore_errors=True)
     source = stage(options.quick)
     out = BUILD / ("quick" if options.quick else "html")
-    environment = {**os.environ, "COVEY_DOCS": "quick" if options.quick else "full"}
+    # Pages run commands, which are beside this Python.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path, "COVEY_DOCS": "quick" if options.quick else "full"}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", str(BUILD.parent), "-W"]
     command += ["--keep-going", "-q", "-j", "2", "-d", str(BUILD / f"doctrees-{out.name}")]
     done = subprocess.run([*command, str(source), str(out)], check=False, env=environment)

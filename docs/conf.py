@@ -67,6 +67,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "off" if QUICK else "cache"
 nb_execution_cache_path = str(HERE / "_build" / "cache")
 nb_execution_timeout = 300
+nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_excludepatterns = ["notebooks/*"]  # `make notebooks` runs them, with outputs kept
 nb_merge_streams = True

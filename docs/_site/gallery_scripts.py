@@ -43,9 +43,7 @@ def standalone(path: Path, picture: str) -> str:
         style = (SCRIPTS / "_style.py").read_text(encoding="utf-8")
         style = re.sub(r'\A"""(.*?)"""\n', "", style, flags=re.DOTALL)
         style = style.replace("Path(__file__).parent", 'Path(".")')
-        head += (
-            "# %%\n# What scripts of the gallery share: colors, intervals, saving a picture.\n"
-        )
+        head += "# %%\n# What scripts of the gallery share: colors, intervals, saving a picture.\n"
         head += f"{style.strip()}\n\n"
         code = SHARED.sub("", code)
     code = code.replace("__file__", repr(path.name).replace("'", '"')).strip()

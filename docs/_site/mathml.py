@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 
 
+def _markup(tex: str, block: bool) -> str:
+    # MathML lets brackets grow by themselves.
+    return tex2mathml(re.sub(r"\\[bB]igg?[lr]?(?![a-z])", "", tex), as_block=block)
+
+
 def inline(writer, node: nodes.math) -> None:
-    writer.body.append(tex2mathml(node.astext(), as_block=False))
+    writer.body.append(_markup(node.astext(), block=False))
     raise nodes.SkipNode
 
 
@@ -15,7 +22,7 @@ def block(writer, node: nodes.math_block) -> None:
     number = node.get("number")
     label = f'<span class="equation-number">({number})</span>' if number else ""
     where = f' id="{node["ids"][0]}"' if node.get("ids") else ""
-    formula = tex2mathml(node.astext(), as_block=True)
+    formula = _markup(node.astext(), block=True)
     writer.body.append(
         f'<div class="equation"{where}><div class="equation-body" tabindex="0">{formula}</div>'
         f"{label}</div>\n"

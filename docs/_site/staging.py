@@ -127,6 +127,20 @@ def rewritten(page: Path, text: str, stage: Path) -> tuple[str, list[Path]]:
     return "".join(parts) + text[done:], pictures
 
 
+def with_commands_run(text: str) -> str:
+    """A page that shows commands of a shell, and below them what they print when they are run."""
+    return re.sub(
+        r"^```\{sh-run\}\n(.*?)^```\n",
+        lambda found: (
+            f"```sh\n{found[1]}```\n\n```{{code-cell}} python\n:tags: [remove-input]\n"
+            + "".join(f"!{line}\n" for line in found[1].splitlines())
+            + "```\n"
+        ),
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+
+
 def write_if_changed(path: Path, text: str) -> None:
     """Leave alone what is as it should be, so that Sphinx reads only what has changed."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,12 +156,15 @@ def copy_if_changed(source: Path, target: Path) -> None:
 
 def stage_pages(stage: Path) -> set[Path]:
     """Copy all pages and their pictures; returns what was written."""
+    from _site.benchmark_tables import filled
+
     written = set()
     for page in pages():
         target = stage / site_path(page)
         text = page.read_text(encoding="utf-8")
         pictures: list[Path] = []
         if page.suffix == ".md":
+            text = with_commands_run(filled(text))
             text, pictures = rewritten(page, text, stage)
         write_if_changed(target, text)
         written.add(target)
