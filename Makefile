@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
+.PHONY: demo test docs docs-quick notebooks test-docs dist conda-recipe test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -29,8 +29,8 @@ test-integrations: $(INTEGRATIONS)/.installed
 	$(ONE_THREAD) $(INTEGRATIONS)/bin/python -m pytest -o addopts=-ra tests/integrations
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests docs benchmarks
-	$(BIN)/ruff format --check src tests docs benchmarks
+	$(BIN)/ruff check src tests docs benchmarks release
+	$(BIN)/ruff format --check src tests docs benchmarks release
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -55,6 +55,31 @@ test-oldest: $(OLDEST)/.test
 # SUITES="stacking" runs what has this in its name.
 test-peers: $(PEERS)/.installed
 	$(ONE_THREAD) $(PEERS)/bin/python -m tests.peers $(SUITES)
+
+# The site, in docs/_build/html: pages, API, and the guide and the gallery, which are run. Warnings,
+# broken links, public names without documentation or example, and examples that fail are errors.
+docs: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python docs/build.py
+
+# The same without running anything, in docs/_build/quick.
+docs-quick: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python docs/build.py --quick
+
+# The three notebooks, run; their outputs are kept, or with CHECK=1 left as they are.
+notebooks: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python docs/run_notebooks.py $(if $(CHECK),--check)
+
+# The site of `make docs` in Chromium, on a desk and on a phone, with axe; needs npm for axe.
+test-docs: $(VENV)/.test
+	npm install --silent --no-audit --no-fund --prefix docs/_build/axe axe-core@4
+	COVEY_BROWSER=required $(BIN)/python -m pytest -o addopts=-ra -p no:cacheprovider tests/site
+
+# Wheel and sdist, tried in clean environments without and with each extra (but gpu, of several GB).
+dist: $(VENV)/.release
+	$(BIN)/python release/version.py
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/cffconvert --validate
+	$(BIN)/python release/dist.py
 
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
@@ -196,7 +221,11 @@ $(VENV)/.reproduce: $(BIN)/python pyproject.toml
 	touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cli,docs]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+$(VENV)/.release: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[release]"
 	touch $@
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml

@@ -24,8 +24,8 @@ BUILD = Path(__file__).resolve().parent / "_build"
 
 
 def stage(quick):
-    """Everything that Sphinx reads, below docs/_build/source."""
-    source = BUILD / "source"
+    """Everything that Sphinx reads, in a folder below docs/_build."""
+    source = BUILD / ("source-quick" if quick else "source")
     written = stage_pages(source)
 
     def write(path, text):
@@ -59,7 +59,9 @@ def main():
     out = BUILD / ("quick" if options.quick else "html")
     # Pages run commands, which are beside this Python.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "PATH": path, "COVEY_DOCS": "quick" if options.quick else "full"}
+    mode = "quick" if options.quick else "full"
+    own = {"PATH": path, "COVEY_DOCS": mode, "COVEY_DOCS_SOURCE": str(source)}
+    environment = {**os.environ, **own}
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", str(BUILD.parent), "-W"]
     command += ["--keep-going", "-q", "-j", "2", "-d", str(BUILD / f"doctrees-{out.name}")]
     done = subprocess.run([*command, str(source), str(out)], check=False, env=environment)

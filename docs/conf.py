@@ -74,7 +74,7 @@ nb_merge_streams = True
 nb_execution_show_tb = True
 
 sphinx_gallery_conf = {
-    "examples_dirs": [str(HERE / "_build" / "source" / "gallery_scripts")],
+    "examples_dirs": [os.path.join(os.environ.get("COVEY_DOCS_SOURCE", "."), "gallery_scripts")],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"^$",
@@ -112,8 +112,8 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {
         "text": f"covey {release}",
-        "image_light": "_static/covey.svg",
-        "image_dark": "_static/covey.svg",
+        "image_light": str(HERE / "_static" / "covey.svg"),
+        "image_dark": str(HERE / "_static" / "covey.svg"),
     },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,

@@ -10,7 +10,7 @@
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _NAMES_BY_MODULE = {

@@ -1,0 +1,7 @@
+"""What makes the site lies in docs/_site, beside the pages."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))

@@ -1,0 +1,63 @@
+"""The built site behind a server of its own, a real browser that reaches no other, and axe."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.reporting.conftest import browser  # noqa: F401
+from tests.reporting.test_browser import emulate
+
+BUILD = Path(__file__).parents[2] / "docs" / "_build"
+SITE = BUILD / "html"
+AXE = BUILD / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+# What the browser is told to refuse: everything that is not on the page's own host.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:"
+)
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files under a policy that forbids other hosts, and prints nothing."""
+
+    def end_headers(self):
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="session")
+def address():
+    if not (SITE / "index.html").exists():
+        pytest.fail("There is no site in docs/_build/html; run: make docs.", pytrace=False)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture
+def visit(browser, address):  # noqa: F811
+    """Open a page as a reader with such a screen and theme would."""
+
+    def open_page(page, width=1280, theme="light"):
+        emulate(browser, width, theme)
+        browser.get("about:blank")
+        browser.get_log("browser")
+        browser.get(f"{address}/{page}")
+        return browser
+
+    return open_page
+
+
+@pytest.fixture(scope="session")
+def axe():
+    if not AXE.exists():
+        pytest.fail(f"{AXE} is missing; make test-docs installs it by npm.", pytrace=False)
+    return AXE.read_text(encoding="utf-8")
