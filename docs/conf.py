@@ -49,7 +49,6 @@ default_role = "autolink"
 templates_path = [str(HERE / "_templates")]
 html_math_renderer = "mathml"
 toc_object_entries_show_parents = "hide"
-add_module_names = False
 python_maximum_signature_line_length = 88
 # Reports that are made by benchmarks step over levels of headings; a picture may be in a link.
 suppress_warnings = ["myst.header", "config.cache", "mystnb.unknown_mime_type"]
@@ -97,6 +96,7 @@ sphinx_gallery_conf = {
     "copyfile_regex": r"^$",
     "reset_modules": ("matplotlib",),
     "nested_sections": False,
+    "within_subsection_order": "_site.gallery_scripts.InOrderOfQuestions",
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -81,6 +81,18 @@ page has its script and a notebook to download, which need covey and matplotlib 
 """
 
 
+class InOrderOfQuestions:
+    """Sorts scripts as docs/gallery/README.md asks their questions; others come last."""
+
+    def __init__(self, src_dir: str) -> None:
+        index = (SCRIPTS / "README.md").read_text(encoding="utf-8")
+        self.order = re.findall(r"\]\((\w+\.py)\)", index)
+
+    def __call__(self, filename: str) -> tuple[int, str]:
+        known = filename in self.order
+        return (self.order.index(filename) if known else len(self.order), filename)
+
+
 class PictureScraper:
     """Takes the PNG files that a script has written as its pictures."""
 

@@ -90,7 +90,25 @@ def _escape(app, what, name, obj, options, lines) -> None:
         lines[number] = "".join(parts)
 
 
+# From a page of source code back to the reference: viewcode takes all names of a module for those
+# of one package, though some are public in covey itself. The name of the page is right.
+BACK = re.compile(r'(href="[^"#]*api/)(covey[\w.]*)(\.html)#(covey[\w.]*)"')
+
+
+def _back(match: re.Match) -> str:
+    page, place = match[2], match[4]
+    name = page.rpartition(".")[2]
+    after = place.partition(f".{name}")[2]
+    return f'{match[1]}{page}{match[3]}#{page}{after}"'
+
+
+def _mend_source_pages(app, pagename, templatename, context, doctree) -> None:
+    if pagename.startswith("_modules/covey"):
+        context["body"] = BACK.sub(_back, context["body"])
+
+
 def setup(app):
+    app.connect("html-page-context", _mend_source_pages)
     app.connect("autodoc-process-docstring", _escape, priority=900)
     app.covey_names = table(public_names())
     app.connect("doctree-read", _link)

@@ -20,7 +20,7 @@ def made_by_grayskull(sdist):
     """Grayskull's recipe of an sdist, without its templates."""
     program = Path(sys.executable).with_name("grayskull")
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, "pypi", sdist, "--output", folder]
+        command = [program, "pypi", sdist, "--output", folder, "--no-use-v1-format"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         text = (Path(folder) / "covey" / "meta.yaml").read_text(encoding="utf-8")
     version = re.search(r'set version = "(.+)"', text)[1]

@@ -111,3 +111,15 @@ def test_formulas_are_mathml():
     text = _markup(r"\hat c(x) = \arg\min_c \Big(\sum_{b=1}^{B} |W_{cb}|\Big)", block=True)
     assert text.startswith("<math")
     assert "</math>" in text
+
+
+def test_pages_of_source_code_lead_back_to_where_names_are_documented():
+    pytest.importorskip("sphinx")
+    from _site.linked_names import BACK, _back
+
+    for wrong, right in {
+        "api/covey.Fuser.html#covey.fusers.Fuser.fit": "api/covey.Fuser.html#covey.Fuser.fit",
+        "api/covey.fusers.Or.html#covey.Or": "api/covey.fusers.Or.html#covey.fusers.Or",
+        "api/covey.Gate.html#covey.Gate": "api/covey.Gate.html#covey.Gate",
+    }.items():
+        assert BACK.sub(_back, f'href="../{wrong}"') == f'href="../{right}"'
