@@ -13,10 +13,20 @@ from _site.public_names import PublicName, public_names
 NAME = re.compile(r"""^["']?([A-Za-z_][\w.]*)["']?(\(.*\))?$""", re.DOTALL)
 
 
-def table(names: list[PublicName]) -> dict[str, str]:
-    """From what may be written to the path of a page: full paths, plain names, names of rules."""
+# Pages on which "mean" and "max" are rules; elsewhere they are words.
+OF_RULES = {"guide/fuse", "choosing", "dynamic"}
+
+
+def rules(names: list[PublicName]) -> dict[str, str]:
+    """From the name of a rule to the path of its page."""
     import covey
 
+    by_class = {public.value: public.path for public in names if public.kind == "class"}
+    return {name: by_class[cls] for name, cls in covey.fusers.FUSERS.items() if cls in by_class}
+
+
+def table(names: list[PublicName]) -> dict[str, str]:
+    """From what may be written to the path of a page: full paths, plain names, names of rules."""
     paths = {}
     for public in names:
         if public.kind == "data":
@@ -28,10 +38,9 @@ def table(names: list[PublicName]) -> dict[str, str]:
         spellings.add(f"{module}.{public.name}")
         for spelling in spellings:
             paths.setdefault(spelling, public.path)
-    by_class = {public.value: public.path for public in names if public.kind == "class"}
-    for rule, cls in covey.fusers.FUSERS.items():
-        if cls in by_class and "_" in rule:  # "mean" and "max" are words, too
-            paths.setdefault(rule, by_class[cls])
+    for rule, path in rules(names).items():
+        if "_" in rule:
+            paths.setdefault(rule, path)
     return paths
 
 
@@ -47,6 +56,8 @@ def _link(app, doctree) -> None:
     if app.env.docname.startswith(("api/", "gallery/")):
         return
     paths = app.covey_names
+    if app.env.docname in OF_RULES:
+        paths = {**rules(public_names()), **paths}
     for literal in list(doctree.findall(nodes.literal)):
         if isinstance(literal.parent, (nodes.reference, addnodes.pending_xref, nodes.title)):
             continue
