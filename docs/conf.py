@@ -32,6 +32,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "_site.mathml",
     "_site.linked_names",
+    "_site.accessible",
 ]
 if QUICK:
     extensions.remove("sphinx.ext.viewcode")

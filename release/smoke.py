@@ -71,7 +71,8 @@ def io(X, y, flock, folder):
 
     fused = covey.FusionClassifier([LinearDiscriminantAnalysis()], fuser="mean").fit(X, y)
     covey.save(fused, folder / "trusted.covey", trusted=True)
-    again = covey.load(folder / "trusted.covey", trusted=[])
+    known = covey.persistence.trusted_types(fused)
+    again = covey.load(folder / "trusted.covey", trusted=known)
     assert (again.predict(X) == fused.predict(X)).all()
 
 

@@ -123,3 +123,18 @@ def test_pages_of_source_code_lead_back_to_where_names_are_documented():
         "api/covey.Gate.html#covey.Gate": "api/covey.Gate.html#covey.Gate",
     }.items():
         assert BACK.sub(_back, f'href="../{wrong}"') == f'href="../{right}"'
+
+
+def test_markup_that_screen_readers_stumble_over_is_mended():
+    from _site.accessible import mended
+
+    signature = '<dt class="sig sig-object py">f(<dl>\n<dd>x,</dd>\n</dl>)</dt><dl><dt>t</dt></dl>'
+    mended_signature = mended(signature)
+    assert '<span class="sig-params">\n<span class="sig-line">x,</span>' in mended_signature
+    assert mended_signature.endswith("<dl><dt>t</dt></dl>")
+    assert mended('<div role="list" class="citation-list">') == '<div class="citation-list">'
+    link = (
+        '<a class="reference internal" href="a.html"><span class="doc">Why?</span></a></p>\n'
+        '<div class="sphx-glr-thumbnail-title">Why?</div>'
+    )
+    assert 'aria-label="Why?"' in mended(link)

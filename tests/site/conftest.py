@@ -1,5 +1,7 @@
 """The built site behind a server of its own, a real browser that reaches no other, and axe."""
 
+import os
+import shutil
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -7,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.reporting.conftest import browser  # noqa: F401
 from tests.reporting.test_browser import emulate
 
 BUILD = Path(__file__).parents[2] / "docs" / "_build"
@@ -42,8 +43,38 @@ def address():
     server.shutdown()
 
 
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium that reaches this machine alone."""
+    from selenium import webdriver
+
+    programs = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
+    program = next((path for path in programs if path), None)
+    driver = shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.fail("These tests need chromium and chromedriver.", pytrace=False)
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in (
+        "--headless=new",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    ):
+        options.add_argument(argument)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.add_argument("--no-sandbox")  # Chromium refuses to run as root within one
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
+
+
 @pytest.fixture
-def visit(browser, address):  # noqa: F811
+def visit(browser, address):
     """Open a page as a reader with such a screen and theme would."""
 
     def open_page(page, width=1280, theme="light"):
