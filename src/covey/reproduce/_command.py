@@ -211,9 +211,10 @@ def _reproduce(parsed: argparse.Namespace, arguments: list[str]) -> None:
     if "sensitivity" in experiments:
         # Which settings Table 2 is made again with is known only now.
         known = {task.key for task in tasks}
+        found = _sensitivity.calibrated_by_rule(Results.of_parts(parts), options)
         more = [
             task
-            for source, constants in _sensitivity.calibrated(Results.of_parts(parts), options)
+            for source, constants in dict.fromkeys((one, at.constants) for one, at in found)
             for task in _table2.split_tasks(source, "random", constants, options.runs, options)
             if task.key not in known
         ]
