@@ -19,6 +19,7 @@ from covey.reproduce import (
     _sensitivity,
     _sparsity,
     _sparsity_section,
+    _speech,
     _table2,
     _table2_section,
 )
@@ -38,6 +39,13 @@ def values(task, draw):
     if task.experiment == "figure2":
         rate = 0.8 + 0.05 * draw.random((8, 8)) + 0.1 * (np.arange(8) < 2)
         return {f"F_{p + 1}_{q + 1}": rate[p, q] for p in range(8) for q in range(p, 8)}
+    if task.experiment == "speech":
+        found = {
+            f"{name}_{measure}": 0.5 + 0.1 * draw.random()
+            for name in _speech.METHODS
+            for measure in ("accuracy", "recall")
+        }
+        return {**found, "importance_pitch": 0.7, "importance_energy": 0.3}
     if task.function in ("_table2:rival", "_sparsity:default"):
         return {task.arguments.get("who", "covey"): 0.6 + 0.1 * draw.random()}
     found = {"baseline": 0.5 + 0.1 * draw.random(), "logistic": 0.6}
@@ -56,7 +64,7 @@ def values(task, draw):
 def made_up(options):
     """Results of everything that the options ask for."""
     draw = np.random.default_rng(0)
-    modules = (_table2, _figure1, _figure2, _sensitivity, _caps, _sparsity)
+    modules = (_table2, _figure1, _figure2, _sensitivity, _caps, _speech, _sparsity)
     tasks = [task for module in modules for task in module.tasks(options)]
     for source in options.sources:
         for constants in options.grid:
@@ -100,8 +108,8 @@ def page(study):
 
 
 SECTIONS = (
-    *("short", "table2", "figure1", "figure2", "claims", "sensitivity", "limits", "sparsity"),
-    "made",
+    *("short", "table2", "figure1", "figure2", "claims", "sensitivity", "limits", "speech"),
+    *("sparsity", "made"),
 )
 
 
@@ -110,8 +118,8 @@ def test_every_section_and_figure_is_there(page):
     for anchor in SECTIONS:
         assert f'id="{anchor}"' in text
         assert f'href="#{anchor}"' in text
-    assert text.count("<svg") == 5
-    for name in ("table2", "figure1", "figure2", "sensitivity", "sparsity"):
+    assert text.count("<svg") == 6
+    for name in ("table2", "figure1", "figure2", "sensitivity", "speech", "sparsity"):
         assert page[f"{name}.png"].startswith(b"\x89PNG")
         assert f"]({name}.svg)" in page["reproduction.md"]
 
@@ -153,6 +161,14 @@ def test_what_users_wrote_is_text_and_nothing_else():
 def test_the_command_is_shown_without_what_changes_no_result(page):
     assert "`python -m covey.reproduce all --quick`" in page["reproduction.md"]
     assert "/home/me" not in page["reproduction.html"]
+
+
+def test_without_speakers_there_is_no_section_of_them(study):
+    _, results = study
+    options = Options(runs=4, quick=True)
+    files = _pages("all", results, options, ["all"])
+    assert "speech.svg" not in files
+    assert "Speech, by speaker" not in files["reproduction.md"]
 
 
 def test_paths_are_cut_off_the_command_and_options_are_not(study):
