@@ -89,7 +89,7 @@ def draw(results: Results, options: Options) -> Any:
         below.set_yticks(np.arange(len(top)), named)
         below.invert_yaxis()
         below.set_xlabel("importance, %")
-    axes[0, 0].legend(frameon=False, fontsize=7.5, loc="lower right")
+    axes[0, 0].legend(frameon=False, fontsize=7.5, loc="upper right")
     return figure
 
 
