@@ -15,7 +15,7 @@ from covey._core.fusion import contention
 from covey._validation import check_choice, check_number
 from covey.fusers import Predictions
 
-STRATEGIES = ("aggressive", "conservative", "naive")
+STRATEGIES = ("conservative", "aggressive", "naive")
 
 # The points of a curve of accuracy and cost.
 _CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
@@ -99,7 +99,7 @@ class ViewQueries:
         X: Any,
         n: int = 10,
         *,
-        strategy: str = "aggressive",
+        strategy: str = "conservative",
         random_state: Any = None,
     ) -> np.ndarray:
         """The rows whose labels would teach the views most: co-testing.
@@ -115,9 +115,10 @@ class ViewQueries:
             Rows without labels.
         n : int, default=10
             How many labels to ask for.
-        strategy : {"aggressive", "conservative", "naive"}, default="aggressive"
-            Which of the rows on which views disagree come first: those on which even the least
-            sure view is sure, those on which views are equally sure, or any.
+        strategy : {"conservative", "aggressive", "naive"}, default="conservative"
+            Which of the rows on which views disagree come first: those on which views are equally
+            sure, those on which even the least sure view is sure (where labels have errors or
+            rows are odd, it asks about these), or any.
         random_state : int, RandomState instance or None, default=None
             For "naive".
 
