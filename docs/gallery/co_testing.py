@@ -66,7 +66,8 @@ def draw(out, numbers, found):
     figure, ax = panels(size=(7, 3.8))
     for way, color in WAYS.items():
         band(ax, numbers, found[way], color)
-        label(ax, numbers[-1], found[way].mean[-1], way, color)
+        above = 5 if way == "least sure" else -5 if way == "conservative" else 0
+        label(ax, numbers[-1], found[way].mean[-1], way, color, offset=(5, above))
     ax.set_xlim(numbers[0], numbers[-1] * 1.18)
     ax.set_xlabel("labels")
     title(ax, "accuracy on new rows")

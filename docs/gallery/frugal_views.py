@@ -48,7 +48,7 @@ def draw(out, cost, accuracy, asked):
     right.set_yticks(range(3), [f"{view}, cost {COST[view]}" for view in VIEWS])
     right.invert_yaxis()
     right.set_xlabel("% of patients")
-    title(right, "who is asked for which view (95 % sure)")
+    title(right, "asked for each view (95 % sure)")
     return save(figure, out, __file__)
 
 

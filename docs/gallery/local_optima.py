@@ -108,6 +108,7 @@ def draw(out, found, count):
     right.axhline(best.mean, color=ORANGE, ls=":", lw=1.2)
     label(right, 4, best.mean, "the network that fits best", ORANGE, offset=(2, -7), fontsize=8)
     right.set_xlim(0.5, count * 1.35)
+    right.set_xticks(range(1, count + 1, 2))
     right.set_xlabel("starts that are averaged")
     title(right, "accuracy on new rows")
     return save(figure, out, __file__)
