@@ -194,8 +194,10 @@ def attempt(path, seed, folder):
             raise
         if predicted is None:
             predicted = model.predict(rows)
-        if predicted.dtype.kind == "f" and not np.isfinite(predicted).all():
-            raise AssertionError("a prediction is not finite")
+        # Of several targets there is a list.
+        for part in predicted if isinstance(predicted, list) else [predicted]:
+            if part.dtype.kind == "f" and not np.isfinite(part).all():
+                raise AssertionError("a prediction is not finite")
     return "predicts"
 
 

@@ -54,12 +54,13 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     Parameters
     ----------
     estimator : estimator
-        A flock, a `covey.tables` model, a fusion or a stack of these and of some of
-        scikit-learn's estimators, or a fuser. Its parameters are saved too but for those of the
-        machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no plain values, such
-        as a generator of random numbers: what is loaded has their defaults. What was predicted of
-        the training rows (``out_of_fold_``) is left out; how far off that was (``calibration_``)
-        is not, in an order that tells nothing of the rows.
+        A flock, a `covey.tables` model, a fusion or a stack of these and of some of scikit-learn's
+        estimators, a `covey.multitarget` model of these, or a fuser. Its parameters are saved too
+        but for those of the machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no
+        plain values, such as a generator of random numbers or lists of rows (``cv``): what is
+        loaded has their defaults. What was predicted of the training rows (``out_of_fold_``) is
+        left out; how far off that was (``calibration_``) is not, in an order that tells nothing of
+        the rows.
     path : str or path
         The file; by custom its name ends in ``.covey``.
     trusted : bool, default=False
