@@ -85,6 +85,14 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
         """The members' names."""
         return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
 
+    def __call__(self, X: Any) -> np.ndarray:
+        """What a tool gets that wants a function of rows, such as ``shap.Explainer(flock, X)``.
+
+        It is ``predict_proba`` of classes, and ``predict`` of numbers.
+        """
+        classifies = isinstance(self, FusedClassifier)
+        return self.predict_proba(X) if classifies else self.predict(X)
+
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:
         """Who decided: the importance of each member for each row.
 

@@ -96,8 +96,9 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
         _read(io.BytesIO(data), len(data), max_size=len(data) << 20)
     except NotCoveredError as error:
         if not trusted:
+            what = "is of a class" if str(error) == f"a {name}" else f"holds {error}"
             raise ModelFileError(
-                f"This {name} holds {error}, which covey's model files do not hold; "
+                f"This {name} {what}, which covey's model files do not hold; "
                 "save(..., trusted=True) writes a file that covey.load reads only if it is told "
                 "to trust it, since it can run code."
             ) from None
