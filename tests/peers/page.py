@@ -16,7 +16,7 @@ say is ignored, their types are not. A test counts if one of our classes takes p
 page is written by that command. Of DESlib's tests of single methods, those that set what a method
 has learnt and ask for its competences are answered by ours (`tests/peers/of_deslib.py`); those of
 its base classes and helpers have no equivalent, and pytest of today cannot collect those of
-METADES. mlxtend's packages since 0.23.2 hold no tests; these are of 0.23.1, whose LogisticRegression
+METADES. mlxtend's packages since 0.23.2 hold no tests; in these of 0.23.1 LogisticRegression
 has a parameter that scikit-learn has dropped since (`multi_class`), which is taken and ignored.
 """
 
