@@ -108,7 +108,7 @@ html_favicon = str(HERE / "_static" / "covey.svg")
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None
-html_sidebars = {"index": [], "choosing": [], "paper": [], "course": []}
+html_sidebars = {"index": [], "choosing": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {

@@ -15,6 +15,7 @@ PAGES = [
     "guide/fuse.html",
     "guide/explain.html",
     "choosing.html",
+    "equations.html",
     "paper.html",
     "course.html",
     "quality.html",
