@@ -28,6 +28,17 @@ class Contributions:
         The user's columns.
     typical : dict
         The typical row: a value, or None for a gap, by column.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.contributions(model, X[:1], background=X)
+    >>> found.values.shape, len(found.columns)
+    ((1, 4, 3), 4)
     """
 
     values: np.ndarray

@@ -41,6 +41,15 @@ class FusionBound:
         the given confidence.
     largest_loss, confidence : float
     n_samples : int
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X[:80], y[:80])
+    >>> bound = covey.fusion_bound(flock, X[80:], y[80:])
+    >>> bool(abs(bound.loss - (bound.member_loss - bound.ambiguity)) < 1e-9)
+    True
     """
 
     loss: float

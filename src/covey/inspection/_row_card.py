@@ -46,6 +46,17 @@ class RowCard:
         For the columns that count most.
     classes : tuple
         In the order of the curves' answers; empty of a regressor.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> card = inspection.row_card(model, X.iloc[0], background=X)
+    >>> card.record["prediction"], card.change.changes[0]["column"]
+    (0, 'petal length (cm)')
     """
 
     record: dict[str, Any]

@@ -43,6 +43,17 @@ class SmallestChange:
         category, or for a gap that is filled.
     before, after : dict
         As in `WhatIf`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.smallest_change(model, X.iloc[0], background=X)
+    >>> found.before["prediction"], found.after["prediction"], len(found.changes)
+    (0, 1, 1)
     """
 
     changes: list[dict[str, Any]]

@@ -35,6 +35,17 @@ class WhatIf:
         For each column that was changed: ``column``, ``value`` (before), ``to``, and ``push``, how
         far it moves the number, or the probability of the class that was predicted before. Pushes
         sum to the difference of both.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.what_if(model, X.iloc[0], {"petal length (cm)": 5.0})
+    >>> found.moved[0]["column"], found.moved[0]["to"]
+    ('petal length (cm)', 5)
     """
 
     before: dict[str, Any]
@@ -56,6 +67,17 @@ class Curve:
         The position of the row's own value.
     answers : ndarray of shape (n_values, n_classes), or (n_values,)
         Probabilities, or numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> (curve,) = inspection.curves(model, X.iloc[0], ["petal length (cm)"], background=X)
+    >>> curve.values[curve.own], curve.answers.shape == (len(curve.values), 3)
+    (1.4, True)
     """
 
     column: str
@@ -134,6 +156,17 @@ def curves(
     -------
     found : list of Curve
         The model's exact answers at values that were seen when it was fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.curves(model, X.iloc[0], background=X)
+    >>> len(found), found[0].kind
+    (4, 'number')
     """
     table, seen = one_row(model, row), seen_by(model, background)
     names = column_names(model, table)

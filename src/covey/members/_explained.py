@@ -18,6 +18,14 @@ class ExplainedRows:
 
     A subclass calls ``_keep_seen`` in ``fit``. It may write ``_explained_rows``, ``_answers`` and
     ``_columns_looked_at``, which are faster than its public methods.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y)
+    >>> isinstance(flock, covey.members.ExplainedRows), flock.contributions(X[:1]).columns
+    (True, ['x0', 'x1'])
     """
 
     # None of a model that was fitted before this was learnt.
@@ -112,7 +120,16 @@ class ExplainedRows:
 
 
 def feature_names(model: Any) -> list[str]:
-    """The names of a model's features; x0, x1, ... where it knows none."""
+    """The names of a model's features; x0, x1, ... where it knows none.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.members import feature_names
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> feature_names(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
+    ['x0', 'x1']
+    """
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return [f"x{position}" for position in range(model.n_features_in_)]

@@ -127,7 +127,25 @@ def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -
 
 
 def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.ModelProto:
-    """Two graphs as one: what the first has made is the X of the second."""
+    """Two graphs as one: what the first has made is the X of the second.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from onnx import TensorProto, helper
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> graph = covey.to_onnx(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
+    >>> rows, made = (
+    ...     helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 2]) for name in ("rows", "made")
+    ... )
+    >>> copy = helper.make_node("Identity", ["rows"], ["made"])
+    >>> front = helper.make_model(
+    ...     helper.make_graph([copy], "front", [rows], [made]), ir_version=graph.ir_version
+    ... )
+    >>> whole = covey.onnx.joined(front, graph, "made")
+    >>> [value.name for value in whole.graph.input], [value.name for value in whole.graph.output]
+    (['rows'], ['label', 'probabilities'])
+    """
     opsets: dict[str, int] = {}
     for one in (*front.opset_import, *graph.opset_import):
         opsets[one.domain] = max(one.version, opsets.get(one.domain, 1))
