@@ -242,8 +242,9 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     >>> flock = FlockClassifier(random_state=0).fit(X, y)
     >>> flock.score(X, y)
     1.0
-    >>> sorted(flock.explain(X.iloc[:1])[0])
-    ['gate_share', 'members', 'prediction', 'probability']
+    >>> reasons = flock.explain(X.iloc[:1])[0]
+    >>> reasons["prediction"], len(reasons["members"]) > 0, "because" in reasons
+    (0, True, True)
 
     A flock that is read at a glance:
 

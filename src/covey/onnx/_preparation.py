@@ -135,9 +135,8 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
     >>> from onnx import TensorProto, helper
     >>> X, y = covey.make_quarter_circle(100, random_state=0)
     >>> graph = covey.to_onnx(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
-    >>> rows, made = (
-    ...     helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 2]) for name in ("rows", "made")
-    ... )
+    >>> rows = helper.make_tensor_value_info("rows", TensorProto.FLOAT, [None, 2])
+    >>> made = helper.make_tensor_value_info("made", TensorProto.FLOAT, [None, 2])
     >>> copy = helper.make_node("Identity", ["rows"], ["made"])
     >>> front = helper.make_model(
     ...     helper.make_graph([copy], "front", [rows], [made]), ir_version=graph.ir_version
