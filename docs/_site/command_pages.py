@@ -50,7 +50,10 @@ def parameters(command: Any) -> list[Parameter]:
         if getattr(about, "hidden", False):
             continue
         argument = type(about).__name__ == "ArgumentInfo"
-        spelled = [part for part in about.param_decls or () if part.startswith("-")]
+        # The first spelling of an option is where a default would be.
+        said_first = (about.default,) if isinstance(about.default, str) else ()
+        spelled = [*said_first, *(about.param_decls or ())]
+        spelled = [part for part in spelled if part.startswith("-")]
         flags = ", ".join(spelled) or f"--{name.replace('_', '-')}"
         metavar = about.metavar or _metavar(kind)
         found.append(

@@ -131,11 +131,8 @@ def with_commands_run(text: str) -> str:
     """A page that shows commands of a shell, and below them what they print when they are run."""
     return re.sub(
         r"^```\{sh-run\}\n(.*?)^```\n",
-        lambda found: (
-            f"```sh\n{found[1]}```\n\n```{{code-cell}} python\n:tags: [remove-input]\n"
-            + "".join(f"!{line}\n" for line in found[1].splitlines())
-            + "```\n"
-        ),
+        r"```sh\n\1```\n\n```{code-cell} python\n:tags: [remove-input]\n"
+        r"%%bash\nset -e\nexec 2>&1\n\1```\n",
         text,
         flags=re.MULTILINE | re.DOTALL,
     )

@@ -91,7 +91,7 @@ def test_pages_are_staged_with_their_pictures(tmp_path):
 def test_commands_of_a_page_are_shown_and_run():
     text = with_commands_run("```{sh-run}\ncovey --version\n```\n")
     assert "```sh\ncovey --version\n```" in text
-    assert "\n!covey --version\n" in text
+    assert "%%bash\nset -e\nexec 2>&1\ncovey --version\n" in text  # a failure ends the build
 
 
 def test_a_site_with_a_broken_link_or_a_foreign_script_is_refused(tmp_path):

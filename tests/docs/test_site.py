@@ -41,6 +41,8 @@ def test_every_command_and_option_is_on_the_page_of_commands(tmp_path):
         assert f"\n## covey {name}\n" in text
     assert "`--max-members NUMBER`" in text
     assert "`--effort {fast, balanced, best}`" in text
+    assert "| `--json` |" in text
+    assert "| `--quiet, -q` |" in text
     # Every row has two cells.
     for line in text.splitlines():
         if line.startswith("|"):
