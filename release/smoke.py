@@ -6,6 +6,7 @@ extra it sees to it that what needs one says which.
 
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from importlib import import_module, metadata
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 import covey
+
+PROGRAM = str(Path(sysconfig.get_path("scripts")) / "covey")
 
 
 def run(*command, **options):
@@ -49,19 +52,17 @@ def refused(X, y, flock, folder):
         else:
             raise AssertionError(f"this environment has what the extra {extra!r} brings")
         assert extra in said, f"the error for {extra!r} does not name it: {said}"
-    program = Path(sys.executable).with_name("covey")
-    done = subprocess.run([program, "fit"], capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM, "fit"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert 'pip install "covey[cli]"' in done.stderr, done.stderr
 
 
 def cli(X, y, flock, folder):
-    program = str(Path(sys.executable).with_name("covey"))
-    assert run(program, "--version").strip() == f"covey {covey.__version__}"
-    run(program, "demo", "--table", "wine.csv", cwd=folder)
+    assert run(PROGRAM, "--version").strip() == f"covey {covey.__version__}"
+    run(PROGRAM, "demo", "--table", "wine.csv", cwd=folder)
     fit = ("fit", "wine.csv", "--target", "cultivar", "--effort", "fast")
-    run(program, *fit, "--model", "wine.covey", "--report", "wine.html", cwd=folder)
-    run(program, "predict", "wine.covey", "wine.csv", "--out", "answers.csv", cwd=folder)
+    run(PROGRAM, *fit, "--model", "wine.covey", "--report", "wine.html", cwd=folder)
+    run(PROGRAM, "predict", "wine.covey", "wine.csv", "--out", "answers.csv", cwd=folder)
     assert (folder / "answers.csv").read_text().count("\n") == 179
     assert "<html" in (folder / "wine.html").read_text()
 
