@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,8 @@ PICTURES = {".png", ".svg", ".jpg", ".webp"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\s+\"[^\"]*\")?(\))")
 
 
-def pages() -> list[Path]:
+@cache
+def pages() -> tuple[Path, ...]:
     """Every page of the site that is a file of the repository."""
     written = [
         path
@@ -38,7 +40,7 @@ def pages() -> list[Path]:
     ]
     reports = sorted((ROOT / "benchmarks").glob("*/report.md"))
     project = [ROOT / name for name in PROJECT_PAGES if (ROOT / name).exists()]
-    return written + reports + project
+    return (*written, *reports, *project)
 
 
 def _left_out(path: Path) -> bool:

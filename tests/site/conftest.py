@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.reporting.test_browser import emulate
-
 BUILD = Path(__file__).parents[2] / "docs" / "_build"
 SITE = BUILD / "html"
 AXE = BUILD / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -31,6 +29,25 @@ class Handler(SimpleHTTPRequestHandler):
 
     def log_message(self, *args):
         pass
+
+
+def emulate(browser, width, theme):
+    """Give the reader another screen and theme."""
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": theme}]},
+    )
+
+
+def until(browser, condition):
+    """Wait for a condition of the page, however busy the machine is."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(browser, 60, poll_frequency=0.05).until(lambda _: condition())
 
 
 @pytest.fixture(scope="session")

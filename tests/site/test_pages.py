@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.reporting.test_browser import until
-from tests.site.conftest import SITE
+from tests.site.conftest import SITE, until
 
 PAGES = [
     "index.html",
