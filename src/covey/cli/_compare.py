@@ -38,7 +38,7 @@ def compare(
     All get the same columns and the same folds. A model whose interval of the difference from
     the best holds zero may as well be the best.
     """
-    from covey.cli._evaluate import evaluate, make_splits
+    from covey.cli._evaluate import Trial, make_splits
     from covey.cli._problem import read_problem
 
     console = Console(quiet, as_json)
@@ -61,7 +61,9 @@ def compare(
     # A model that cannot learn this table is left out; the others are still compared.
     failures: dict[str, str] = {}
     with console.progress(len(field) * len(splits), "comparing") as step:
-        scores, _ = evaluate(field, problem, splits, seed, step=step, failures=failures)
+        trial = Trial(problem, splits, seed, step=step, failures=failures)
+        trial.run(field)
+    scores = trial.scores()
     for name, message in failures.items():
         console.note(f"{name}: left out, since it failed: {message}")
     if not scores:
@@ -110,7 +112,7 @@ def contestants(problem: Any, seed: int) -> dict[str, Any]:
         "covey, mixed": flock(problem, limits={"members": "mixed"}, seed=seed),
         **paper,
         "covey, fusion of three": getattr(covey, f"Fusion{kind}")(members, fuser="mean"),
-        **linear(problem),
+        **linear(problem, seed),
         "random forest": trees("RandomForest", 300),
         "extra trees": trees("ExtraTrees", 300),
         "gradient boosting": trees("HistGradientBoosting"),

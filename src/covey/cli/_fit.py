@@ -147,11 +147,12 @@ def _fit_and_save(
     seed: int,
     **reading: Any,
 ) -> None:
-    """Read, evaluate, fit on all rows, save, and show it; ``reading`` as of `read_problem`."""
-    import numpy as np
+    """Read, fit on all rows, judge by rows held out, save and show; ``reading`` as `read_problem`.
 
-    from covey.cli import _evaluate as evaluation
-    from covey.cli._fitting import PreparedRows, flock
+    The model is fitted first, so that who stops the rest has it.
+    """
+    from covey.cli._evaluate import difference, judgement_of, make_splits
+    from covey.cli._fitting import flock
     from covey.cli._models import keep_facts, save_model
     from covey.cli._problem import read_problem
 
@@ -159,54 +160,110 @@ def _fit_and_save(
         from covey.cli._report import check_reporting, write_report
 
         check_reporting()
+    started = clock.perf_counter()
     problem = read_problem(path, target, console, **reading)
     learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
-    splits, how = evaluation.make_splits(problem, seed)
+    splits, how = make_splits(problem, seed)
     n_rows = len(problem.y)
     files = None
     if checkpoint:
-        # A file for each fold's flock, and one for that of all rows.
+        # A file for each part's flock, and one for that of all rows.
         files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
-    started = clock.perf_counter()
-    estimators = {"flock": learner, **evaluation.simplest(problem), **evaluation.linear(problem)}
-    with console.progress(len(estimators) * len(splits) + 1, "preparing") as step:
-        scores, held_out = evaluation.evaluate(
-            estimators, problem, splits, seed, step=step, checkpoints=files
-        )
-        step(f"flock, on all {n_rows:,} rows")
-        fitted = PreparedRows(problem, np.arange(n_rows), seed).fit(learner, files and files[-1])
-        step("flock", 1)
-    keep_facts(fitted, problem, scores, how, problem.table, n_rows)
+    fitted, scores, stopped = _fitted_and_judged(console, problem, learner, splits, seed, files)
+    how = stopped or how
+    judgement = judgement_of(problem, scores, how) if scores else None
+    records = judgement.scores if judgement else []
+    keep_facts(fitted, problem, records, how, problem.table, n_rows, judgement)
     save_model(fitted, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
-    if report:
-        train, test = splits[0]
+    if report and judgement:
         write_report(
-            held_out,
-            problem.table.iloc[test],
-            problem.y[test],
+            fitted,
+            problem.table.iloc[judgement.rows],
+            judgement.y,
             report,
             target=target,
-            # On the very rows of the page, to be fair.
-            baselines=[
-                one.on_first(problem, len(test)).as_record(problem.regression)
-                for one in scores[1:]
-            ],
+            baselines=judgement.scores[1:],
             health=problem.health,
-            title=f"{target}: a flock fitted on {len(train):,} rows, reported on "
-            f"{len(test):,} others",
+            title=f"{target}: a flock fitted on {n_rows:,} rows, judged on "
+            f"{len(judgement.y):,} of them by flocks that had not seen them",
+            judgement=judgement,
         )
-    gap = None if problem.regression else evaluation.difference(scores[0], scores[2], problem)
     show_fit(
         console,
         problem,
         fitted,
         scores,
-        gap=gap,
+        gap=difference(scores[0], scores[-1], problem) if len(scores) > 2 else None,
         how=how,
         n_rows=n_rows,
         model=model,
-        report=report,
+        report=report if judgement else None,
         seconds=clock.perf_counter() - started,
+        judgement=judgement,
     )
+    if stopped:
+        raise typer.Exit(130)
+
+
+def _fitted_and_judged(
+    console: Console, problem: Any, learner: Any, splits: Any, seed: int, files: list[str] | None
+) -> tuple[Any, list, str]:
+    """The model of all rows, scores on rows held out, and how these were if it was stopped.
+
+    The scores are those of the flock, of the simplest model and of the linear one. A fit with
+    checkpoints is not kept if it is stopped: it goes on later.
+    """
+    import warnings
+
+    import numpy as np
+
+    from covey._interrupts import keeping_what_is_found
+    from covey.cli._evaluate import Trial, first_look, judged_by_search, linear, simplest
+    from covey.cli._fitting import PreparedRows
+
+    rivals = {**simplest(problem), **linear(problem, seed)}
+    n_rows, n_fits = len(problem.y), (1 + len(rivals)) * len(splits) + 1
+    with console.progress(n_fits, "preparing") as step:
+        trial = Trial(problem, splits, seed, step=step)
+        if trial.keeps_parts:
+            trial.run(rivals)
+        first = trial.scores() if trial.keeps_parts else first_look(problem, rivals, seed)
+        console.meanwhile(_first_numbers(first, problem))
+        step(f"flock, on all {n_rows:,} rows")
+        started = clock.perf_counter()
+        with warnings.catch_warnings(record=True) as noticed, keeping_what_is_found():
+            warnings.simplefilter("always")
+            prepared = PreparedRows(problem, np.arange(n_rows), seed)
+            fitted = prepared.fit(learner, files and files[-1])
+            del prepared
+        step("", 1)
+        expected = clock.perf_counter() - started
+        stopped = any(str(one.message).startswith("Interrupted") for one in noticed)
+        others = {} if trial.keeps_parts else rivals
+        try:
+            if not stopped:
+                trial.run({"flock": learner, **others}, files, expected)
+        except KeyboardInterrupt:
+            if files:
+                raise
+            stopped = True
+    n_parts = trial.n_finished("flock")
+    if not stopped or n_parts:
+        scores = trial.scores()
+        scores.sort(key=lambda one: one.name != "flock")
+        said = f"{n_parts} of {len(splits)} parts, since it was stopped then"
+        return fitted, scores, said if stopped else ""
+    scores = judged_by_search(problem, fitted, trial.scores())
+    said = "those that the search itself held out and chose by, since it was stopped"
+    return fitted, scores, said if scores else "none, since it was stopped"
+
+
+def _first_numbers(scores: list, problem: Any) -> str:
+    """What simple models reach, for who waits for the flock."""
+    shown = [
+        f"{one.name} {f'R2 {one.value:.2f}' if problem.regression else f'{one.value:.0%} right'}"
+        for one in scores
+    ]
+    return f"First numbers ({len(scores[0].rows):,} rows held out): {', '.join(shown)}."

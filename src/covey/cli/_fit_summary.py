@@ -21,6 +21,7 @@ def show_fit(
     model: str,
     report: str | None,
     seconds: float,
+    judgement: Any = None,
 ) -> None:
     """Show what was learned: scores of the flock, the simplest and the linear model.
 

@@ -142,8 +142,12 @@ def write_report(
     baselines: list[dict],
     health: list[dict],
     title: str,
+    judgement: Any = None,
 ) -> None:
-    """Build a report on rows and write it, completely or not at all."""
+    """Build a report on rows and write it, completely or not at all.
+
+    With a `Judgement` the rows are those that it is of, and so is all that says how good it is.
+    """
     from covey.cli._writing import writing
     from covey.reporting import build_report
 
@@ -157,6 +161,7 @@ def write_report(
         baselines=baselines,
         data_health=health,
         command=shlex.join(["covey", *sys.argv[1:]]),
+        judgement=judgement,
     )
     with writing(path):
         page.save(path)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import metrics
 
 from covey._core.fusion.constancy import staged_oracle
-from covey._intervals import Interval, proportion_interval
+from covey._intervals import Interval, accuracy_interval, proportion_interval
 from covey.fusers import Predictions
 from covey.reporting._facts import Facts, shares
 from covey.reporting._inputs import Details, ReportInputs
@@ -33,7 +33,10 @@ class ClassFacts(Facts):
         self.classes = self.outcomes = [str(label) for label in inputs.classes]
         self.n_classes = len(self.classes)
         self.truth = self.P.classes[self.y[self.sample]]
-        self.probabilities = self.flock.predict_proba(inputs.seen)
+        judged = self.details.judgement
+        self.probabilities = (
+            self.flock.predict_proba(inputs.seen) if judged is None else judged.predictions
+        )
         self.predicted = self.probabilities.argmax(axis=1)
         self.right = self.predicted == self.y
         self.n_right = int(self.right.sum())
@@ -56,7 +59,8 @@ class ClassFacts(Facts):
     @cached_property
     def accuracy(self) -> Interval:
         """The share of rows that are predicted correctly."""
-        return proportion_interval(self.n_right, self.n_rows)
+        judged = self.details.judgement
+        return accuracy_interval(self.right, None if judged is None else judged.groups)
 
     @cached_property
     def log_loss(self) -> float:

@@ -11,6 +11,8 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
 
+from covey._judgement import Judgement
+
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
 
@@ -24,6 +26,7 @@ class Details(NamedTuple):
     command: str | None = None
     baselines: list[dict] | None = None
     data_health: list[dict] | None = None
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, eq=False)

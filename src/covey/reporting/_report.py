@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from covey._files import write_file
+from covey._judgement import Judgement
 from covey._templates import Markup, environment, escaped
 from covey.reporting import _words as words
 from covey.reporting._class_facts import ClassFacts
@@ -101,6 +102,7 @@ def build_report(
     baselines: list[dict] | None = None,
     data_health: list[dict] | None = None,
     command: str | None = None,
+    judgement: Judgement | None = None,
 ) -> Report:
     """One self-contained page about a fitted flock: what it does, how well, and who decides.
 
@@ -131,6 +133,9 @@ def build_report(
         or a share) and ``note``. By default what can be seen in ``X``.
     command : str, optional
         The command that made the page, to show there.
+    judgement : Judgement, optional
+        What was predicted of these rows by models that were fitted without them. The model itself
+        may then have been fitted on them: how good it is, the page has from the judgement alone.
 
     Returns
     -------
@@ -159,7 +164,12 @@ def build_report(
     inputs = check_inputs(model, X, y)
     regression = inputs.classes is None
     _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
-    details = Details(**texts, baselines=baselines, data_health=data_health)
+    if judgement is not None and len(judgement.y) != len(inputs.y):
+        raise ValueError(
+            f"judgement is of {len(judgement.y)} rows, but X has {len(inputs.y)}; give the rows "
+            "that it is of."
+        )
+    details = Details(**texts, baselines=baselines, data_health=data_health, judgement=judgement)
     return Report(_page((ValueFacts if regression else ClassFacts)(inputs, details)))
 
 

@@ -75,7 +75,9 @@ class ValueFacts(Facts):
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         super().__init__(inputs, details)
-        self.predicted = np.asarray(self.flock.predict(inputs.seen), dtype=np.float64)
+        judged = self.details.judgement
+        predicted = self.flock.predict(inputs.seen) if judged is None else judged.predictions
+        self.predicted = np.asarray(predicted, dtype=np.float64)
         self.truth = self.y[self.sample]
         self.errors = Errors(self.truth, self.predicted[self.sample])
         self.rmse, self.r2 = self.errors.rmse, self.errors.r2
