@@ -186,8 +186,7 @@ def _fit_and_save(
             target=target,
             baselines=judgement.scores[1:],
             health=problem.health,
-            title=f"{target}: a flock fitted on {n_rows:,} rows, judged on "
-            f"{len(judgement.y):,} of them by flocks that had not seen them",
+            title=f"Predicting “{target}” from {Path(path).name}",
             judgement=judgement,
         )
     show_fit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -72,7 +73,8 @@ def report(
             )
     write_report(
         fitted,
-        frame,
+        # The page is about the columns of this table that the model reads.
+        frame[list(fitted.feature_names_in_)],
         truth,
         out,
         target=target,
@@ -80,8 +82,7 @@ def report(
             {**one, "name": f"{one['name']}, held out when fitted"}
             for one in about.get("scores", [])
         ],
-        health=about.get("health", []),
-        title=f"{target}: {model} on {table}",
+        title=f"Predicting “{target}” of {Path(table).name}",
     )
     score = float(fitted.score(frame, truth))
     if hasattr(fitted, "classes_"):
@@ -106,7 +107,7 @@ def _known_rows(
         console.note(
             f"{target}: {gaps.sum()} of {len(frame)} rows have no true value and are left out."
         )
-        frame = frame[~gaps].reset_index(drop=True)
+        frame = frame[~gaps]
     if not hasattr(fitted, "classes_"):
         truth = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
         known, unlike = np.isfinite(truth), "a number to compare with"
@@ -121,7 +122,7 @@ def _known_rows(
             f"{target}: {int((~known).sum())} rows have values that the model does not know "
             f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
-    return frame[known].reset_index(drop=True), truth[known]
+    return frame[known], truth[known]
 
 
 def check_reporting() -> None:
@@ -140,8 +141,8 @@ def write_report(
     *,
     target: str,
     baselines: list[dict],
-    health: list[dict],
     title: str,
+    health: list[dict] | None = None,
     judgement: Any = None,
 ) -> None:
     """Build a report on rows and write it, completely or not at all.
@@ -153,7 +154,7 @@ def write_report(
 
     page = build_report(
         model,
-        X.reset_index(drop=True),
+        X,
         y,
         title=title,
         target=target,
@@ -162,6 +163,8 @@ def write_report(
         data_health=health,
         command=shlex.join(["covey", *sys.argv[1:]]),
         judgement=judgement,
+        # As in the file: the first row below the header has 1.
+        row_names=X.index + 1,
     )
     with writing(path):
         page.save(path)
