@@ -35,7 +35,7 @@ def test_numbers_are_reported_as_classes_are(prices, run):
     assert said["report"] == "held.html"
     page = (prices / "held.html").read_text()
     assert "ridge regression, tuned" in page
-    assert "reported on 20 others" in page
+    assert "Judged on 100\u00a0rows, each by a model that had not seen it" in page
     said = as_json(
         run("report", "flock.covey", "new.csv", "--out", "page.html", "--json", cwd=prices)
     )
@@ -55,6 +55,15 @@ def test_rows_without_a_true_number_are_left_out(prices, run):
     assert result.exit_code == 0, result.output
     assert "1 of 60 rows have no true value" in result.stderr
     assert "1 rows have values that the model does not know ('cheap')" in result.stderr
+    # Rows have the numbers that they have in the file, in which the first two are left out.
+    page = (prices / "gaps.html").read_text()
+    model, known = load(prices / "flock.covey"), pd.read_csv(prices / "new.csv").iloc[2:]
+    off = np.abs(model.predict(known) - known["price"])
+    assert f'Row <span class="name">{off.idxmax() + 1}</span>' in page
+    # What is said of columns is said of this table, and of those that the model reads.
+    health = page.partition('id="health"')[2].partition("</section>")[0]
+    assert ">town<" in health
+    assert ">price<" not in health
     arguments = ("report", "flock.covey", "new.csv", "--out", "no.html", "--target", "town")
     result = run(*arguments, cwd=prices)
     assert result.exit_code == 2
