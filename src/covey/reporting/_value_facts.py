@@ -31,6 +31,9 @@ class Errors:
     """How far predictions are from the truth, with 95 % intervals."""
 
     def __init__(self, y: np.ndarray, predicted: np.ndarray, groups: np.ndarray | None = None):
+        if groups is None and len(y) > _MOST_DRAWN:
+            # A bootstrap over blocks of any rows takes less time, and says the same.
+            groups = np.arange(len(y)) % _MOST_DRAWN
         self.y, self._errors, self._groups = y, predicted - y, groups
 
     @cached_property
@@ -81,11 +84,11 @@ class ValueFacts(Facts):
         predicted = self.flock.predict(inputs.seen) if judged is None else judged.predictions
         self.predicted = np.asarray(predicted, dtype=np.float64)
         self.truth = self.y[self.sample]
-        groups = self.groups
-        if groups is None and self.n_rows > _MOST_DRAWN:
-            # A bootstrap over blocks of any rows takes less time, and says the same.
-            groups = np.arange(self.n_rows) % _MOST_DRAWN
-        self.errors = Errors(self.y, self.predicted, groups)
+        self.errors = Errors(self.y, self.predicted, self.groups)
+        if judged is not None and judged.scores:
+            # A bootstrap of other draws would differ a little from what was shown elsewhere.
+            own = judged.scores[0]
+            self.errors.r2 = Interval(own["r2"], own["low"], own["high"])
         self.rmse, self.r2 = self.errors.rmse, self.errors.r2
         self.member_values = self.P.values[:, :, 0]
 
