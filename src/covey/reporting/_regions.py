@@ -44,7 +44,8 @@ def regions_drawn(facts: Facts) -> Markup | None:
         "region-bars",
         levels,
         show=show,
-        highest=max(one.value for one in levels),
+        # Shares of rows are on the scale of all other shares.
+        highest=1.0 if facts.task == "classification" else max(one.value for one in levels),
         title="Where rows are worse than elsewhere",
         description=described((one.name, f"{show(one.value)}, {one.note}") for one in levels),
     )
