@@ -35,7 +35,7 @@ def test_numbers_are_reported_as_classes_are(prices, run):
     assert said["report"] == "held.html"
     page = (prices / "held.html").read_text()
     assert "ridge regression, tuned" in page
-    assert "reported on 20 others" in page
+    assert "judged on 100 of them" in page
     said = as_json(
         run("report", "flock.covey", "new.csv", "--out", "page.html", "--json", cwd=prices)
     )
