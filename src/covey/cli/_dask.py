@@ -57,6 +57,7 @@ def fit_and_save(
     task: str,
     seed: int,
     scheduler: str | None,
+    verbose: bool,
 ) -> None:
     """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
     from covey.cli._models import keep_facts, save_model
@@ -96,9 +97,11 @@ def fit_and_save(
         gap=gap,
         how=how,
         n_rows=table.n_answered,
+        rows=table.sample,
         model=model,
         report=None,
         seconds=clock.perf_counter() - started,
+        verbose=verbose,
     )
 
 

@@ -84,7 +84,9 @@ class Score:
     def text(self, regression: bool = False) -> str:
         """The value with its interval, for people to read."""
         if regression:
-            return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+            # What is a little below zero is rounded to zero, not to -0.
+            value, low, high = (round(one, 3) + 0.0 for one in (self.value, self.low, self.high))
+            return f"{value:.3f} ({low:.3f} to {high:.3f})"
         return percent(self.value, self.low, self.high)
 
 

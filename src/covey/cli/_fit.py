@@ -10,12 +10,15 @@ import typer
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
-from covey.cli._fit_summary import show_fit
+
+# What a flock may have at most that is to fit on a page.
+_SIMPLE = {"max_members": 3, "max_features": 5}
 
 EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
-    "covey fit wine.csv --target cultivar --effort fast --max-members 3 --max-features 4",
+    "covey fit wine.csv --target cultivar --effort fast --simple",
+    "covey fit wine.csv --target cultivar --linear",
     "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
 )
 
@@ -60,6 +63,21 @@ def fit(
     max_features: options.MaxFeatures = None,
     max_members: options.MaxMembers = None,
     max_terms: options.MaxTerms = None,
+    simple: Annotated[
+        bool,
+        typer.Option(
+            "--simple",
+            help="A flock that fits on a page: at most 3 members of 5 features each (or what the "
+            "options above say). What that costs against a full flock is printed.",
+        ),
+    ] = False,
+    linear: Annotated[
+        bool,
+        typer.Option(
+            "--linear",
+            help="No flock: save the tuned linear model that flocks are compared with.",
+        ),
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +106,9 @@ def fit(
             "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="More numbers: losses, times, all columns.")
+    ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -95,14 +116,21 @@ def fit(
 
     The model is a flock, found by a search over groups of sparse members and gates. Numbers,
     categories, text, dates and gaps are all right. Columns that only name the rows, or never
-    change, are left out, with a note. The accuracy (or R2) is that on rows held out, beside the
-    commonest class (or the mean) and a tuned linear model; the model that is saved has seen all
-    rows.
+    change, are left out, with a note. The model that is saved is fitted on all rows. How right it
+    is, is what models that are fitted in the same way without some rows reach on these, beside
+    the commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
     from covey.cli._fitting import checked_limits, checked_search
     from covey.cli._writing import check_writable
 
     console = Console(quiet, as_json)
+    limits = {
+        **checked_limits(max_features, max_members, max_terms),
+        **checked_search(members, time_limit),
+    }
+    _check_kind(linear, simple, limits, fuser, effort, checkpoint)
+    if simple:
+        limits = {**_SIMPLE, **limits}
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))
     check_writable(checkpoint, inputs=(table, model))
@@ -111,11 +139,9 @@ def fit(
         "report": report,
         "effort": effort,
         "fuser": fuser,
-        "limits": {
-            **checked_limits(max_features, max_members, max_terms),
-            **checked_search(members, time_limit),
-        },
+        "limits": limits,
         "checkpoint": checkpoint,
+        "verbose": verbose,
         "group": group,
         "time": time,
         "drop": drop,
@@ -124,13 +150,44 @@ def fit(
         "seed": seed,
     }
     if engine == "dask":
+        if linear or simple:
+            raise CommandError(
+                f"--{'linear' if linear else 'simple'}: it is for --engine plain; leave one of "
+                "them out."
+            )
         from covey.cli._dask import fit_and_save
 
         fit_and_save(console, table, target, scheduler=scheduler, **settings)
     elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
-        _fit_and_save(console, table, target, **settings)
+        _fit_and_save(console, table, target, linear=linear, simple=simple, **settings)
+
+
+def _check_kind(
+    linear: bool,
+    simple: bool,
+    limits: dict[str, Any],
+    fuser: str | None,
+    effort: str,
+    checkpoint: str | None,
+) -> None:
+    """Refuse options that say nothing about the kind of model that is wanted."""
+    if simple and fuser:
+        raise CommandError(
+            "--simple: it is for the search, which --fuser replaces by Algorithm 1; leave one of "
+            "them out."
+        )
+    if not linear:
+        return
+    given = [*limits, *(["simple"] if simple else []), *(["fuser"] if fuser else [])]
+    given += ["effort"] if effort != "balanced" else []
+    given += ["checkpoint"] if checkpoint else []
+    if given:
+        raise CommandError(
+            f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
+            "one of them out."
+        )
 
 
 def _fit_and_save(
@@ -143,16 +200,20 @@ def _fit_and_save(
     effort: str,
     fuser: str | None,
     limits: dict[str, Any],
+    linear: bool,
+    simple: bool,
+    verbose: bool,
     checkpoint: str | None,
     seed: int,
     **reading: Any,
 ) -> None:
-    """Read, fit on all rows, judge by rows held out, save and show; ``reading`` as `read_problem`.
-
-    The model is fitted first, so that who stops the rest has it.
-    """
-    from covey.cli._evaluate import difference, judgement_of, make_splits
+    """Read, fit on all rows, judge by rows held out, save, show; ``reading`` as `read_problem`."""
+    from covey.cli._evaluate import difference, judgement_of, loss_difference, make_splits
+    from covey.cli._evaluate import linear as linear_model
+    from covey.cli._evaluate import simplest as simplest_model
+    from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import flock
+    from covey.cli._judging import fitted_and_judged
     from covey.cli._models import keep_facts, save_model
     from covey.cli._problem import read_problem
 
@@ -162,24 +223,33 @@ def _fit_and_save(
         check_reporting()
     started = clock.perf_counter()
     problem = read_problem(path, target, console, **reading)
-    learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
+    how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
+    rivals, full = simplest_model(problem), None
+    if linear:
+        ((name, learner),) = linear_model(problem, seed).items()
+    else:
+        name, learner = "flock", flock(problem, limits=limits, **how_to_search)
+        rivals.update(linear_model(problem, seed))
+    if simple:
+        given = {option: limits[option] for option in limits if option not in _SIMPLE}
+        full = flock(problem, limits=given, **how_to_search)
     splits, how = make_splits(problem, seed)
-    n_rows = len(problem.y)
-    files = None
+    n_rows, files = len(problem.y), None
     if checkpoint:
         # A file for each part's flock, and one for that of all rows.
         files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
-    fitted, scores, stopped = _fitted_and_judged(console, problem, learner, splits, seed, files)
-    how = stopped or how
-    judgement = judgement_of(problem, scores, how) if scores else None
+    found = fitted_and_judged(
+        console, problem, name, learner, rivals, splits, how, seed, full=full, files=files
+    )
+    judgement = judgement_of(problem, found.scores, found.how) if found.scores else None
     records = judgement.scores if judgement else []
-    keep_facts(fitted, problem, records, how, problem.table, n_rows, judgement)
-    save_model(fitted, model, problem.table)
+    keep_facts(found.model, problem, records, found.how, problem.table, n_rows, judgement)
+    save_model(found.model, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
     if report and judgement:
         write_report(
-            fitted,
+            found.model,
             problem.table.iloc[judgement.rows],
             judgement.y,
             report,
@@ -189,80 +259,41 @@ def _fit_and_save(
             title=f"Predicting “{target}” from {Path(path).name}",
             judgement=judgement,
         )
+    by_name = {one.name: one for one in found.scores}
+    line = next((by_name[one] for one in linear_model(problem) if one in by_name), None)
+    constant = next((by_name[one] for one in simplest_model(problem) if one in by_name), None)
+    own = found.scores[0] if found.scores else None
     show_fit(
         console,
         problem,
-        fitted,
-        scores,
-        gap=difference(scores[0], scores[-1], problem) if len(scores) > 2 else None,
-        how=how,
+        found.model,
+        found.scores,
+        how=found.how,
         n_rows=n_rows,
+        rows=problem.table,
         model=model,
         report=report if judgement else None,
         seconds=clock.perf_counter() - started,
+        command=_words(path, target, reading),
+        gap=difference(own, line, problem) if own and line and line is not own else None,
+        loss_gap=(
+            loss_difference(own, line, problem) if own and line and line is not own else None
+        ),
+        over_simplest=difference(own, constant, problem) if own and constant else None,
+        loss_over_simplest=loss_difference(own, constant, problem) if own and constant else None,
+        price=found.price,
         judgement=judgement,
+        verbose=verbose,
     )
-    if stopped:
+    if not found.is_whole:
         raise typer.Exit(130)
 
 
-def _fitted_and_judged(
-    console: Console, problem: Any, learner: Any, splits: Any, seed: int, files: list[str] | None
-) -> tuple[Any, list, str]:
-    """The model of all rows, scores on rows held out, and how these were if it was stopped.
-
-    The scores are those of the flock, of the simplest model and of the linear one. A fit with
-    checkpoints is not kept if it is stopped: it goes on later.
-    """
-    import warnings
-
-    import numpy as np
-
-    from covey._interrupts import keeping_what_is_found
-    from covey.cli._evaluate import Trial, first_look, judged_by_search, linear, simplest
-    from covey.cli._fitting import PreparedRows
-
-    rivals = {**simplest(problem), **linear(problem, seed)}
-    n_rows, n_fits = len(problem.y), (1 + len(rivals)) * len(splits) + 1
-    with console.progress(n_fits, "preparing") as step:
-        trial = Trial(problem, splits, seed, step=step)
-        if trial.keeps_parts:
-            trial.run(rivals)
-        first = trial.scores() if trial.keeps_parts else first_look(problem, rivals, seed)
-        console.meanwhile(_first_numbers(first, problem))
-        step(f"flock, on all {n_rows:,} rows")
-        started = clock.perf_counter()
-        with warnings.catch_warnings(record=True) as noticed, keeping_what_is_found():
-            warnings.simplefilter("always")
-            prepared = PreparedRows(problem, np.arange(n_rows), seed)
-            fitted = prepared.fit(learner, files and files[-1])
-            del prepared
-        step("", 1)
-        expected = clock.perf_counter() - started
-        stopped = any(str(one.message).startswith("Interrupted") for one in noticed)
-        others = {} if trial.keeps_parts else rivals
-        try:
-            if not stopped:
-                trial.run({"flock": learner, **others}, files, expected)
-        except KeyboardInterrupt:
-            if files:
-                raise
-            stopped = True
-    n_parts = trial.n_finished("flock")
-    if not stopped or n_parts:
-        scores = trial.scores()
-        scores.sort(key=lambda one: one.name != "flock")
-        said = f"{n_parts} of {len(splits)} parts, since it was stopped then"
-        return fitted, scores, said if stopped else ""
-    scores = judged_by_search(problem, fitted, trial.scores())
-    said = "those that the search itself held out and chose by, since it was stopped"
-    return fitted, scores, said if scores else "none, since it was stopped"
-
-
-def _first_numbers(scores: list, problem: Any) -> str:
-    """What simple models reach, for who waits for the flock."""
-    shown = [
-        f"{one.name} {f'R2 {one.value:.2f}' if problem.regression else f'{one.value:.0%} right'}"
-        for one in scores
-    ]
-    return f"First numbers ({len(scores[0].rows):,} rows held out): {', '.join(shown)}."
+def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
+    """What to type after ``covey fit`` to read the same table in the same way."""
+    words = [path, "--target", target]
+    for option, given in reading.items():
+        for value in [given] if isinstance(given, str) else given or []:
+            if value != "auto":
+                words += [f"--{option}", value]
+    return words
