@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
 
 from covey._judgement import Judgement
+from covey._plain_words import plain_words
 
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
@@ -256,7 +257,7 @@ def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
         names = [f"x{position}" for position in range(n_features)]
     names = [str(name) for name in names]
     # Readers know columns, not the transformers that they went through.
-    bare = [name.split("__", 1)[-1] for name in names]
+    bare = [plain_words(name.split("__", 1)[-1]) for name in names]
     return bare if before and len(set(bare)) == len(bare) else names
 
 

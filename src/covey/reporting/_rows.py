@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
+from covey._plain_words import plain_words, value_words
 from covey.reporting._facts import Facts
 from covey.reporting._maps import Bar, bars
 from covey.reporting._svg import room_for
-from covey.reporting._words import described, number, with_value
+from covey.reporting._words import described, number
 
 _MOST_MEMBERS = 3
 _MOST_BECAUSE = 4
@@ -29,14 +30,14 @@ def rows(facts: Facts) -> dict:
         # A model of a table speaks of the table's columns.
         rows_given = take_rows(facts.inputs.rows, picked)
         records = model.explain(rows_given, top=_MOST_BECAUSE)
-        known_values = _values_of(facts.inputs.columns(), rows_given)
+        known_values, words = _values_of(facts.inputs.columns(), rows_given), _of_column
     else:
         records = _explained(facts, seen) if explains else _plain_records(facts, seen)
-        known_values = _values_of(facts.features, seen)
+        known_values, words = _values_of(facts.features, seen), _of_feature
     for record, known in zip(records, known_values, strict=True):
         for member in record["members"]:
             member["because"] = [
-                (with_value(column, known[column]) if column in known else column, push)
+                (words(column, known[column]) if column in known else column, push)
                 for column, push in member["because"]
             ]
     reasons = [column for r in records for m in r["members"] for column, _ in m["because"]]
@@ -121,6 +122,18 @@ def _card(facts: Facts, row: int, why: str, record: dict, left: float, highest: 
         "members": members,
         "n_left": len(record["members"]) - _MOST_MEMBERS,
     }
+
+
+def _of_column(column: str, value: Any) -> str:
+    return f"{column}: {value_words(value)}"
+
+
+def _of_feature(feature: str, value: Any) -> str:
+    """A feature with its value in a row; of a category, whether the row has it."""
+    of, is_category, category = feature.partition(": ")
+    if is_category and value in (0, 1):
+        return plain_words(f"{of} = {category}", value)
+    return _of_column(feature, value)
 
 
 def _values_of(names: list[str], rows: Any) -> list[dict[str, Any]]:

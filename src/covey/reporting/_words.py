@@ -148,20 +148,6 @@ def name(text: Any, most: int = 22) -> Markup:
     return Markup('<span class="name" title="{}">{}</span>').format(escaped(whole), escaped(short))
 
 
-def with_value(column: Any, value: Any) -> str:
-    """A column with its value in a row; of a category's own column, whether the row has it."""
-    column, is_number = one_line(column), isinstance(value, int | float | np.number)
-    if isinstance(value, bool | np.bool_) or not is_number:
-        missing = value is None or value != value
-        return f"{column}: {'missing' if missing else shortened(value, 18)}"
-    of, has, category = column.partition(" = ")
-    if has and value in (0, 1):
-        return f"{of}: {category if value else f'not {category}'}"
-    if column.endswith(" is missing") and value in (0, 1):
-        return column if value else f"{column.removesuffix(' is missing')} is known"
-    return f"{column}: {'missing' if value != value else number(float(value), 4)}"
-
-
 def quoted(text: Any, most: int = 22) -> Markup:
     """A name within quotes, shortened, with its full text on hover."""
     return Markup("“{}”").format(name(text, most))

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from covey._blocks import take_rows
+from covey._plain_words import reason_words
 from covey.inspection import Contributions, contributions
 from covey.reporting._facts import Facts
 from covey.reporting._maps import Push, push_bars
-from covey.reporting._words import MINUS, described, number, one_line, with_value
+from covey.reporting._words import MINUS, described, number, one_line
 
 _MOST_ROWS = 3
 # How many columns are named that speak for an answer, and how many against it.
@@ -72,7 +73,7 @@ def reasons_of(facts: Facts, rows: np.ndarray) -> list[Reasons]:
     reasons = []
     for place, row in enumerate(rows.tolist()):
         pushed = values[place] if values.ndim == 2 else values[place, :, facts.predicted[row]]
-        known = {} if frame is None else frame.iloc[row].to_dict()
+        known = {} if frame is None else frame.iloc[[row]].to_dict("records")[0]
         order = np.argsort(-np.abs(pushed), kind="stable")
         least = _LEAST * np.abs(pushed).max(initial=0.0)
         order = [int(p) for p in order if abs(pushed[p]) > least]
@@ -112,5 +113,4 @@ def _words(found: Contributions, known: dict, position: int) -> str:
     typical = found.typical.get(column)
     if column not in known:
         return one_line(column)
-    usual = with_value("", typical).removeprefix(": ")
-    return f"{with_value(column, known[column])} (typical {usual})"
+    return reason_words({"column": one_line(column), "value": known[column], "typical": typical})
