@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from covey.persistence import load
+from covey.reporting._words import number
 
 from .conftest import as_json
 
@@ -36,6 +37,12 @@ def test_numbers_are_reported_as_classes_are(prices, run):
     page = (prices / "held.html").read_text()
     assert "ridge regression, tuned" in page
     assert "Judged on 100\u00a0rows, each by a model that had not seen it" in page
+    # What the terminal answers, the page answers by the same numbers.
+    sure = said["sure"]
+    assert f"within <strong>{number(sure['half'])}</strong>" in page
+    assert f"nine of ten within {number(sure['nine_of_ten'])}" in page
+    first = max(said["importances"].items(), key=lambda one: one[1])
+    assert f'Mostly at <strong><span class="name">{first[0]}</span></strong>' in page
     said = as_json(
         run("report", "flock.covey", "new.csv", "--out", "page.html", "--json", cwd=prices)
     )

@@ -17,6 +17,8 @@ from covey.reporting._words import one_line
 _MOST_NAMED = 3
 # From what chance on an answer counts as sure.
 _SURE = 0.9
+# A part of the rows that is smaller says little.
+_LEAST_SHARE = 0.05
 # How many points the mean confidence may be off to count as right.
 _CLOSE = 0.02
 
@@ -36,7 +38,11 @@ def answers(facts: Facts) -> dict:
 
 def _of_classes(facts: ClassFacts) -> dict:
     top = facts.probabilities.max(axis=1)
-    sure = top >= _SURE
+    level = _SURE
+    if not _LEAST_SHARE < (top >= level).mean() < 1.0 - _LEAST_SHARE:
+        # Hardly any rows, or nearly all: half of them say more.
+        level = float(np.median(top))
+    sure = top >= level
     expected = float(top.mean())
     low, high = facts.accuracy.low - _CLOSE, facts.accuracy.high + _CLOSE
     known = np.flatnonzero(facts.confusion.sum(axis=1))
@@ -48,7 +54,7 @@ def _of_classes(facts: ClassFacts) -> dict:
     return {
         "doubted": int(np.unique(facts.predicted)[doubted]),
         "doubted_sure": float(doubts[doubted]),
-        "sure": _SURE,
+        "sure": level,
         "n_sure": int(sure.sum()),
         "right_if_sure": float(facts.right[sure].mean()) if sure.any() else None,
         "right_if_not": float(facts.right[~sure].mean()) if not sure.all() else None,
@@ -73,7 +79,7 @@ def _of_values(facts: ValueFacts) -> dict:
         "half": float(np.quantile(losses, 0.5)),
         "most": float(np.quantile(losses, 0.9)),
         "mean_off": float(losses.mean()),
-        "guess_off": float(np.abs(facts.y - np.median(facts.y)).mean()),
+        "guess_off": facts.constant_errors.mae.value,
         "level": LEVEL,
         "ranges": facts.once(ranges_of),
         "worst": max(parts, key=lambda part: part[1], default=None),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # How many rows the effect of a column is averaged over, and at how many of its values at most.
-_MOST_ROWS, _MOST_POINTS = 150, 20
+_MOST_ROWS, _MOST_POINTS = 300, 20
 # Numbers of so few different values are shown as categories are.
 _FEW_VALUES = 6
 _MOST_CATEGORIES = 6

@@ -11,7 +11,7 @@ from covey._templates import Markup
 from covey.reporting import _scores, _threshold
 from covey.reporting._class_facts import ClassFacts
 from covey.reporting._maps import Level, level_bars
-from covey.reporting._regions import parts_of, range_words, regions_drawn
+from covey.reporting._regions import parts_of, range_label, regions_drawn
 from covey.reporting._value_facts import ValueFacts
 from covey.reporting._words import count, described, number, one_line, rough
 
@@ -110,8 +110,7 @@ def _by_range(facts: ValueFacts) -> Markup | None:
     for low, high, rows in parts_of(facts.y):
         bias = float((facts.predicted[rows] - facts.y[rows]).mean())
         note = f"{number(abs(bias), 2)} too {'high' if bias > 0 else 'low'} on average"
-        words = range_words(low, high).replace("between ", "").replace(" and ", " to ")
-        levels.append(Level(words, float(facts.row_losses[rows].mean()), note))
+        levels.append(Level(range_label(low, high), float(facts.row_losses[rows].mean()), note))
     return levels and level_bars(
         "range-bars",
         levels,

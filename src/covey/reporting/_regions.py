@@ -26,7 +26,8 @@ class Region(NamedTuple):
     """Rows that are worse than the others."""
 
     column: str
-    words: str  # "is 0.9 or more"
+    words: str  # "is between 0.5 and 0.9"
+    brief: str  # "0.5 to 0.9"
     loss: float  # the mean loss there
     rest: float  # and elsewhere
     n_rows: int
@@ -37,7 +38,7 @@ def regions_drawn(facts: Facts) -> Markup | None:
     found = facts.once(worst_regions)
     show = rough if facts.task == "classification" else number
     levels = [
-        Level(f"{one.column} {one.words}", one.loss, f"elsewhere {show(one.rest)}")
+        Level(f"{one.column}: {one.brief}", one.loss, f"elsewhere {show(one.rest)}")
         for one in found
     ]
     return levels and level_bars(
@@ -61,7 +62,7 @@ def worst_regions(facts: Facts) -> list[Region]:
         return []
     losses, found = facts.row_losses, []
     for position in facts.columns.order[:_MOST_COLUMNS]:
-        for words, rows in _parts(facts, int(position)):
+        for words, brief, rows in _parts(facts, int(position)):
             n_here, n_rest = int(rows.sum()), int((~rows).sum())
             if n_here < max(_LEAST_ROWS, _LEAST_SHARE * len(rows)) or n_rest < _LEAST_ROWS:
                 continue
@@ -71,7 +72,8 @@ def worst_regions(facts: Facts) -> list[Region]:
             # Parts of which all rows are alike differ for certain.
             score = gap / error if error > 0 else np.inf * gap if gap else 0.0
             column = facts.columns.names[position]
-            region = Region(column, words, float(here.mean()), float(rest.mean()), n_here)
+            means = float(here.mean()), float(rest.mean())
+            region = Region(column, words, brief, *means, n_here)
             found.append((float(score), region))
     if not found:
         return []
@@ -83,22 +85,23 @@ def worst_regions(facts: Facts) -> list[Region]:
     return list(chosen.values())
 
 
-def _parts(facts: Facts, position: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Parts of the rows by a column, and in words which these are."""
+def _parts(facts: Facts, position: int) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Parts of the rows by a column: in words which these are, and briefly."""
     kind, values = facts.columns.values(position)
     if values is None:
         return
     gaps = values.isna().to_numpy()
     if gaps.any():
-        yield "is missing", gaps
+        yield "is missing", "missing", gaps
     if kind == "text":
         text = values.astype(str).to_numpy()
         for label in values.value_counts().index[:_MOST_CATEGORIES]:
-            yield f"is “{shortened(label, 30)}”", (text == label) & ~gaps
+            brief = shortened(label, 30)
+            yield f"is “{brief}”", brief, (text == label) & ~gaps
         return
     show = day if kind == "date" else number
     for low, high, rows in parts_of(values.to_numpy(np.float64)):
-        yield f"is {range_words(low, high, show)}", rows
+        yield f"is {range_words(low, high, show)}", range_label(low, high, show), rows
 
 
 def parts_of(
@@ -131,3 +134,12 @@ def range_words(
     if high is None:
         return f"{show(low)} or more"
     return f"between {show(low)} and {show(high)}"
+
+
+def range_label(
+    low: float | None, high: float | None, show: Callable[[float], str] = number
+) -> str:
+    """The same where there is little room."""
+    if low is None or high is None:
+        return range_words(low, high, show)
+    return f"{show(low)} to {show(high)}"
