@@ -16,7 +16,7 @@ def test_each_class_says_how_many_are_found_and_what_the_others_are_called(
     drawing = words_of(errors(facts)["drawing"])
     for one in judged.by_class():
         assert f"{one['right']} of {one['rows']}" in drawing
-    assert "the others called “granted”" in drawing
+    assert "else “granted”" in drawing
 
 
 def test_intervals_of_a_flock_are_its_own(diabetes):

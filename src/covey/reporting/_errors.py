@@ -37,9 +37,8 @@ def errors(facts: ClassFacts) -> dict:
         note = f"{count(found)} of {count(sizes[code])}"
         if missed.any():
             taken = int(missed.argmax())
-            called = one_line(facts.classes[taken])
-            alone = np.count_nonzero(missed) == 1
-            note += f"; {'the others' if alone else 'mostly'} called “{called}”"
+            mostly = "mostly " if np.count_nonzero(missed) > 1 else ""
+            note += f", else {mostly}“{one_line(facts.classes[taken])}”"
         levels.append(Level(facts.classes[code], float(facts.recall[code]), note))
     return {
         "drawing": level_bars(
