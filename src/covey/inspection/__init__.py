@@ -15,6 +15,7 @@ from covey.inspection._bounds import (
 from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._fusion_bound import FusionBound, fusion_bound
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
@@ -32,6 +33,7 @@ __all__ = [
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "FusionBound",
     "GateShare",
     "ImportanceDisplay",
     "KappaErrorDisplay",
@@ -41,6 +43,7 @@ __all__ = [
     "ambiguity",
     "bias_variance",
     "diversity",
+    "fusion_bound",
     "gate_share",
     "held_out_bound",
     "oracle_bounds",
