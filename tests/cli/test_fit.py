@@ -167,3 +167,28 @@ def test_rows_that_belong_together_tune_the_linear_model_too(coin, run):
     )
     assert said["members"] == 1
     assert "group" in said["answers"]["May I trust it?"]
+
+
+@pytest.mark.parametrize("n_rows", [80, 4_400])
+def test_who_presses_ctrl_c_in_the_search_has_the_best_flock_of_it(
+    tmp_path, run, monkeypatch, n_rows
+):
+    from covey._core.search.cross_fit import CrossFit
+
+    some_table(n_rows).to_csv(tmp_path / "table.csv", index=False)
+    hold_out, calls = CrossFit.hold_out, []
+
+    def stop(self, family):
+        calls.append(family)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return hold_out(self, family)
+
+    monkeypatch.setattr(CrossFit, "hold_out", stop)
+    result = run("fit", "table.csv", "--target", "y", cwd=tmp_path)
+    assert result.exit_code == 130, result.output
+    model = covey.load(tmp_path / "flock.covey")
+    assert "search itself held out" in model.about_["held_out"]
+    assert "How right is it?        On " in result.stdout
+    # It says that the numbers are not what they would have been.
+    assert "Stopped: the model is the best that was found by then" in result.stderr

@@ -50,15 +50,19 @@ class Console:
     """The output of a command.
 
     ``quiet`` leaves notes and progress out; with ``as_json`` the result is one JSON object.
+    Notes that advise options which the command ``lacks`` are left out.
     """
 
-    def __init__(self, quiet: bool = False, as_json: bool = False):
+    def __init__(self, quiet: bool = False, as_json: bool = False, lacks: Sequence[str] = ()):
         self.quiet = quiet
+        self.lacks = lacks
         self.as_json = as_json
         self.notes: list[str] = []
 
     def note(self, sentence: str) -> None:
         """Write a remark on the input or the method to stderr, and keep it for the JSON."""
+        if any(option in sentence.split() for option in self.lacks):
+            return
         self.notes.append(sentence)
         if not self.quiet:
             print(printable(sentence), file=sys.stderr, flush=True)

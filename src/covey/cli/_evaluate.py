@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from covey._intervals import Interval, accuracy_interval, mean_interval, r2_interval
+from covey._intervals import (
+    Interval,
+    accuracy_interval,
+    mean_interval,
+    mean_p_value,
+    r2_interval,
+)
 from covey._judgement import Judgement, log_losses
 from covey.cli._console import CommandError
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
@@ -153,7 +159,7 @@ class Trial:
 
     ``step`` is called with a text before each fit and with 1 after it. Where ``failures`` is
     given, it takes the messages of models that fail, which are then left out; by default a
-    failure is raised.
+    failure is raised. ``on_fitted`` is called with the name and the model of each fit.
     """
 
     def __init__(
@@ -164,15 +170,16 @@ class Trial:
         *,
         step: Callable[..., None] = lambda text, done=0: None,
         failures: dict[str, str] | None = None,
+        on_fitted: Callable[[str, Any], None] = lambda name, model: None,
     ) -> None:
         self.problem, self.splits, self.seed = problem, splits, seed
         self.failures = failures
+        self._on_fitted = on_fitted
         self.step = step
         self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
         self._parts: dict[int, tuple[PreparedRows, Any]] = {}
         self._classes = None if problem.regression else np.unique(problem.y)
         self._found: dict[str, list[_Predicted]] = {}
-        self.models: dict[str, Any] = {}  # the last one of each name, to see how large it is
 
     def run(
         self,
@@ -200,10 +207,11 @@ class Trial:
                 checkpoint = checkpoints[number] if checkpoints and name == leader else None
                 try:
                     self._found[name].append(self._predicted(number, name, estimator, checkpoint))
-                except (ValueError, FloatingPointError) as error:
+                except Exception as error:
+                    # Models of others may raise anything.
                     if self.failures is None:
                         raise
-                    self.failures[name] = str(error).splitlines()[0]
+                    self.failures[name] = (str(error) or type(error).__name__).splitlines()[0]
                 self.step("", 1)
         if not self.keeps_parts:
             self._parts.clear()
@@ -224,8 +232,9 @@ class Trial:
     ) -> _Predicted:
         prepared, held_out = self._part(number)
         started = time.perf_counter()
-        model = self.models[name] = prepared.fit(estimator, checkpoint)
+        model = prepared.fit(estimator, checkpoint)
         seconds = time.perf_counter() - started
+        self._on_fitted(name, model)
         knows = self.problem.regression or hasattr(model.estimator_, "predict_proba")
         predictions = predictions_of(model.estimator_, held_out, self._classes)
         return _Predicted(self.splits[number][1], predictions, seconds, knows)
@@ -351,6 +360,17 @@ def difference(one: Score, other: Score, problem: Problem) -> Interval:
         return mean_interval(one.correct - other.correct, groups)
     spread = float(np.var(problem.y[one.rows])) or np.nan
     return mean_interval((other.losses - one.losses) / spread, groups)
+
+
+def chance_of_difference(one: Score, other: Score, problem: Problem, measure: str) -> float:
+    """How likely two models differ as much on these rows by chance; NaN where it is not known.
+
+    ``measure`` is "correct" or "losses".
+    """
+    between = getattr(one, measure) - getattr(other, measure)
+    if not np.isfinite(between).all():
+        return np.nan
+    return mean_p_value(between, None if problem.groups is None else problem.groups[one.rows])
 
 
 def loss_difference(one: Score, other: Score, problem: Problem) -> Interval:

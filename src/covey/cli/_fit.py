@@ -241,6 +241,11 @@ def _fit_and_save(
     found = fitted_and_judged(
         console, problem, name, learner, rivals, splits, how, seed, full=full, files=files
     )
+    if not found.is_whole:
+        console.note(
+            "Stopped: the model is the best that was found by then. Rows by which it is judged: "
+            f"{found.how}."
+        )
     judgement = judgement_of(problem, found.scores, found.how) if found.scores else None
     records = judgement.scores if judgement else []
     keep_facts(found.model, problem, records, found.how, problem.table, n_rows, judgement)

@@ -14,6 +14,8 @@ from covey.cli import _answers as answers
 from covey.cli._console import Console
 
 _MOST_COLUMNS_SHOWN = 10
+# The names of models that read no column.
+_SIMPLEST = ("the mean", "commonest class")
 # The width of the questions, which answers stand beside, and of a line.
 _WIDTH, _LINE = 24, 99
 
@@ -149,19 +151,27 @@ def _how_right(scores: list, regression: bool, problem: Any) -> list[str]:
     if not scores:
         return ["That is not known: it was stopped before it was judged."]
     own = scores[0]
-    simplest = next(one for one in scores if one.name in ("the mean", "commonest class"))
+    # A fit that was stopped may lack it.
+    simplest = next((one for one in scores if one.name in _SIMPLEST), None)
     if regression:
-        off = [_mean_error(one, problem) for one in (own, simplest)]
-        return [
+        said = (
             f"It explains {_share(own.value)} of the differences in {problem.target} on rows that "
             f"it had not seen (likely {100 * own.low:.0f} to {_share(own.high)}). It is off by "
-            f"{off[0]:.3g} on average; always saying the mean would be off by {off[1]:.3g}."
-        ]
-    return [
+            f"{_mean_error(own, problem):.3g} on average"
+        )
+        if simplest is not None:
+            off = _mean_error(simplest, problem)
+            said += f"; always saying the mean would be off by {off:.3g}"
+        return [f"{said}."]
+    said = (
         f"On {100 * own.value:.1f} % of rows that it had not seen (likely {100 * own.low:.0f} to "
-        f"{100 * own.high:.0f} %). Always saying the commonest class would be right on "
-        f"{100 * simplest.value:.1f} %."
-    ]
+        f"{100 * own.high:.0f} %)."
+    )
+    if simplest is not None:
+        said += (
+            f" Always saying the commonest class would be right on {100 * simplest.value:.1f} %."
+        )
+    return [said]
 
 
 def _mean_error(score: Any, problem: Any) -> float:
