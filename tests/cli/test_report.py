@@ -71,7 +71,29 @@ def test_rows_without_a_true_number_are_left_out(prices, run):
     health = page.partition('id="health"')[2].partition("</section>")[0]
     assert ">town<" in health
     assert ">price<" not in health
+    # Nothing of them was fitted on.
+    assert "60 rows that it had not seen" not in page
+    assert "58\u00a0rows that it had not seen" in page
+    assert 'class="caution"' not in page
     arguments = ("report", "flock.covey", "new.csv", "--out", "no.html", "--target", "town")
     result = run(*arguments, cwd=prices)
     assert result.exit_code == 2
     assert "no value of 'town' is a number to compare with" in result.stderr
+
+
+def test_rows_that_were_fitted_on_are_no_rows_that_it_had_not_seen(prices, run):
+    pytest.importorskip("jinja2")
+    table = pd.read_csv(prices / "prices.csv")
+    table.insert(0, "house", [f"No {number}" for number in range(len(table))])
+    table.to_csv(prices / "named.csv", index=False)
+    arguments = ("report", "flock.covey", "named.csv", "--out", "seen.html", "--id", "house")
+    result = run(*arguments, cwd=prices)
+    assert result.exit_code == 0, result.output
+    page = (prices / "seen.html").read_text()
+    assert "100 of these 100 rows were fitted on: on new ones the model is less right" in page
+    assert "that it had not seen" not in page
+    assert "These numbers cannot tell: 100 of these 100 rows" in page
+    assert 'Row <span class="name">No ' in page
+    result = run(*arguments[:-1], "hous", cwd=prices)
+    assert result.exit_code == 2
+    assert "--id: the table has no column 'hous'; did you mean 'house'?" in result.stderr

@@ -31,10 +31,16 @@ def report(
         str | None,
         typer.Option(metavar="COLUMN", help="The true values; by default the model's target."),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="What names the rows; by default they are counted."
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page that shows how good a model is on a table, who decides, and why.
+    """Write a page that shows how right a model is on a table, what it looks at, and why.
 
     Give rows that the model has not seen: on others it looks better than it is, which covey
     notes.
@@ -63,14 +69,17 @@ def report(
         decimal_commas=about.get("decimal_commas", []),
     )
     check_column(frame, target, "--target")
+    if name is not None:
+        check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
     frame, truth = _known_rows(frame, target, fitted, console)
+    caution = None
     if hasattr(fitted, "seen_"):
         again = int(np.isin(models.fingerprints(fitted, frame), fitted.seen_).sum())
         if again:
-            console.note(
-                f"{again:,} of these {len(frame):,} rows were fitted on: the report flatters."
-            )
+            rows = f"{again:,} of these {len(frame):,} rows were fitted on"
+            console.note(f"{rows}: the report flatters.")
+            caution = f"{rows}: on new ones the model is less right than it looks here."
     write_report(
         fitted,
         # The page is about the columns of this table that the model reads.
@@ -83,6 +92,8 @@ def report(
             for one in about.get("scores", [])
         ],
         title=f"Predicting “{target}” of {Path(table).name}",
+        caution=caution,
+        names=None if name is None else frame[name],
     )
     score = float(fitted.score(frame, truth))
     if hasattr(fitted, "classes_"):
@@ -144,6 +155,8 @@ def write_report(
     title: str,
     health: list[dict] | None = None,
     judgement: Any = None,
+    caution: str | None = None,
+    names: pd.Series | None = None,
 ) -> None:
     """Build a report on rows and write it, completely or not at all.
 
@@ -164,7 +177,8 @@ def write_report(
         command=shlex.join(["covey", *sys.argv[1:]]),
         judgement=judgement,
         # As in the file: the first row below the header has 1.
-        row_names=X.index + 1,
+        row_names=X.index + 1 if names is None else names,
+        caution=caution,
     )
     with writing(path):
         page.save(path)

@@ -25,6 +25,7 @@ class Details(NamedTuple):
     target: str | None = None
     task: str | None = None
     command: str | None = None
+    caution: str | None = None
     baselines: list[dict] | None = None
     data_health: list[dict] | None = None
 

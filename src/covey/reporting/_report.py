@@ -107,6 +107,7 @@ def build_report(
     command: str | None = None,
     judgement: Judgement | None = None,
     row_names: ArrayLike | None = None,
+    caution: str | None = None,
 ) -> Report:
     """One self-contained page about a fitted flock: how right it is, what it looks at, and why.
 
@@ -148,6 +149,8 @@ def build_report(
     row_names : array-like of shape (n_samples,), optional
         What to call the rows, such as a column that names them. By default the index of a data
         frame, else their positions from 0.
+    caution : str, optional
+        What a reader must know before all numbers, such as that some rows were trained on.
 
     Returns
     -------
@@ -167,7 +170,13 @@ def build_report(
     >>> "Which iris is it?" in report.html
     True
     """
-    texts = {"title": title, "target": target, "task": task, "command": command}
+    texts = {
+        "title": title,
+        "target": target,
+        "task": task,
+        "command": command,
+        "caution": caution,
+    }
     for what, given in texts.items():
         if given is not None and not isinstance(given, str):
             raise TypeError(f"{what} must be text, got {type(given).__name__}.")
