@@ -79,6 +79,14 @@ def test_importance_is_what_the_model_says(columns, loan_model):
     np.testing.assert_allclose(columns.importance, loan_model.feature_importances_)
 
 
+def test_free_text_has_no_values_to_set(loans, loan_model):
+    table, y = loans
+    rng = np.random.default_rng(0)
+    prose = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(len(table))]
+    columns = UserColumns(check_inputs(loan_model, table.assign(prose=prose), y))
+    assert columns.effect(columns.names.index("prose")) is None
+
+
 def test_arrays_and_sparse_rows_have_columns_too(wine):
     from scipy import sparse
 

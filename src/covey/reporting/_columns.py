@@ -20,6 +20,8 @@ _MOST_ROWS, _MOST_POINTS = 300, 20
 _FEW_VALUES = 6
 _MOST_CATEGORIES = 6
 _BINS = 24
+# Text of which so many values are not shown, and none has such a share of rows, is free text.
+_MOST_LEFT, _LEAST_SHARE = 50, 0.02
 # The ends of a column of numbers are shown without the most extreme rows.
 _TAIL = 0.02
 # Where nothing is known of what matters, so many columns are tried.
@@ -136,6 +138,9 @@ class UserColumns:
         if values is None or values.isna().all():
             return None
         chosen = _categories(values) if kind == "text" else _points(values.to_numpy(np.float64))
+        if chosen.n_left > _MOST_LEFT and chosen.shares.max() < _LEAST_SHARE:
+            # Free text: nothing of it comes again.
+            return None
         gaps = np.flatnonzero(values.isna().to_numpy())
         some_missing = len(gaps) >= max(2, 0.01 * len(values))
         rows = [*chosen.rows, *([gaps[0]] if some_missing else [])]

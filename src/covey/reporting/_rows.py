@@ -24,12 +24,12 @@ def rows(facts: Facts) -> dict:
     chosen = facts.telling_rows()
     picked = np.array([row for row, _ in chosen])
     seen = take_rows(facts.inputs.seen, picked)
-    model = facts.inputs.model
-    explains = hasattr(facts.flock, "explain")
-    if explains and model is not facts.flock and hasattr(model, "explain"):
+    model, explains = facts.inputs.model, hasattr(facts.flock, "_explain")
+    if explains and hasattr(model, "_columns_of_features"):
         # A model of a table speaks of the table's columns.
+        names, shares = model.feature_names_in_.tolist(), model._columns_of_features()
+        records = facts.flock._explain(seen, _MOST_BECAUSE, names, shares)
         rows_given = take_rows(facts.inputs.rows, picked)
-        records = model.explain(rows_given, top=_MOST_BECAUSE)
         known_values, words = _values_of(facts.inputs.columns(), rows_given), _of_column
     else:
         records = _explained(facts, seen) if explains else _plain_records(facts, seen)
@@ -54,7 +54,8 @@ def rows(facts: Facts) -> dict:
 
 def _explained(facts: Facts, seen: Any) -> list[dict]:
     """The flock's own records with the report's names; a flock in a pipeline may know none."""
-    records = facts.flock.explain(seen, top=_MOST_BECAUSE)
+    # Why the whole decides is told of other rows, and takes longer than who decided.
+    records = facts.flock._explain(seen, _MOST_BECAUSE)
     known = getattr(facts.flock, "feature_names_in_", None)
     if known is None:
         known = [f"x{position}" for position in range(facts.n_features)]
