@@ -21,6 +21,7 @@ class Outcome:
     seconds: list = field(default_factory=list)  # of those answered with 200
     began: list = field(default_factory=list)  # when each of these was sent
     refused: dict = field(default_factory=dict)  # other statuses
+    refusals: int = 0  # that were right
     wrong: list = field(default_factory=list)
     cut: int = 0  # answers of which a part came
     lost: list = field(default_factory=list)  # when requests were sent that got no answer
@@ -63,7 +64,8 @@ async def read_answer(reader):
 
 def agrees(body, expected):
     """Whether an answer is that for these rows, in their order."""
-    found = json.loads(body)["predictions"]
+    told = json.loads(body)
+    found = [told["answer"]] if "answer" in told else told["predictions"]
     if len(found) != len(expected):
         return False
     for one, (label, probability) in zip(found, expected, strict=True):
@@ -76,7 +78,10 @@ def agrees(body, expected):
 
 
 async def client(port, requests, first, step, until, outcome, stop):
-    """Send requests, each (bytes, expected), from one connection until a time."""
+    """Send requests, each (bytes, expected), from one connection until a time.
+
+    Where nothing is expected, the right answer is a refusal, 422.
+    """
     position, reader, writer = first, None, None
     while time.perf_counter() < until and not stop.is_set():
         if writer is None:
@@ -100,7 +105,9 @@ async def client(port, requests, first, step, until, outcome, stop):
             outcome.lost.append(began)
         else:
             status, open_, body = answer
-            if status != 200:
+            if expected is None and status == 422:
+                outcome.refusals += 1
+            elif status != 200 or expected is None:
                 outcome.refused[status] = outcome.refused.get(status, 0) + 1
             elif not agrees(body, expected):
                 outcome.wrong.append(body[:200])
@@ -127,7 +134,7 @@ async def load(port, requests, n_clients, seconds, stop=None):
     return outcome
 
 
-def make_requests(model, table, n_requests, rows_each=1, seed=0):
+def make_requests(model, table, n_requests, rows_each=1, seed=0, path="/predict"):
     """Requests of rows of a table, and the labels and probabilities that a model gives them."""
     rng = np.random.default_rng(seed)
     plain = json.loads(table.to_json(orient="records", date_format="iso"))
@@ -143,6 +150,13 @@ def make_requests(model, table, n_requests, rows_each=1, seed=0):
     made = []
     for _ in range(n_requests):
         rows = rng.integers(len(plain), size=rows_each).tolist()
-        body = {"rows": [plain[row] for row in rows]}
-        made.append((request("/predict", body), [answers[row] for row in rows]))
+        given = [plain[row] for row in rows]
+        body = {"rows": given} if path == "/predict" else {"row": given[0]}
+        made.append((request(path, body), [answers[row] for row in rows]))
     return made
+
+
+def wrong_requests():
+    """Requests that are refused in a sentence."""
+    bodies = [{}, [], {"rows": []}, {"rows": [{}]}, {"rows": [[1]]}, {"rows": "x" * 5000}]
+    return [(request("/predict", body), None) for body in bodies]
