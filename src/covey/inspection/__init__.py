@@ -13,11 +13,13 @@ from covey.inspection._bounds import (
     vote_bound,
 )
 from covey.inspection._co_selection_display import CoSelectionDisplay
+from covey.inspection._contributions import Contributions, contributions
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
 from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
+from covey.inspection._reasons import reasons
 from covey.inspection._size_display import SizeDisplay
 from covey.inspection._training_history_display import TrainingHistoryDisplay
 
@@ -29,6 +31,7 @@ __all__ = [
     "BiasVarianceDisplay",
     "Bound",
     "CoSelectionDisplay",
+    "Contributions",
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
@@ -40,10 +43,12 @@ __all__ = [
     "TrainingHistoryDisplay",
     "ambiguity",
     "bias_variance",
+    "contributions",
     "diversity",
     "gate_share",
     "held_out_bound",
     "oracle_bounds",
     "oracle_interval",
+    "reasons",
     "vote_bound",
 ]

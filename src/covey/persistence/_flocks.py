@@ -19,6 +19,7 @@ from covey.members import (
     LinearRegressionMember,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
+    feature_names,
 )
 from covey.persistence._calibration import read_calibration, write_calibration
 from covey.persistence._features import read_features, write_features
@@ -31,6 +32,7 @@ from covey.persistence._preparations import (
     write_preparation,
 )
 from covey.persistence._reading import LARGEST, Node
+from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer, plain
 
@@ -97,6 +99,7 @@ def _write_flock(flock: Any, out: Writer) -> dict[str, Any]:
         "preparation": write_preparation(flock.preparation_, out),
         "target": _write_target(flock, out),
         "member_means": out.array(getattr(flock, "_member_means", None)),
+        "seen": write_seen(flock._seen_columns, out),
     }
 
 
@@ -109,6 +112,7 @@ def _read_flock(flock: Any, node: Node) -> tuple[int, int]:
     _read_scale(flock, node, n_columns)
     # Files of before have no means but those that columns are centered by.
     flock._means = node.array("means", (n_columns,)) if node.has("means") else flock.mean_
+    read_seen(flock, node, feature_names(flock))
     return n_columns, _read_target(flock, node)
 
 
@@ -258,6 +262,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "calibration": write_calibration(flock, out),
         "preparation": write_preparation(flock.preparation_, out),
         "typical": out.array(flock._typical),
+        "seen": write_seen(flock._seen_columns, out),
         "examples": out.array(flock._examples),
         "sparse": flock._is_sparse,
     }
@@ -265,6 +270,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
 
 def _read_mixed(flock: Any, node: Node) -> None:
     n_given = read_features(flock, node)
+    read_seen(flock, node, feature_names(flock))
     flock._seed = node.whole("seed", 0, 2**31)
     flock.preparation_ = read_preparation(node, n_given)
     n_features = n_given if flock.preparation_ is None else flock.preparation_.n_columns
