@@ -111,6 +111,23 @@ def test_changing_a_field_changes_the_answer_and_says_what_it_was(page):
     until(browser, lambda: not compared.is_displayed())
 
 
+def test_reasons_are_bars_on_one_scale_with_their_numbers(page):
+    browser = page()
+    assert "differs from it in nothing that counts" in text(browser, "#why-note")
+    set_value(browser, "age", "20")
+    set_value(browser, QUOTES, "1")
+    until(browser, lambda: len(browser.find_elements("css selector", "#why li")) == 2)
+    lines = browser.find_elements("css selector", "#why li")
+    shown = [
+        (float(line.text.rpartition("\n")[2].split()[0].replace("\u2212", "-")), line)
+        for line in lines
+    ]
+    sizes = [line.find_element("css selector", ".track span").size["width"] for _, line in shown]
+    scale = [size / abs(number) for size, (number, _) in zip(sizes, shown, strict=True)]
+    assert scale[0] == pytest.approx(scale[1], rel=0.1)
+    assert "20 (typical: " in text(browser, "#why")
+
+
 def test_an_empty_field_is_a_gap_and_text_in_a_number_is_told(page):
     browser = page()
     set_value(browser, "age", "")

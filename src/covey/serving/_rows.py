@@ -16,6 +16,9 @@ from covey.tables import Dates
 if TYPE_CHECKING:
     import pandas as pd
 
+# A number is remarked on if it is so much of the range outside what was seen.
+_MARGIN = 0.05
+
 
 class Rows:
     """Makes data frames of rows.
@@ -77,7 +80,9 @@ class Rows:
             if value is None:
                 continue
             if one.kind == "number" and one.low is not None and one.high is not None:
-                if not one.low <= value <= one.high:
+                # Of a long table not every row was looked at.
+                margin = _MARGIN * (one.high - one.low)
+                if not one.low - margin <= value <= one.high + margin:
                     said.append(
                         f"{one.name}: {value:g} is outside what the model has seen "
                         f"({one.low:g} to {one.high:g})."

@@ -264,7 +264,7 @@
   function showPromise(answer) {
     let text = "";
     if (answer.set && answer.set.length < facts.classes.length) {
-      text = `Left open: ${answer.set.join(", ")}. Of rows like those the model was made from, the truth is among what it leaves open 9 times of 10.`;
+      text = `The model leaves open: ${answer.set.join(", ")}. Of rows like those the model was made from, the truth is among what it leaves open 9 times of 10.`;
     } else if (answer.set) {
       text = "To be right 9 times of 10, no class can be left out here.";
     } else if (answer.low !== undefined && answer.low !== null && answer.high !== null) {
@@ -343,7 +343,8 @@
   function about() {
     const parts = [];
     const rows = facts.rows ? ` learnt from ${facts.rows.toLocaleString("en")} rows` : "";
-    parts.push(`A model${rows} answers from ${columns.length} column${columns.length === 1 ? "" : "s"}.`);
+    const used = columns.filter((one) => one.share !== 0).length;
+    parts.push(`A model${rows} looks at ${used === columns.length ? "" : `${used} of `}${columns.length} column${columns.length === 1 ? "" : "s"}.`);
     const good = facts.quality;
     if (good && classes) parts.push(`On rows that it had not seen it was right on ${percent(good.accuracy)} (${percent(good.low)} to ${percent(good.high)}).`);
     else if (good) parts.push(`On rows that it had not seen it explained ${percent(good.r2)} of the differences (${percent(good.low)} to ${percent(good.high)}).`);
@@ -357,7 +358,8 @@
   columns.forEach((column, position) => addField(column, position, first.includes(column) ? byId("fields") : byId("rest")));
   if (later.length) {
     byId("more").hidden = false;
-    byId("more").firstElementChild.textContent = `${later.length} more column${later.length === 1 ? "" : "s"} that count less`;
+    const unused = later.every((one) => one.share === 0);
+    byId("more").firstElementChild.textContent = `${later.length} more column${later.length === 1 ? "" : "s"}, which the model ${unused ? "does not look at" : "looks at less"}`;
   }
   columns.forEach((column, position) => byId("fixed").append(make("label", {},
     make("input", { type: "checkbox", value: position }), make("span", { text: column.name, dir: "auto" }))));

@@ -1,0 +1,89 @@
+"""Why, as the endpoint says it."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from covey.serving import make_app
+from tests.serving.conftest import QUOTES
+
+
+def total(told):
+    pushes = [one["push"] for one in told["because"] + told["against"]]
+    return told["baseline"] + sum(pushes) + told["other"]
+
+
+def test_reasons_add_up_to_the_answer(client, rows):
+    for row in rows[:20]:
+        told = client.post("/explain", json={"row": row, "level": 0.9}).json()
+        assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
+        (answer,) = client.post("/predict", json={"rows": [row], "level": 0.9}).json()[
+            "predictions"
+        ]
+        assert told["answer"]["prediction"] == answer["prediction"]
+        assert told["answer"]["probability"] == pytest.approx(answer["probability"], abs=1e-12)
+        assert told["answer"]["set"] == answer["set"]
+        assert all(one["push"] > 0 for one in told["because"])
+        assert all(one["push"] < 0 for one in told["against"])
+
+
+def test_reasons_of_a_number_add_up_to_it(regressor, rows):
+    client = TestClient(make_app(regressor), base_url="http://localhost")
+    told = client.post("/explain", json={"row": rows[5]}).json()
+    assert total(told) == pytest.approx(told["answer"]["prediction"], rel=1e-9)
+
+
+def test_a_reason_names_the_users_column_and_its_values(client, rows):
+    row = {**rows[0], "age": 20, QUOTES: "plain"}
+    told = client.post("/explain", json={"row": row}).json()
+    reasons = {one["column"]: one for one in told["because"] + told["against"]}
+    assert set(reasons) <= set(row)
+    assert reasons["age"]["value"] == 20
+    assert 30 < reasons["age"]["typical"] < 80
+
+
+def test_a_typical_row_has_no_reasons(client):
+    columns = client.get("/model").json()["columns"]
+    told = client.post("/explain", json={"row": {one["name"]: one["typical"] for one in columns}})
+    assert told.json()["because"] == told.json()["against"] == []
+    assert told.json()["answer"]["probability"] == pytest.approx(told.json()["baseline"])
+
+
+def test_the_most_reasons_may_be_said(client, rows):
+    told = client.post("/explain", json={"row": {**rows[0], "age": 20}, "top": 1}).json()
+    assert len(told["because"]) <= 1
+    assert len(told["against"]) <= 1
+    assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
+
+
+def test_who_decided_is_told_with_weights(client, model, rows):
+    told = client.post("/explain", json={"row": rows[0]}).json()
+    weights = [one["weight"] for one in told["members"]]
+    assert weights == sorted(weights, reverse=True)
+    assert told["n_members"] >= len(weights) >= 1
+    assert {one["prediction"] for one in told["members"]} <= set(model.classes_)
+
+
+def test_a_model_of_an_older_file_is_served_without_reasons(model, rows, monkeypatch):
+    monkeypatch.setattr(model.preparation_, "_seen_columns", None)
+    client = TestClient(make_app(model), base_url="http://localhost")
+    told = client.post("/explain", json={"row": rows[0]}).json()
+    assert told["baseline"] is None
+    assert told["because"] == told["against"] == []
+    assert told["answer"]["prediction"] in model.classes_
+    age = client.get("/model").json()["columns"][0]
+    assert age["low"] is None
+    assert 30 < age["typical"] < 80
+
+
+def test_a_model_that_is_no_flock_is_explained_without_members(table, rows):
+    from sklearn.linear_model import LogisticRegression
+
+    from covey.tables import TableClassifier
+
+    y = (table["age"].fillna(50) > 50).to_numpy()
+    fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
+    client = TestClient(make_app(fitted), base_url="http://localhost")
+    told = client.post("/explain", json={"row": rows[0]}).json()
+    assert told["members"] == []
+    assert told["answer"]["prediction"] in (True, False)
+    assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
