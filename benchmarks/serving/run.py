@@ -25,6 +25,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
@@ -123,23 +124,23 @@ def steady(server, port, requests, seconds):
     """One process for long: the outcome, and the most memory in each fifth, in MB."""
     memory = Memory(server.process.pid)
     memory.start()
-    total, began = Outcome(), time.perf_counter()
-    while time.perf_counter() < began + seconds:
+    total, counted, until = Outcome(), 0, time.perf_counter() + seconds
+    while time.perf_counter() < until:
         # In pieces, so that this process does not remember all.
         piece = asyncio.run(load(port, requests, CLIENTS, min(20.0, seconds)))
         check(piece)
-        memory.n_rows = time.perf_counter() - began
         total.seconds += piece.seconds[::50]
         total.refusals += piece.refusals
-        total.counted = getattr(total, "counted", 0) + piece.answered
-    last = memory.n_rows
-    parts = [memory.most(k * last / 5, (k + 1) * last / 5) for k in range(5)]
+        counted += piece.answered
+    # It was read at equal times.
+    sizes = np.array_split([size for _, size in memory.seen], 5)
+    parts = [float(part.max()) for part in sizes]
     print(
-        f"steady: {total.counted:,} answers and {total.refusals:,} refusals in {seconds:,.0f} s; "
+        f"steady: {counted:,} answers and {total.refusals:,} refusals in {seconds:,.0f} s; "
         "most memory in each fifth, MB: " + ", ".join(f"{part:.0f}" for part in parts),
         flush=True,
     )
-    return total, parts
+    return total, counted, parts
 
 
 def ends(folder, port, requests, seconds):
@@ -190,39 +191,43 @@ def processor():
     return platform.machine()
 
 
-def report(command, minutes, rows, total, parts, found, busy):
+def report(command, minutes, rows, steadily, found, busy):
     """The figures as Markdown."""
+    total, counted, parts = steadily
     taken, starts, answered, unanswered = found
-    lines = [
-        "# `covey serve` under load",
-        "",
-        f"Written by `{command}`, which compares every answer with what the model predicts in",
-        f"memory, on {os.cpu_count()} cores ({processor()}), server and clients on the same ones;",
-        f"load average {busy[0]:.1f} before and {busy[1]:.1f} after, so other work was done",
-        "meanwhile where these are above the 2 of server and clients.",
-        "",
-        "| endpoint | clients | rows a request | requests a second | p50, ms | p99, ms |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(
-            f"| `{path}` | {clients} | {each} | {rate:,.0f} | {middle:.1f} | {high:.1f} |"
-            for path, clients, each, rate, middle, high in rows
+    terms, kills = taken[signal.SIGTERM], taken[signal.SIGKILL]
+    paragraphs = [
+        f"Written by `{command}`, which compares every answer with what the model predicts in "
+        f"memory, on {os.cpu_count()} cores ({processor()}) that server and clients share. The "
+        f"load average was {busy[0]:.1f} before and {busy[1]:.1f} after; what is above 2 is other "
+        "work, so that quiet cores answer more and sooner.",
+        "\n".join(
+            [
+                "| endpoint | clients | rows a request | requests a second | p50, ms | p99, ms |",
+                "| --- | --- | --- | --- | --- | --- |",
+                *(
+                    f"| `{path}` | {clients} | {each} | {rate:,.0f} | {middle:.1f} | {high:.1f} |"
+                    for path, clients, each, rate, middle, high in rows
+                ),
+            ]
         ),
-        "",
-        f"Steady, {minutes[0]:.1f} minutes of single rows, twenty rows, explanations and wrong",
-        f"requests from {CLIENTS} clients: {total.counted:,} right answers and",
-        f"{total.refusals:,} refusals that were due, none lost, wrong or out of order; p50",
-        f"{total.quantile(0.5):.1f} ms, p99 {total.quantile(0.99):.1f} ms. The most memory of the",
+        f"Steady, {minutes[0]:.1f} minutes of single rows, twenty rows, explanations and wrong "
+        f"requests from {CLIENTS} clients: {counted:,} right answers and {total.refusals:,} "
+        "refusals that were due, none lost, wrong or out of order; p50 "
+        f"{total.quantile(0.5):.1f} ms, p99 {total.quantile(0.99):.1f} ms. The most memory of the "
         f"server in each fifth of the time: {', '.join(f'{part:.0f}' for part in parts)} MB.",
-        "",
-        f"Ended under load for {minutes[1]:.1f} minutes, {len(taken[signal.SIGTERM])} times by",
-        f"SIGTERM and {len(taken[signal.SIGKILL])} times by SIGKILL, and started on the same port",
-        f"({np.median(starts):.1f} s to the first answer): {answered:,} right answers, none wrong",
-        "or cut. Every request that was sent before a SIGTERM was answered; the server was gone",
-        f"at most {max(taken[signal.SIGTERM]):.1f} s later. {unanswered} requests that were sent",
-        "later, or before a SIGKILL, got no answer, which their clients saw.",
-        "",
+        f"Ended under load for {minutes[1]:.1f} minutes, {len(terms)} times by SIGTERM and "
+        f"{len(kills)} times by SIGKILL, and started again on the same port (median "
+        f"{np.median(starts):.1f} s until it answers): {answered:,} right answers, none wrong or "
+        "cut. Every request that was sent before a SIGTERM was answered, and the server was gone "
+        f"at most {max(terms):.1f} s later. {unanswered:,} requests that were sent later, or "
+        "before a SIGKILL, got no answer, which their clients saw.",
     ]
-    return "\n".join(lines)
+    made = [
+        part if part.startswith("|") else textwrap.fill(part, 105, break_on_hyphens=False)
+        for part in paragraphs
+    ]
+    return "\n\n".join(["# `covey serve` under load", *made]) + "\n"
 
 
 def main():
@@ -244,14 +249,14 @@ def main():
         try:
             rows = throughput(port, model, table, given.seconds)
             minutes = (0.7 * given.minutes, 0.3 * given.minutes)
-            total, parts = steady(server, port, requests, 60 * minutes[0])
+            total, counted, parts = steady(server, port, requests, 60 * minutes[0])
             server.end(signal.SIGTERM)
             found = ends(folder, port, requests, 60 * minutes[1])
         finally:
             server.process.kill()
     busy.append(os.getloadavg()[1])
     command = f"python -m benchmarks.serving.run --minutes {given.minutes:g}"
-    given.out.write_text(report(command, minutes, rows, total, parts, found, busy))
+    given.out.write_text(report(command, minutes, rows, (total, counted, parts), found, busy))
     if not parts[4] <= GROWTH * parts[1]:
         sys.exit("the memory grows")
 
