@@ -82,6 +82,23 @@ def test_a_body_that_stays_away_is_told_so(server):
     assert b"longer than 2 seconds" in answer
 
 
+def test_a_client_that_takes_no_answers_is_left(server, rows):
+    """It sends requests one behind the other, and never reads."""
+    body = json.dumps({"rows": (rows * 5)[:1000]}).encode()
+    data = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with socket.socket() as greedy:
+        greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        greedy.settimeout(20)
+        greedy.connect(("127.0.0.1", server.port))
+        began = time.perf_counter()
+        with suppress(ConnectionError):
+            while time.perf_counter() - began < 15:
+                greedy.sendall(data)
+        taken = time.perf_counter() - began
+    assert taken < 15
+    assert json.loads(server.get("/health"))["status"] == "ok"
+
+
 def test_headers_without_end_are_refused(server):
     with connected(server.port) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")

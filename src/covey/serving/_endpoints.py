@@ -17,7 +17,14 @@ from covey.serving._facts import facts_of
 from covey.serving._fields import fields_of
 from covey.serving._limits import Limits
 from covey.serving._page import Page
-from covey.serving._responses import Comparison, Explanation, Failure, Health, Predictions
+from covey.serving._responses import (
+    Comparison,
+    Explanation,
+    Failure,
+    Health,
+    Predictions,
+    SmallestChange,
+)
 from covey.serving._rows import Rows
 from covey.serving._schema import BadRequestError, Requests
 
@@ -44,7 +51,6 @@ class Endpoints:
         self._rows = Rows(model, fields)
         self._requests = Requests(fields, limits.rows)
         self._answers = Answers(model, self._rows)
-        self._page = Page(self.facts)
         self._batcher = Batcher(
             self._answers.predict,
             max_rows=_ROWS_AT_ONCE,
@@ -53,11 +59,13 @@ class Endpoints:
         )
         self._explanations = Explanations(model, self._rows, self._answers)
         self._explainer = Batcher(
-            self._explanations.explain,
+            self._explanations.records,
             max_rows=_EXPLANATIONS_AT_ONCE,
             max_waiting=_EXPLANATIONS_WAITING,
             seconds=limits.seconds,
         )
+        self.facts["explains"] = self._explanations.has_reasons
+        self._page = Page(self.facts)
         # What the model imports and keeps on first use, it does now; and a model that cannot
         # predict at all is not served.
         self._answers.predict([{one.name: None for one in fields}], None)
@@ -84,6 +92,13 @@ class Endpoints:
                 self.explain,
             ),
             ("/what-if", "Change a row", asked.what_if, Comparison, self.what_if),
+            (
+                "/smallest-change",
+                "Find the smallest change that changes the answer",
+                asked.smallest_change,
+                SmallestChange,
+                self.smallest_change,
+            ),
         ):
             described = _described(kind, self._limits)
             post(path, summary=summary, response_model=answer, **described)(call)
@@ -142,7 +157,7 @@ class Endpoints:
         self._rows.check([row], "The row")
         self._check_level(asked.level)
         top = len(row) if asked.top is None else asked.top
-        (answer,) = await self._explainer.ask([row], (asked.level, top))
+        (answer,) = await self._explainer.ask([row], ("explain", asked.level, top))
         self._counts.rows += 1
         return as_json(answer)
 
@@ -156,6 +171,37 @@ class Endpoints:
         before, after = await self._batcher.ask(rows, asked.level)
         self._counts.rows += 2
         return as_json({"before": before, "after": after})
+
+    async def smallest_change(self, request: Request) -> Response:
+        """The smallest change of one column or two, to values seen, that changes the answer."""
+        asked = self._requests.parse(self._requests.smallest_change, await request.body())
+        row = self._requests.values(asked.row)
+        self._rows.check([row], "The row")
+        for name in asked.fixed:
+            if name not in row:
+                raise BadRequestError(f"fixed: the model has no column {name[:100]!r}.")
+        if not self._explanations.has_reasons:
+            raise BadRequestError(
+                "The model's file does not say which values are usual; fit the model again."
+            )
+        how = ("change", tuple(asked.fixed), self._wanted(asked.to))
+        (answer,) = await self._explainer.ask([row], how)
+        self._counts.rows += 1
+        return as_json(answer)
+
+    def _wanted(self, to: Any) -> Any:
+        """The answer that is wanted, as the model has it."""
+        classes = self._answers.classes
+        if classes is None:
+            if isinstance(to, bool | str | None):
+                raise BadRequestError("to: give the number that the prediction is to reach.")
+            return to
+        if to is None:
+            return None
+        same = [label for label in classes if label == to or str(label) == str(to)]
+        if not same:
+            raise BadRequestError(f"to: {str(to)[:100]!r} is not a class of the model.")
+        return same[0]
 
     def _check_level(self, level: float | None) -> None:
         if level is not None and not self._answers.knows_error:

@@ -27,12 +27,23 @@ class Explanations:
         # A model that was fitted before typical values were kept has nothing to compare with.
         self.has_reasons = getattr(model.preparation_, "_seen_columns", None) is not None
 
-    def explain(self, rows: Sequence[dict[str, Any]], how: tuple) -> list[dict]:
-        """A record for each of some checked rows: the answer, what moved it, and who decided.
+    def records(self, rows: Sequence[dict[str, Any]], how: tuple) -> list[dict]:
+        """A record for each of some checked rows: ``("explain", ...)`` or ``("change", ...)``."""
+        what, *rest = how
+        return {"explain": self.explain, "change": self.smallest_changes}[what](rows, *rest)
 
-        ``how`` is the level of sets or bounds, or None, and how many columns to name at most.
-        """
-        level, top = how
+    def smallest_changes(
+        self, rows: Sequence[dict[str, Any]], fixed: Sequence[str], to: Any
+    ) -> list[dict]:
+        """For each row the smallest change that changes the answer, if there is one."""
+        frame = self._rows.frame(rows)
+        return [
+            _change(self._model.smallest_change(frame.iloc[[place]], to=to, fixed=fixed))
+            for place in range(len(rows))
+        ]
+
+    def explain(self, rows: Sequence[dict[str, Any]], level: float | None, top: int) -> list[dict]:
+        """A record for each of some checked rows: the answer, what moved it, and who decided."""
         made = self._answers.predict(rows, level)
         if not self.has_reasons:
             return [
@@ -83,6 +94,41 @@ def _member(told: dict) -> dict[str, Any]:
         "prediction": plain(told["prediction"]),
         "probability": None if probability is None else float(probability),
     }
+
+
+def _change(found: Any) -> dict[str, Any]:
+    if found is None:
+        return {
+            "changes": None,
+            "prediction": None,
+            "probability": None,
+            "sentence": "No change of one or two columns to values that the model has seen does "
+            "that.",
+        }
+    changes = [
+        {"column": one["column"], "value": plain(one["value"]), "to": plain(one["to"])}
+        for one in found.changes
+    ]
+    prediction, probability = plain(found.after["prediction"]), found.after.get("probability")
+    told = _shown(prediction)
+    if probability is not None:
+        told += f" ({probability:.0%})".replace("%", " %")
+    moves = " and ".join(
+        f"{one['column']} were {_shown(one['to'])} instead of {_shown(one['value'])}"
+        for one in changes
+    )
+    return {
+        "changes": changes,
+        "prediction": prediction,
+        "probability": None if probability is None else float(probability),
+        "sentence": f"If {moves}, the answer would be {told}.",
+    }
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def plain(value: Any) -> Any:

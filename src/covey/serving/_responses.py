@@ -82,3 +82,20 @@ class Comparison(BaseModel):
 
     before: Prediction
     after: Prediction
+
+
+class Change(BaseModel):
+    """A column that is to change."""
+
+    column: str
+    value: Any = Field(description="Of the row.")
+    to: Any
+
+
+class SmallestChange(BaseModel):
+    """The smallest change of one column or two that changes the answer."""
+
+    changes: list[Change] | None = Field(description="Null if there is none.")
+    prediction: Any = Field(description="After the change.")
+    probability: float | None
+    sentence: str

@@ -125,7 +125,25 @@ class Requests:
             changes=(changes, ...),
             level=level,
         )
-        self.all = (self.predict, self.explain, self.what_if)
+        self.smallest_change = create_model(
+            "SmallestChangeRequest",
+            __config__=strict,
+            __doc__="A row whose answer is to be another.",
+            row=(self.row, ...),
+            fixed=(
+                Annotated[list[_Text], Part(max_length=len(self._fields))],
+                Part(default=[], description="Columns that cannot change, such as an age."),
+            ),
+            to=(
+                _Text | bool | _Whole | FiniteFloat | None,
+                Part(
+                    default=None,
+                    description="The class that is wanted, by default any other; or the number "
+                    "that the prediction is to reach.",
+                ),
+            ),
+        )
+        self.all = (self.predict, self.explain, self.what_if, self.smallest_change)
 
     def parse(self, kind: type[BaseModel], body: bytes) -> Any:
         """A body as one of these models, or a sentence about the first thing that is wrong."""

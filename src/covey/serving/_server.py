@@ -94,9 +94,10 @@ def run(
     limits = Limits() if limits is None else limits
 
     class Patient(H11Protocol):
-        """Closes a connection on which no whole request comes for a while."""
+        """Closes a connection on which no whole request comes, or no answer is taken, in time."""
 
         _timer: asyncio.TimerHandle | None = None
+        _unread: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -109,6 +110,35 @@ def run(
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             self._stop()
+            self._taken()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self.transport.get_write_buffer_size():
+                self._until_taken()
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._until_taken()
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._taken()
+
+        def _until_taken(self) -> None:
+            """Begin to wait until the client has taken what is written."""
+            if self._unread is None:
+                self._unread = self.loop.call_later(limits.seconds, self._drop)
+
+        def _taken(self) -> None:
+            if self._unread is not None:
+                self._unread.cancel()
+                self._unread = None
+
+        def _drop(self) -> None:
+            self._unread = None
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
 
         def _wait(self) -> None:
             """Begin to wait for the head of a request, unless one is being answered."""

@@ -314,23 +314,29 @@
     if (!current) return;
     const asked = current;
     const fixed = [...document.querySelectorAll("#fixed input:checked")].map((box) => columns[Number(box.value)].name);
+    const body = { row: asked.row, fixed };
+    if (!classes) {
+      body.to = Number(byId("reach").value.trim().replace(",", "."));
+      if (byId("reach").value.trim() === "" || !Number.isFinite(body.to)) {
+        place.replaceChildren(make("p", { class: "trouble", text: "Give the number that the prediction is to reach." }));
+        return;
+      }
+    }
     button.disabled = true;
     place.replaceChildren(make("p", { text: "Looking ..." }));
     try {
-      const told = await ask("smallest-change", { row: asked.row, fixed });
+      const told = await ask("smallest-change", body);
       if (asked !== current) return;
       if (!told.changes) {
         place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }));
         return;
       }
-      const list = make("ul", {}, ...told.changes.map((one) => make("li", {
-        dir: "auto", text: `${one.column}: ${number(one.from)} \u2192 ${number(one.to)}` })));
       const take = make("button", { type: "button", text: "Try it" });
       take.addEventListener("click", () => {
         for (const one of told.changes) write(controls.get(one.column), one.to);
         changed(0);
       });
-      place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }), list, make("p", {}, take));
+      place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }), make("p", {}, take));
     } catch (error) {
       place.replaceChildren(make("p", { class: "trouble", text: error.message }));
     } finally {
@@ -363,7 +369,8 @@
   }
   columns.forEach((column, position) => byId("fixed").append(make("label", {},
     make("input", { type: "checkbox", value: position }), make("span", { text: column.name, dir: "auto" }))));
-  byId("change").hidden = !facts.smallest_change;
+  byId("change").hidden = !facts.explains;
+  byId("reach-field").hidden = classes;
   fill(Object.fromEntries(columns.map((column) => [column.name, startOf(column)])));
   byId("form").addEventListener("submit", (event) => { event.preventDefault(); changed(0); });
   byId("reset").addEventListener("click", () => { if (pinned) { fill(pinned.row); changed(0); } });
