@@ -23,8 +23,8 @@ SHARES = np.linspace(0.0, 1.0, 21)
 _MIDDLE = len(SHARES) // 2
 MOST_WORDS = 50
 
-# Times are dates of a data frame; dates that are written as text are words in their order.
-Kind = Literal["number", "word", "time"]
+# Times are dates of a data frame, and dates are text.
+Kind = Literal["number", "word", "date", "time"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,21 @@ class SeenColumn:
     values: tuple[Any, ...]
     scale: float = 1.0  # how far numbers are from each other: their standard deviation
     whole: bool = False  # whether all numbers are whole
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all words that were seen are kept."""
+        return 0 < len(self.values) < MOST_WORDS
+
+    def raw(self, value: Any) -> Any:
+        """A value as a model takes it."""
+        if self.kind == "number":
+            return np.nan if value is None else value
+        if self.kind != "time":
+            return value
+        import pandas as pd
+
+        return pd.NaT if value is None else pd.Timestamp(value)
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class SeenColumns:
     def row_like(self, X: Any) -> Any:
         """The typical row as a table with one row, of the form of X."""
         if not hasattr(X, "columns"):
-            numbers = [_raw(column) for column in self.columns]
+            numbers = [column.raw(column.typical) for column in self.columns]
             if hasattr(X, "tocsr"):
                 return type(X)(np.array([numbers], dtype=np.float64))
             is_number = np.asarray(X).dtype.kind in "biuf"
@@ -65,15 +80,15 @@ class SeenColumns:
         import pandas as pd
 
         if not isinstance(X, pd.DataFrame):
-            return type(X)({column.name: [_raw(column)] for column in self.columns})
+            return type(X)({one.name: [one.raw(one.typical)] for one in self.columns})
         called = {str(name): name for name in X.columns}
         if not set(self.names) <= set(called):  # names that are no text are no names
             called = dict(zip(self.names, X.columns, strict=False))
         return pd.DataFrame(
             {
-                called[column.name]: _as_column(_raw(column), X[called[column.name]].dtype)
-                for column in self.columns
-                if column.name in called
+                called[one.name]: as_column([one.raw(one.typical)], X[called[one.name]].dtype)
+                for one in self.columns
+                if one.name in called
             }
         )
 
@@ -213,7 +228,7 @@ def _of_dates(name: str, values: Any) -> SeenColumn:
         chosen = order[np.maximum(np.ceil(SHARES * len(order)).astype(np.intp) - 1, 0)]
         shown = [str(values.iloc[row]) for row in chosen]
     typical = shown[_MIDDLE] if shown and 2 * len(known) >= len(values) else None
-    kind: Kind = "word" if as_text else "time"
+    kind: Kind = "date" if as_text else "time"
     return SeenColumn(str(name), kind, typical, tuple(dict.fromkeys(shown)))
 
 
@@ -227,25 +242,16 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
-def _raw(column: SeenColumn) -> Any:
-    """The typical value as a model takes it."""
-    if column.kind != "time":
-        return column.typical
-    import pandas as pd
-
-    return pd.NaT if column.typical is None else pd.Timestamp(column.typical)
-
-
-def _as_column(value: Any, dtype: Any) -> Any:
-    """A column of one value, of a type if that holds it."""
+def as_column(values: Sequence[Any], dtype: Any) -> Any:
+    """A column of values, of a type if that holds them."""
     import pandas as pd
 
     if isinstance(dtype, pd.CategoricalDtype):
         known = dtype.categories
-        if value is not None and value == value and value not in known:
-            known = known.append(pd.Index([value]))
-        return pd.Categorical([value], categories=known, ordered=dtype.ordered)
-    column = pd.Series([value])
+        new = [value for value in values if not pd.isna(value) and value not in known]
+        known = known.append(pd.Index(dict.fromkeys(new))) if new else known
+        return pd.Categorical(values, categories=known, ordered=dtype.ordered)
+    column = pd.Series(list(values))
     if dtype is None or column.dtype == dtype:
         return column
     try:

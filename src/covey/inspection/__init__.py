@@ -20,8 +20,11 @@ from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
 from covey.inspection._reasons import reasons
+from covey.inspection._row_card import RowCard, row_card
 from covey.inspection._size_display import SizeDisplay
+from covey.inspection._smallest_change import SmallestChange, smallest_change
 from covey.inspection._training_history_display import TrainingHistoryDisplay
+from covey.inspection._what_if import Curve, WhatIf, curves, what_if
 
 __all__ = [
     "MEASURES",
@@ -32,6 +35,7 @@ __all__ = [
     "Bound",
     "CoSelectionDisplay",
     "Contributions",
+    "Curve",
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
@@ -39,16 +43,23 @@ __all__ = [
     "ImportanceDisplay",
     "KappaErrorDisplay",
     "OracleInterval",
+    "RowCard",
     "SizeDisplay",
+    "SmallestChange",
     "TrainingHistoryDisplay",
+    "WhatIf",
     "ambiguity",
     "bias_variance",
     "contributions",
+    "curves",
     "diversity",
     "gate_share",
     "held_out_bound",
     "oracle_bounds",
     "oracle_interval",
     "reasons",
+    "row_card",
+    "smallest_change",
     "vote_bound",
+    "what_if",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.inspection.contributions import shapley
-from covey.inspection._mixing_rows import MixedRows, seen_by
+from covey.inspection._mixing_rows import MixedRows, seen_by, user_table
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,14 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
     >>> model = LogisticRegression(max_iter=500).fit(X, y)
     >>> found = contributions(model, X[:1], background=X)
     >>> dict(zip(found.columns, found.values[0, :, 0].round(2).tolist()))
-    {'sepal length (cm)': 0.01, 'sepal width (cm)': 0.0, 'petal length (cm)': 0.84, \
-'petal width (cm)': 0.11}
+    {'sepal length (cm)': 0.02, 'sepal width (cm)': 0.02, 'petal length (cm)': 0.92, \
+'petal width (cm)': 0.01}
     >>> bool(abs(found.baseline + found.values.sum(axis=1) - found.prediction).max() < 1e-12)
     True
     """
     seen = seen_by(model, background)
-    mixed = MixedRows(model, X, seen)
+    X = user_table(model, X)
+    mixed = MixedRows(model, X, seen.row_like(X))
     found = shapley(mixed.value, mixed.differs(), mixed.width)
     values, errors = found.values, found.standard_error
     baseline: Any = found.baseline

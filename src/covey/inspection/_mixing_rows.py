@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -52,18 +53,16 @@ def user_table(model: Any, X: Any) -> Any:
 
 
 class MixedRows:
-    """Rows to explain and the typical row, as a model's own function takes them.
+    """Rows to explain and a row to compare them with, as a model's own function takes them.
 
     A model of covey has ``_explained_rows(X)``, which gives rows and the user's column that each
     of their columns is made of, and ``_answers(rows)``; any other is asked for its prediction.
     """
 
-    def __init__(self, model: Any, X: Any, seen: SeenColumns) -> None:
-        X = user_table(model, X)
+    def __init__(self, model: Any, X: Any, typical: Any) -> None:
         self.names = column_names(model, X)
         self.numeric = is_regressor(model)
         self.is_looked_at: BoolArray | None = None
-        typical = seen.row_like(X)
         if hasattr(model, "_explained_rows"):
             self._answers: Callable[[Any], Any] = model._answers
             rows, self._units = model._explained_rows(X)
@@ -82,7 +81,11 @@ class MixedRows:
         if hasattr(rows, "columns"):
             import pandas as pd
 
-            self._frame = pd.concat([rows, typical[list(rows.columns)]], ignore_index=True)
+            with warnings.catch_warnings():
+                # A column of gaps has no say in the type of both, now or later.
+                warnings.simplefilter("ignore", FutureWarning)
+                both = pd.concat([rows, typical[list(rows.columns)]], ignore_index=True)
+            self._frame = both
         else:
             self._rows, self._typical = np.asarray(rows), np.asarray(typical)
 
@@ -103,20 +106,31 @@ class MixedRows:
         """Predictions (m, C) of rows whose columns outside of coalitions are typical."""
         own = coalitions[:, self._units]
         if self._frame is not None:
-            import pandas as pd
+            return self._taken(np.where(own, which[:, None], self.n_rows))
+        return self._answered(np.where(own, self._rows[which], self._typical))
 
-            place = np.where(own, which[:, None], self.n_rows)
-            mixed: Any = pd.DataFrame(
-                {
-                    name: self._frame[name].array.take(place[:, k])
-                    for k, name in enumerate(self._frame.columns)
-                }
-            )
-        else:
-            mixed = np.where(own, self._rows[which], self._typical)
-            mixed = mixed if self._sparse is None else self._sparse(mixed)
+    def combined(self, which: IntArray) -> FloatArray:
+        """Predictions (m, C) of rows that have each column of a row (m, D), -1: the typical."""
+        place = np.where(which < 0, self.n_rows, which)[:, self._units]
+        if self._frame is not None:
+            return self._taken(place)
+        both = np.vstack([self._rows, self._typical])
+        return self._answered(both[place, np.arange(self.width)])
+
+    def _taken(self, place: IntArray) -> FloatArray:
+        """Predictions of rows of a data frame, each column of the row at a place (m, P)."""
+        import pandas as pd
+
+        columns = {
+            name: self._frame[name].array.take(place[:, k])
+            for k, name in enumerate(self._frame.columns)
+        }
+        return self._answered(pd.DataFrame(columns))
+
+    def _answered(self, mixed: Any) -> FloatArray:
+        mixed = mixed if self._sparse is None else self._sparse(mixed)
         answers = np.asarray(self._answers(mixed), dtype=np.float64)
-        return answers.reshape(len(which), -1)
+        return answers.reshape(mixed.shape[0], -1)
 
 
 def _same(column: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from covey._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
-    from covey.inspection import Contributions
+    from covey.inspection import Contributions, SmallestChange, WhatIf
 
 
 class ExplainedRows:
@@ -50,6 +50,56 @@ class ExplainedRows:
         from covey.inspection import contributions
 
         return contributions(self, X, background=background)
+
+    def what_if(self, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
+        """What is predicted of a row as it is, and of one in which columns are changed.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        changes : mapping from column to value
+            None is a gap.
+
+        Returns
+        -------
+        found : covey.inspection.WhatIf
+            ``before``, ``after``, and how far each change ``moved`` it.
+        """
+        from covey.inspection import what_if
+
+        return what_if(self, row, changes)
+
+    def smallest_change(
+        self,
+        row: Any,
+        *,
+        to: Any = None,
+        fixed: Collection[Any] = (),
+        max_columns: int = 2,
+        background: Any = None,
+    ) -> SmallestChange | None:
+        """The smallest change of a row, of one column or two, that changes the answer.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        to : class, or number of a regressor, optional
+            What is to be predicted; by default any class but that of now.
+        fixed : collection of columns, default=()
+            Columns that cannot change.
+        max_columns : {1, 2}, default=2
+        background : array-like, sparse matrix or data frame, optional
+            As for `contributions`.
+
+        Returns
+        -------
+        found : covey.inspection.SmallestChange or None
+            None if no such change was found.
+        """
+        from covey.inspection import smallest_change
+
+        how = {"to": to, "fixed": fixed, "max_columns": max_columns, "background": background}
+        return smallest_change(self, row, **how)
 
     def _with_reasons(
         self, X: Any, decided: list[dict[str, Any]], top: int, background: Any

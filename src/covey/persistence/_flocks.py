@@ -394,6 +394,7 @@ def _write_member(member: Any, out: Writer) -> dict[str, Any]:
         "feature_names": out.texts(member.feature_names),
         "basis": None if basis is None else _write_basis(basis, out),
         "preparation": write_preparation(member.preparation, out),
+        "scale": out.array(None if member.scale is None else np.asarray(member.scale)),
     }
 
 
@@ -410,7 +411,11 @@ def _read_member(node: Node) -> tuple[dict[str, Any], Any, int]:
     if not node.none("feature_names"):
         given["feature_names"] = np.array(node.texts("feature_names", n_features), dtype=object)
     classes = None if node.none("classes") else node.labels("classes")
-    return given, classes, n_made if basis is None else basis.n_columns
+    n_columns = n_made if basis is None else basis.n_columns
+    # Files of before have none.
+    if node.has("scale") and not node.none("scale"):
+        given["scale"] = node.array("scale", (n_columns,), low=0.0)
+    return given, classes, n_columns
 
 
 def _read_class_member(node: Node) -> LinearMember:

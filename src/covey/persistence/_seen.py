@@ -10,7 +10,7 @@ from covey._seen_columns import MOST_WORDS, SHARES, SeenColumn, SeenColumns
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
 
-_KINDS = ("number", "word", "time")
+_KINDS = ("number", "word", "date", "time")
 
 
 def write_seen(seen: SeenColumns | None, out: Writer) -> dict[str, Any] | None:
