@@ -132,7 +132,7 @@ def reports(wine, product, gated, fused, diabetes, gated_values, mean_values, fu
     }
 
 
-EMPTY = {"meta", "link", "br"}
+EMPTY = {"meta", "link", "br", "input"}
 
 
 class Outline(HTMLParser):

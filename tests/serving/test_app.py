@@ -81,7 +81,7 @@ def test_the_description_names_every_column_and_every_endpoint(client, table):
     assert list(row["properties"]) == row["required"] == list(table.columns)
     assert row["properties"][QUOTES]["examples"] == ["<b>bold</b>", "plain", "東京"]
     posts = [path for path, how in described["paths"].items() if "post" in how]
-    assert {"/predict", "/explain", "/what-if"} <= set(posts)
+    assert {"/predict", "/explain", "/what-if", "/smallest-change"} == set(posts)
     for path in posts:
         body = described["paths"][path]["post"]["requestBody"]["content"]["application/json"]
         name = body["schema"]["$ref"].rpartition("/")[2]
@@ -158,7 +158,10 @@ def bodies(draw, names):
         )
     )
     if draw(st.integers(0, 3)) == 0:
-        body = {**body, draw(st.sampled_from(["level", "top", "rows", "x"])): draw(JSON)}
+        body = {
+            **body,
+            draw(st.sampled_from(["level", "top", "rows", "x", "to", "fixed"])): draw(JSON),
+        }
     return body
 
 
@@ -169,7 +172,7 @@ def bodies(draw, names):
 )
 @given(data=st.data())
 def test_every_request_gets_an_answer_or_one_sentence(data, client, table):
-    path = data.draw(st.sampled_from(["/predict", "/explain", "/what-if"]))
+    path = data.draw(st.sampled_from(["/predict", "/explain", "/what-if", "/smallest-change"]))
     raw = data.draw(
         bodies(list(table.columns)).map(lambda body: json.dumps(body).encode())
         | JSON.map(lambda body: json.dumps(body).encode())

@@ -128,6 +128,19 @@ def test_reasons_are_bars_on_one_scale_with_their_numbers(page):
     assert "20 (typical: " in text(browser, "#why")
 
 
+def test_the_smallest_change_is_found_and_can_be_tried(page):
+    browser = page()
+    before = text(browser, "#verdict .what")
+    browser.find_element("css selector", "#find").click()
+    until(browser, lambda: "the answer would be" in text(browser, "#smallest"))
+    sentence = text(browser, "#smallest")
+    browser.find_element("css selector", "#smallest button").click()
+    until(browser, lambda: text(browser, "#verdict .what") != before)
+    assert text(browser, "#verdict .what") in sentence
+    browser.find_element("css selector", "#reset").click()
+    until(browser, lambda: text(browser, "#verdict .what") == before)
+
+
 def test_an_empty_field_is_a_gap_and_text_in_a_number_is_told(page):
     browser = page()
     set_value(browser, "age", "")

@@ -27,6 +27,14 @@ def test_shares_are_those_of_the_model(model):
     assert shares == model.feature_importances_.tolist()
 
 
+def test_what_the_model_does_not_look_at_is_known(model, table):
+    used = {one.name for one in fields_of(model) if one.used}
+    for name in table.columns:
+        changed = table.assign(**{name: table[name].sample(frac=1, random_state=0).to_numpy()})
+        same = (model.predict_proba(changed) == model.predict_proba(table)).all()
+        assert same == (name not in used)
+
+
 def test_a_model_without_importances_has_a_form_too(table):
     from sklearn.neighbors import KNeighborsClassifier
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from covey._plain_words import value_words
 from covey.serving._answers import Answers
 from covey.serving._rows import Rows
 
@@ -110,11 +111,11 @@ def _change(found: Any) -> dict[str, Any]:
         for one in found.changes
     ]
     prediction, probability = plain(found.after["prediction"]), found.after.get("probability")
-    told = _shown(prediction)
+    told = value_words(prediction)
     if probability is not None:
         told += f" ({probability:.0%})".replace("%", " %")
     moves = " and ".join(
-        f"{one['column']} were {_shown(one['to'])} instead of {_shown(one['value'])}"
+        f"{one['column']} were {value_words(one['to'])} instead of {value_words(one['value'])}"
         for one in changes
     )
     return {
@@ -123,12 +124,6 @@ def _change(found: Any) -> dict[str, Any]:
         "probability": None if probability is None else float(probability),
         "sentence": f"If {moves}, the answer would be {told}.",
     }
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "not known"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def plain(value: Any) -> Any:

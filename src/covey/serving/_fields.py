@@ -32,6 +32,7 @@ class Field:
     gaps: bool = False  # whether some of those rows had none
     clock: bool = False  # whether dates have a time of day
     share: float | None = None  # how much the column counts, of one
+    used: bool = True  # whether the model looks at the column at all
 
     def as_record(self) -> dict[str, Any]:
         """The field as JSON has it."""
@@ -44,10 +45,11 @@ def fields_of(model: Any) -> list[Field]:
     categories, medians = preparation.categories(), _medians(preparation)
     shares = _shares(model)
     seen = _seen(preparation)
+    used = dict(zip(model.feature_names_in_.tolist(), model._columns_looked_at(), strict=True))
     made = []
     for name, kind in preparation.kinds_.items():
         share = shares.get(name)
-        facts = {"gaps": name in preparation._gaps, "share": share}
+        facts = {"gaps": name in preparation._gaps, "share": share, "used": bool(used[name])}
         if kind == "number":
             made.append(_number(name, medians.get(name), seen.get(name), facts))
         elif kind == "date":

@@ -59,7 +59,7 @@
     if (column.low !== null && column.high !== null) {
       parts.push(`seen ${number(column.low)} to ${number(column.high)}`);
     }
-    if (column.share === 0) parts.push("the model does not look at it");
+    if (!column.used) parts.push("the model does not look at it");
     return parts.join("; ");
   }
 
@@ -349,7 +349,7 @@
   function about() {
     const parts = [];
     const rows = facts.rows ? ` learnt from ${facts.rows.toLocaleString("en")} rows` : "";
-    const used = columns.filter((one) => one.share !== 0).length;
+    const used = columns.filter((one) => one.used).length;
     parts.push(`A model${rows} looks at ${used === columns.length ? "" : `${used} of `}${columns.length} column${columns.length === 1 ? "" : "s"}.`);
     const good = facts.quality;
     if (good && classes) parts.push(`On rows that it had not seen it was right on ${percent(good.accuracy)} (${percent(good.low)} to ${percent(good.high)}).`);
@@ -358,13 +358,13 @@
   }
 
   about();
-  const looked = columns.filter((one) => one.share !== 0);
+  const looked = columns.filter((one) => one.used);
   const first = (looked.length ? looked : columns).slice(0, SHOWN_FIELDS);
   const later = columns.filter((one) => !first.includes(one));
   columns.forEach((column, position) => addField(column, position, first.includes(column) ? byId("fields") : byId("rest")));
   if (later.length) {
     byId("more").hidden = false;
-    const unused = later.every((one) => one.share === 0);
+    const unused = later.every((one) => !one.used);
     byId("more").firstElementChild.textContent = `${later.length} more column${later.length === 1 ? "" : "s"}, which the model ${unused ? "does not look at" : "looks at less"}`;
   }
   columns.forEach((column, position) => byId("fixed").append(make("label", {},
