@@ -10,7 +10,7 @@ from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 from sklearn.datasets import load_breast_cancer
 
-WIDTH, HEIGHT = 1180, 1330
+WIDTH, HEIGHT = 1180, 1560
 COVEY = [sys.executable, "-m", "covey"]
 # A tumour that is not easy, and the question what would change the answer.
 ACT = """
@@ -32,7 +32,6 @@ def main():
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
         options.add_argument(argument)
-    options.add_argument(f"--window-size={WIDTH},{HEIGHT}")
     with tempfile.TemporaryDirectory() as folder:
         table.to_csv(f"{folder}/tumours.csv", index=False)
         fit = [*COVEY, "fit", "tumours.csv", "--target", "diagnosis", "--model", "m.covey"]
@@ -51,6 +50,10 @@ def main():
             WebDriverWait(browser, 60, 0.1).until(lambda _: browser.execute_script(script))
 
         try:
+            browser.execute_cdp_cmd(
+                "Emulation.setDeviceMetricsOverride",
+                {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False},
+            )
             line = server.stderr.readline()
             browser.get("http" + line.partition("http")[2].partition(" ")[0])
             until("return document.querySelector('#verdict .what')")

@@ -239,9 +239,7 @@
     const changes = [...controls.keys()].filter((name) => pinned.row[name] !== current.row[name]);
     for (const [name, one] of controls) one.field.classList.toggle("changed", changes.includes(name));
     const line = byId("compared"), before = pinned.told.answer;
-    line.hidden = !changes.length;
-    byId("reset").disabled = !changes.length;
-    byId("pin").disabled = !changes.length;
+    byId("again").hidden = !changes.length;
     if (!changes.length) return;
     line.replaceChildren(`Before ${changes.length === 1 ? "the change" : `the ${changes.length} changes`}: `,
       make("strong", { text: short(before), dir: "auto" }), ". Now: ", make("strong", { text: short(answer), dir: "auto" }), ".");
