@@ -141,6 +141,24 @@ def test_the_smallest_change_is_found_and_can_be_tried(page):
     until(browser, lambda: text(browser, "#verdict .what") == before)
 
 
+def test_where_reasons_take_too_long_the_answer_is_shown_without(page, server):
+    browser = page()
+    # As a wide model's server would answer.
+    browser.execute_script(
+        """
+        const real = window.fetch;
+        window.fetch = (path, how) => path === "explain"
+          ? Promise.resolve(new Response('{"error": "It takes longer."}', {status: 503}))
+          : real(path, how);
+        """
+    )
+    before = text(browser, "#verdict .sure")
+    set_value(browser, "age", "20")
+    until(browser, lambda: text(browser, "#verdict .sure") != before)
+    assert text(browser, "#why-note") == "It takes longer."
+    assert not browser.find_elements("css selector", "#why li")
+
+
 def test_an_empty_field_is_a_gap_and_text_in_a_number_is_told(page):
     browser = page()
     set_value(browser, "age", "")

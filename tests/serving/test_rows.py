@@ -1,5 +1,7 @@
 """Rows as data frames."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,11 @@ def test_what_the_model_has_not_seen_is_remarked_on(maker, rows):
     assert "age: 1e+300 is outside what the model has seen (18 to 89)." in said
     (said,) = maker.remarks(dict.fromkeys(rows[1]))
     assert "All values are missing" in said
+
+
+def test_what_the_model_does_not_look_at_is_not_remarked_on(model, rows):
+    fields = [replace(one, used=one.name != "age") for one in fields_of(model)]
+    assert Rows(model, fields).remarks({**rows[1], "age": 1e300}) == []
 
 
 def test_categories_that_are_numbers_are_known_with_and_without_a_point(table):

@@ -72,7 +72,7 @@ class Batcher:
         except TimeoutError:
             raise BadRequestError(
                 f"The answer takes longer than {self._seconds:g} seconds; ask for fewer rows, or "
-                "try again later.",
+                "let the server take longer (--seconds).",
                 503,
                 {"Retry-After": "1"},
             ) from None

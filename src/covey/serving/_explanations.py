@@ -111,9 +111,10 @@ def _change(found: Any) -> dict[str, Any]:
         for one in found.changes
     ]
     prediction, probability = plain(found.after["prediction"]), found.after.get("probability")
-    told = value_words(prediction)
-    if probability is not None:
-        told += f" ({probability:.0%})".replace("%", " %")
+    if probability is None:
+        told = value_words(prediction)
+    else:
+        told = f"{prediction} ({100 * probability:.0f} %)"
     moves = " and ".join(
         f"{one['column']} were {value_words(one['to'])} instead of {value_words(one['value'])}"
         for one in changes

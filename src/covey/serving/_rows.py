@@ -77,7 +77,7 @@ class Rows:
             return ["All values are missing: the answer is that for a typical row."]
         for one in self._fields:
             value = row[one.name]
-            if value is None:
+            if value is None or not one.used:
                 continue
             if one.kind == "number" and one.low is not None and one.high is not None:
                 # Of a long table not every row was looked at.

@@ -21,7 +21,7 @@
 
   function number(value) {
     if (value === null || value === undefined) return "not known";
-    if (typeof value !== "number") return String(value);
+    if (typeof value !== "number") return String(value).replace(/^(\d{4}-\d\d-\d\d)T/, "$1 ");
     if (Number.isInteger(value) && Math.abs(value) < 1e7) return String(value);
     const size = Math.abs(value);
     return size !== 0 && (size < 1e-3 || size >= 1e7)
@@ -40,8 +40,10 @@
   }
   const moved = (value) => classes ? points(value)
     : `${value < 0 ? "\u2212" : "+"}${number(Math.abs(value))}`;
+  // A class as the model writes it.
+  const label = (value) => typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   const short = (answer) => classes
-    ? `${answer.prediction}, ${percent(answer.probability)}` : number(answer.prediction);
+    ? `${label(answer.prediction)}, ${percent(answer.probability)}` : number(answer.prediction);
 
   // -- the form -------------------------------------------------------------------------
 
@@ -170,8 +172,28 @@
     try { told = await answer.json(); } catch (error) {
       if (error.name === "AbortError") throw error;
     }
-    if (!answer.ok) throw new Error(told && told.error ? told.error : `The server says ${answer.status}.`);
+    if (!answer.ok) {
+      const error = new Error(told && told.error ? told.error : `The server says ${answer.status}.`);
+      error.status = answer.status;
+      throw error;
+    }
     return told;
+  }
+
+  /* The answer and why; of a model whose reasons take too long to find, the answer alone. */
+  let reasonsTakeTooLong = "";
+  async function askWhy(body, signal) {
+    if (!reasonsTakeTooLong) {
+      try {
+        return await ask("explain", body, signal);
+      } catch (error) {
+        if (error.status !== 503) throw error;
+        reasonsTakeTooLong = error.message;
+      }
+    }
+    const { row: asked, ...rest } = body;
+    const told = await ask("predict", { rows: [asked], ...rest }, signal);
+    return { answer: told.predictions[0], baseline: null, because: [], against: [], members: [], n_members: 0 };
   }
 
   function trouble(text) {
@@ -195,7 +217,7 @@
     const body = { row: asked };
     if (facts.levels) body.level = LEVEL;
     try {
-      const told = await ask("explain", body, asking.signal);
+      const told = await askWhy(body, asking.signal);
       current = { row: asked, told };
       if (!pinned) pinned = current;
       trouble("");
@@ -221,7 +243,7 @@
   function show() {
     const { told } = current, answer = told.answer;
     const verdict = byId("verdict");
-    verdict.replaceChildren(make("div", { class: "what", dir: "auto", text: classes ? String(answer.prediction) : number(answer.prediction) }));
+    verdict.replaceChildren(make("div", { class: "what", dir: "auto", text: classes ? label(answer.prediction) : number(answer.prediction) }));
     if (classes) verdict.append(make("div", { class: "sure", dir: "auto", text: `${percent(answer.probability)}: ${answer.words}` }));
     byId("bar").textContent = short(answer);
     byId("bar").hidden = false;
@@ -262,7 +284,7 @@
   function showPromise(answer) {
     let text = "";
     if (answer.set && answer.set.length < facts.classes.length) {
-      text = `The model leaves open: ${answer.set.join(", ")}. Of rows like those the model was made from, the truth is among what it leaves open 9 times of 10.`;
+      text = `The model leaves open: ${answer.set.map(label).join(", ")}. Of rows like those the model was made from, the truth is among what it leaves open 9 times of 10.`;
     } else if (answer.set) {
       text = "To be right 9 times of 10, no class can be left out here.";
     } else if (answer.low !== undefined && answer.low !== null && answer.high !== null) {
@@ -275,10 +297,13 @@
     const reasons = [...told.because, ...told.against].sort((a, b) => Math.abs(b.push) - Math.abs(a.push));
     const note = byId("why-note");
     if (told.baseline === null) {
-      note.textContent = "The model's file does not say what a typical row is; fit the model again to see why it decides.";
+      note.textContent = reasonsTakeTooLong
+        || "The model's file does not say what a typical row is; fit the model again to see why it decides.";
+      byId("why").replaceChildren();
+      byId("why-more").hidden = true;
       return;
     }
-    const what = classes ? `the probability of ${told.answer.prediction}` : "the number";
+    const what = classes ? `the probability of ${label(told.answer.prediction)}` : "the number";
     const start = classes ? percent(told.baseline) : number(told.baseline);
     const end = classes ? percent(told.answer.probability) : number(told.answer.prediction);
     note.textContent = reasons.length
@@ -301,9 +326,9 @@
     const members = told.members;
     byId("who-note").textContent = members.length
       ? `${told.n_members === 1 ? "One member decides" : `${told.n_members} members have a say here`}; the weight is how much each counts for this row.`
-      : "The model has no members that could be named.";
+      : reasonsTakeTooLong || "The model has no members that could be named.";
     byId("who").replaceChildren(...members.map((one) => bar(one.name,
-      classes ? `says ${one.prediction}${one.probability === null ? "" : `, ${percent(one.probability)}`}` : `says ${number(one.prediction)}`,
+      classes ? `says ${label(one.prediction)}${one.probability === null ? "" : `, ${percent(one.probability)}`}` : `says ${number(one.prediction)}`,
       percent(one.weight), 0, Math.min(1, Math.max(0, one.weight)))));
   }
 
