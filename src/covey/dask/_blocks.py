@@ -43,10 +43,16 @@ class TableBlock(SearchBlock):
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
 
     def begin_growing(
-        self, name: str, settings: TrainingSettings, columns: np.ndarray | None = None
+        self,
+        name: str,
+        settings: TrainingSettings,
+        columns: np.ndarray | None = None,
+        by_contrasts: bool = False,
     ) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
         design = self.designs[name] if columns is None else self.designs[name].only(columns)
+        if by_contrasts and self.n_classes == 2:
+            design = design.by_contrasts()
         self._growing[name] = RowBlock(
             design, self.target.truth, self.run_weight, settings, SCRATCH
         )

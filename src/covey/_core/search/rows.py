@@ -392,12 +392,21 @@ class SearchBlock:
     # -- members ---------------------------------------------------------------------------
 
     def begin_growing(
-        self, name: str, settings: TrainingSettings, columns: IntArray | None = None
+        self,
+        name: str,
+        settings: TrainingSettings,
+        columns: IntArray | None = None,
+        by_contrasts: bool = False,
     ) -> None:
-        """Prepare to grow members on columns of a basis, on every fold and on all rows."""
+        """Prepare to grow members on columns of a basis, on every fold and on all rows.
+
+        With ``by_contrasts``, members of two classes take half of the products.
+        """
         design = self._design(name, single=False)
         if columns is not None:
             design = design.only(columns)
+        if by_contrasts and self.n_classes == 2:
+            design = design.by_contrasts()
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)

@@ -448,7 +448,8 @@ class Search:
     ) -> StackTrainer:
         """What grows members on columns of a basis, for runs on the folds and on all rows."""
         scaled = self._bases[name]
-        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns)
+        by_contrasts = is_on_host(rows.like)
+        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns, by_contrasts)
         if columns is None:
             columns = np.arange(scaled.basis.n_columns)
         return StackTrainer(
