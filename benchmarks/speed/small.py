@@ -51,7 +51,11 @@ IMBALANCED = (
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 SYNTHETIC = ("400x10x3", "1000x30x2", "1000x30x6", "6000x20x2")
 NUMBERS = ("diabetes", "friedman1")
-DEVELOPMENT = (*BUNDLED, *SYNTHETIC, *IMBALANCED, *NUMBERS)
+NOISE = "+noise"
+NOISY = tuple(
+    name + NOISE for name in ("ecoli1", "glass0", "haberman", "vehicle1", "wine", "yeast1")
+)
+DEVELOPMENT = (*BUNDLED, *SYNTHETIC, *IMBALANCED, *NOISY, *NUMBERS)
 ROWS_OF_DIGITS, ROWS_OF_TEST = 600, 5_000
 
 
@@ -64,6 +68,8 @@ def table(name, split):
 
     from benchmarks.scale import tables
 
+    if name.endswith(NOISE):
+        return _with_noise(*table(name.removesuffix(NOISE), split), split)
     how = {"test_size": 0.3, "random_state": 100 + split}
     if name in SYNTHETIC or name in tables.OTHERS:
         X, y = tables.train(name, split)
@@ -86,6 +92,15 @@ def table(name, split):
         X = pd.get_dummies(columns, columns=list(columns.select_dtypes(exclude="number")))
         X, y = X.to_numpy(dtype=np.float64), pd.factorize(known.iloc[:, -1], sort=True)[0]
     return tuple(train_test_split(X, y, stratify=y, **how))
+
+
+def _with_noise(X, X_test, y, y_test, seed):
+    """Three columns of noise for each column."""
+    rng = np.random.default_rng(seed)
+    noisy = (
+        np.hstack([part, rng.standard_normal((len(part), 3 * X.shape[1]))]) for part in (X, X_test)
+    )
+    return *noisy, y, y_test
 
 
 def model(rival, name, seed):

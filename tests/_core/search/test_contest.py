@@ -11,7 +11,6 @@ from covey._core.search.targets import ClassTarget
 
 FOLDS = np.arange(2)
 LINE = Family("features", 1, (1.0,))
-SIZES = (4, 3, 2, 1)
 
 
 @pytest.fixture
@@ -29,9 +28,9 @@ def contest():
     return Contest(table, 2, ends_early=True)
 
 
-def walked(contest, steepness, n_terms):
-    """How many points of a path of so many terms each are walked, by lines of a steepness."""
-    points = [Candidate(LINE, 1.0, one, terms) for one, terms in zip(SIZES, n_terms, strict=True)]
+def walked(contest, steepness, sizes=(4, 3, 2, 1)):
+    """How many points of a path are walked, of these features, by lines of a steepness."""
+    points = [Candidate(LINE, 1.0, size, size) for size in sizes]
     contest.begin(points)
     theta = np.zeros((2, 1, 2, 4))
     theta[:, 0, 1, 0] = steepness
@@ -44,22 +43,23 @@ def walked(contest, steepness, n_terms):
     return place + 1
 
 
-def test_a_path_ends_that_is_twice_worse_than_what_has_no_more_terms(contest):
-    assert walked(contest, 5.0, (4, 3, 2, 1)) == 4
-    assert walked(contest, 1.0, (40, 30, 20, 10)) == 2
-    # One that is better, or as good, goes on, however many terms it has.
-    assert walked(contest, 6.0, (40, 30, 20, 10)) == 4
-    assert walked(contest, 6.0, (40, 30, 20, 10)) == 4
+def test_a_path_ends_that_is_twice_worse_than_another_of_as_many_features(contest):
+    assert walked(contest, 5.0) == 4
+    assert walked(contest, 1.0) == 2
+    # One that is better, or as good, goes on.
+    assert walked(contest, 6.0) == 4
+    assert walked(contest, 6.0) == 4
 
 
-def test_a_path_of_fewer_terms_than_all_others_goes_on(contest):
-    assert walked(contest, 5.0, (40, 30, 20, 10)) == 4
-    assert walked(contest, 1.0, (9, 8, 7, 6)) == 4
-    # Fewer terms may be worse, up to where the others have as few.
-    assert walked(contest, 0.5, (12, 11, 10, 9)) == 2
+def test_a_path_is_compared_with_none_of_more_features(contest):
+    assert walked(contest, 5.0, (8, 7, 6, 5)) == 4
+    assert walked(contest, 1.0) == 4
+    # Once is not enough, and it counts only in a row.
+    assert walked(contest, 0.5, (8, 9, 7, 10)) == 4
+    assert walked(contest, 0.5, (9, 8, 7, 6)) == 3
 
 
 def test_all_paths_are_walked_to_their_end_where_few_terms_are_wanted(contest):
     contest._ends_early = False
-    assert walked(contest, 5.0, (4, 3, 2, 1)) == 4
-    assert walked(contest, 1.0, (40, 30, 20, 10)) == 4
+    assert walked(contest, 5.0) == 4
+    assert walked(contest, 1.0) == 4

@@ -2,7 +2,7 @@
 
 Every point of a path is fitted from the point before it, with fewer features. A path that cannot
 win any more need not be walked to its end: one whose loss rises far above that of its best point,
-or one that is clearly worse than a candidate of another family that has no more terms.
+or one that is clearly worse than a path of another family with as many features.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Contest:
         self._n_folds = n_folds
         self._ends_early = ends_early
         self._numbers: list[int] = []
-        # The loss of each candidate that is known, its terms and its number; the least first.
-        self._known: list[tuple[float, int, int]] = []
+        # By the number of features: the least loss so far, and the number of whose it is.
+        self._best: dict[int, tuple[float, int]] = {}
         self._first = 0
 
     def begin(self, points: Sequence[Candidate]) -> None:
@@ -66,10 +66,10 @@ class Contest:
             return ended
         (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
         np.add.at(self._sums, points, sums)
-        rival = self._rival(self._points[points[0]])
+        rival = self._best.get(self._points[points[0]].size)
         apart = None
         if rival is not None:
-            (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival)
+            (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival[1])
         for point in np.unique(points):
             of_point = points == point
             path = self._points[point].alpha, int(folds[of_point][0])
@@ -78,13 +78,6 @@ class Contest:
             hopeless = self._is_hopeless(path, sums[of_point].sum(axis=0))
             ended[of_point] = hopeless or self._worse[path] >= _TIMES
         return ended
-
-    def _rival(self, point: Candidate) -> int | None:
-        """The number of the best candidate of other families that has no more terms."""
-        for _, n_terms, number in self._known:
-            if n_terms <= point.n_terms:
-                return number
-        return None
 
     def _is_hopeless(self, path: tuple[float, int], sums: FloatArray) -> bool:
         """Whether the last point of a path is far worse than its best one."""
@@ -104,8 +97,9 @@ class Contest:
             self._numbers.append(number)
             if self._sums[point, 0]:
                 loss = mean_and_error(self._sums[point])[0]
-                self._known.append((loss, one.n_terms, number))
-        self._known.sort()
+                self._best[one.size] = min(
+                    (loss, number), self._best.get(one.size, (loss, number))
+                )
         if (self._predicted % self._n_folds).any():
             self.forget_unfinished()
         self._first += len(self._points)
