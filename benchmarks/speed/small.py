@@ -110,7 +110,9 @@ def model(rival, name, seed):
 
     if name in NUMBERS:
         return covey.FlockRegressor(random_state=seed)
-    return methods.make(rival, seed)
+    found = methods.make(rival, seed)
+    # Boosting has threads of its own, which would wait for a core.
+    return found.set_params(n_jobs=1) if rival == "LightGBM" else found
 
 
 def fitted(rival, name, split):
