@@ -123,7 +123,8 @@ def minimise(
             break
         if task is not None:
             task.step(partial(_snapshot, stack, result, number + 1))
-    _note(stack, result)
+    if len(stack.runs):
+        _note(stack, result)
     if task is not None:
         task.finish(_arrays(result))
     return result
