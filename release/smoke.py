@@ -4,6 +4,7 @@ It runs where nothing but covey is installed, so it imports nothing of the repos
 extra it sees to it that what needs one says which.
 """
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -16,6 +17,7 @@ from sklearn.datasets import load_iris
 
 import covey
 
+ADDRESS = re.compile(r"http://\S+/")
 PROGRAM = str(Path(sysconfig.get_path("scripts")) / "covey")
 
 
@@ -93,6 +95,22 @@ def dask(X, y, flock, folder):
     far = covey.SubsetEnsembleClassifier(3, random_state=0).fit(*blocks)
     near = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
     assert abs(far.predict_proba(X) - near.predict_proba(X)).max() < 1e-6
+
+
+def serve(X, y, flock, folder):
+    from urllib.request import urlopen
+
+    cli(X, y, flock, folder)
+    command = [PROGRAM, "serve", "wine.covey", "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=folder, **pipes) as server:
+        try:
+            address = next(found[0] for line in server.stdout if (found := ADDRESS.search(line)))
+            with urlopen(f"{address}health", timeout=60) as answer:
+                assert answer.status == 200
+        finally:
+            server.terminate()
+    assert server.returncode == 0
 
 
 def reproduce(X, y, flock, folder):

@@ -21,7 +21,16 @@ _BACKLOG = 512
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on an address, or one sentence (`OSError`) that says why not."""
+    """A socket that listens on an address, or one sentence (`OSError`) that says why not.
+
+    Examples
+    --------
+    >>> from covey.serving import bind
+    >>> sock = bind("127.0.0.1", 0)
+    >>> sock.getsockname()[0]
+    '127.0.0.1'
+    >>> sock.close()
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
@@ -54,7 +63,14 @@ def _sentence(error: OSError, host: str, port: int) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address reaches this machine from itself alone."""
+    """Whether an address reaches this machine from itself alone.
+
+    Examples
+    --------
+    >>> from covey.serving import is_loopback
+    >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
+    (True, False)
+    """
     if host == "localhost":
         return True
     try:
@@ -83,6 +99,11 @@ def run(
     limits : Limits, optional
     started : callable, optional
         Called when requests can be answered.
+
+    Examples
+    --------
+    >>> from covey.serving import bind, run
+    >>> run(app, bind("127.0.0.1", 8000))  # doctest: +SKIP
     """
     try:
         import uvicorn
