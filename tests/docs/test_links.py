@@ -1,5 +1,6 @@
 """Links between pages of the repository lead somewhere, also within the site."""
 
+import os
 import re
 
 import pytest
@@ -53,9 +54,8 @@ def test_every_page_is_in_a_table_of_contents():
         for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.DOTALL):
             for line in block.splitlines():
                 if line and not line.startswith(":"):
-                    listed.add(
-                        (site_path(page).parent / line.split("<")[-1].rstrip(">")).as_posix()
-                    )
+                    path = site_path(page).parent / line.split("<")[-1].rstrip(">")
+                    listed.add(os.path.normpath(path))
     missing = [
         site_path(page).with_suffix("").as_posix()
         for page in pages()

@@ -14,6 +14,7 @@ PAGES = [
     "guide/fuse.html",
     "guide/explain.html",
     "choosing.html",
+    "serve.html",
     "equations.html",
     "paper.html",
     "course.html",
