@@ -110,7 +110,8 @@ def serve(X, y, flock, folder):
                 assert answer.status == 200
         finally:
             server.terminate()
-    assert server.returncode == 0
+            said, _ = server.communicate(timeout=60)  # a pipe that nobody reads would be an error
+    assert server.returncode == 0, said
 
 
 def reproduce(X, y, flock, folder):
