@@ -130,8 +130,8 @@ def coin(tmp_path_factory):
 
 def test_a_model_that_is_no_better_than_the_commonest_class_says_so(coin, run):
     said = as_json(run("fit", "coin.csv", "--target", "y", "--effort", "fast", "--json", cwd=coin))
-    assert said["verdict"] == "useless"
-    assert "no better than not looking" in said["answers"]["How right is it?"]
+    assert said["verdict"] in ("useless", "perhaps useless")
+    assert "not looking at all" in said["answers"]["How right is it?"]
 
 
 def test_simple_limits_the_flock_and_tells_its_price(coin, run):

@@ -31,14 +31,18 @@ BETTER, WORSE, NEITHER = (
     ],
 )
 def test_the_verdict_is_by_the_intervals_of_differences(gap, loss_gap, over, loss_over, verdict):
-    assert _verdict(gap, loss_gap, over, loss_over, ["a score"]) == verdict
+    assert _verdict(gap, loss_gap, over, loss_over, True, ["a score"]) == verdict
     said = _comparison(verdict, gap)
     assert said or gap is None
     assert all(line.endswith(".") for line in said)
 
 
+def test_a_linear_model_that_tells_nothing_itself_is_not_advised():
+    assert _verdict(WORSE, BETTER, NEITHER, NEITHER, False, ["a score"]) == "useless"
+
+
 def test_nothing_is_known_of_a_model_that_was_not_judged():
-    assert _verdict(None, None, None, None, []) == "unknown"
+    assert _verdict(None, None, None, None, True, []) == "unknown"
 
 
 def test_a_line_is_broken_beside_the_questions_and_never_between_number_and_unit():

@@ -37,6 +37,7 @@ def show_fit(
     loss_gap: Interval | None = None,
     over_simplest: Interval | None = None,
     loss_over_simplest: Interval | None = None,
+    linear_tells: bool = True,
     price: dict[str, Interval] | None = None,
     judgement: Judgement | None = None,
     verbose: bool = False,
@@ -45,7 +46,8 @@ def show_fit(
 
     ``gap`` and ``over_simplest`` are the differences of the accuracies (or R2) from the linear and
     the simplest model, ``loss_gap`` and ``loss_over_simplest`` those of the log-loss, with their
-    intervals; ``price`` is what a simple flock costs against a full one; ``how`` are words for
+    intervals; ``linear_tells`` is whether the linear model itself is better than the simplest;
+    ``price`` is what a simple flock costs against a full one; ``how`` are words for
     how rows were held out; ``rows`` some rows of the table, and ``command`` the words of the
     command but for options, if it can be given again with others.
     """
@@ -57,7 +59,7 @@ def show_fit(
         sure = answers.sureness(judgement)
         wrong_class = answers.worst_class(judgement)
         wrong_part = answers.worst_part(judgement, problem, columns, rows)
-    verdict = _verdict(gap, loss_gap, over_simplest, loss_over_simplest, scores)
+    verdict = _verdict(gap, loss_gap, over_simplest, loss_over_simplest, linear_tells, scores)
     lines = {
         "How right is it?": [
             *_how_right(scores, regression, problem),
@@ -130,12 +132,13 @@ def _verdict(
     loss_gap: Interval | None,
     over_simplest: Interval | None,
     loss_over_simplest: Interval | None,
+    linear_tells: bool,
     scores: list,
 ) -> str:
     """In a word how the model compares with simpler ones."""
     if not scores:
         return "unknown"
-    if gap is not None and _is_worse(gap, loss_gap):
+    if gap is not None and linear_tells and _is_worse(gap, loss_gap):
         return "linear is better"
     if over_simplest is not None and over_simplest.low <= 0:
         if loss_over_simplest is not None and loss_over_simplest.high < 0:
