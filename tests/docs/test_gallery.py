@@ -183,6 +183,12 @@ def test_darts_of_averaged_trees_lie_together(run):
     assert stump.bias_and_noise > many.bias_and_noise
 
 
+def test_the_teachers_page_asks_about_every_script():
+    page = (GALLERY.parent / "teaching.md").read_text()
+    scripts = {path.stem for path in GALLERY.glob("*.py") if not path.name.startswith("_")}
+    assert set(re.findall(r"\]\(gallery/(\w+)\.py\)", page)) == scripts - {"run_all"}
+
+
 def test_index_names_every_script_and_picture():
     index = (GALLERY / "README.md").read_text()
     scripts = {

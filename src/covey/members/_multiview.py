@@ -285,6 +285,7 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         check_consistent_length(X, y)
         labelled = labelled_rows(y, self.unlabeled_label)
         weight = check_sample_weight(sample_weight, len(y))
+        self._keep_seen(X, weight)
         self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         views = find_views(
@@ -454,6 +455,11 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         return given
 
     # -- predict -----------------------------------------------------------------------------
+
+    def _columns_looked_at(self) -> np.ndarray:
+        if self.fuser_.needs_X:
+            return super()._columns_looked_at()
+        return self.support_.any(axis=0)
 
     def _names(self) -> list[str]:
         return list(self.named_estimators_)
