@@ -47,6 +47,10 @@ def keep_facts(
             "rows": len(judgement.y),
             "by_class": judgement.by_class(),
         }
+        calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
+        if calibrate is not None:
+            # Sets, bounds and rows for a person are then by the same rows as the scores.
+            calibrate(judgement.y, judgement.predictions)
     model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
 
 
