@@ -400,6 +400,7 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     That is a logistic regression, or a ridge regression. As a flock it can be saved, explained
     and reported as any other.
     """
+    from covey.cli._linear import TunedLinear
     from covey.fusers import Gate
     from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 
@@ -407,16 +408,7 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     # The "gate" of one member only chooses its penalty.
     one = kind(1, flip_probability=0.0, fuser=Gate(), random_state=seed)
     name = f"{'ridge' if problem.regression else 'logistic'} regression, tuned"
-    if problem.groups is None and problem.times is None:
-        return {name: one}
-    from sklearn.model_selection import GridSearchCV
-
-    from covey._core.gating.penalty import penalties
-
-    # A gate tunes by any rows; these are tuned as they are judged.
-    grid = {"fuser__alpha": penalties(len(problem.y), numbers=problem.regression).tolist()}
-    scoring = None if problem.regression else _log_likelihood
-    return {name: GridSearchCV(one, grid, scoring=scoring, cv=5)}
+    return {name: TunedLinear(one)}
 
 
 def quick(estimators: Mapping[str, Any], problem: Problem, seed: int = 0) -> dict[str, Any]:
@@ -453,8 +445,3 @@ class OnSomeRows(BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """What the model predicts."""
         return self.estimator_.predict(X)
-
-
-def _log_likelihood(estimator: Any, X: Any, y: np.ndarray) -> float:
-    """The mean log-likelihood; unlike scikit-learn's, of rows that lack a class too."""
-    return -float(correct_and_loss(estimator.classes_, estimator.predict_proba(X), y)[1].mean())
