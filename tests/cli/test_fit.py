@@ -50,7 +50,7 @@ def test_terminal_page_and_file_agree(session):
         assert "{} ({} to {})".format(*numbers) in shown
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
     assert numbers[0] in text
-    assert "judged on 89 of them" in text
+    assert "Judged on 89 rows, each by a model that had not seen it" in text
 
 
 def test_a_judgement_is_of_all_rows(session):

@@ -247,7 +247,7 @@ def test_json_is_one_object(folder, run, command):
         # On all of the 86 rows, by models that had not seen them.
         page = (folder / "held.html").read_text()
         assert "logistic regression, tuned" in page
-        assert "judged on 86 of them" in page
+        assert "Judged on 86\u00a0rows, each by a model that had not seen it" in page
         assert (folder / "new.covey").exists()
     if command == "predict":
         assert said["rows"] == len(said["predictions"]) == 90

@@ -261,8 +261,7 @@ def _fit_and_save(
             target=target,
             baselines=judgement.scores[1:],
             health=problem.health,
-            title=f"{target}: a model fitted on {n_rows:,} rows, judged on "
-            f"{len(judgement.y):,} of them by models that had not seen them",
+            title=f"Predicting “{target}” from {Path(path).name}",
             judgement=judgement,
         )
     by_name = {one.name: one for one in found.scores}
