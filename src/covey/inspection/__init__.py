@@ -16,6 +16,7 @@ from covey.inspection._co_selection_display import CoSelectionDisplay
 from covey.inspection._contributions import Contributions, contributions
 from covey.inspection._decision_regions_display import DecisionRegionsDisplay
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._fusion_bound import FusionBound, fusion_bound
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance_display import ImportanceDisplay
 from covey.inspection._kappa_error_display import KappaErrorDisplay
@@ -39,6 +40,7 @@ __all__ = [
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "FusionBound",
     "GateShare",
     "ImportanceDisplay",
     "KappaErrorDisplay",
@@ -53,6 +55,7 @@ __all__ = [
     "contributions",
     "curves",
     "diversity",
+    "fusion_bound",
     "gate_share",
     "held_out_bound",
     "oracle_bounds",

@@ -86,6 +86,14 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
         """The members' names."""
         return [f"member {k}" for k in range(1, len(self.estimators_) + 1)]
 
+    def __call__(self, X: Any) -> np.ndarray:
+        """What a tool gets that wants a function of rows, such as ``shap.Explainer(flock, X)``.
+
+        It is ``predict_proba`` of classes, and ``predict`` of numbers.
+        """
+        classifies = isinstance(self, FusedClassifier)
+        return self.predict_proba(X) if classifies else self.predict(X)
+
     # -- explain ---------------------------------------------------------------------------
 
     def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
