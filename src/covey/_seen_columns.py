@@ -191,8 +191,8 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
     quantiles = np.take_along_axis(ordered, np.maximum(places, 0), axis=0)
     with np.errstate(all="ignore"):
         whole = np.nanmax(np.abs(ordered - np.round(ordered)), axis=0, initial=0.0) == 0
-        centered = ordered - quantiles[_MIDDLE]
-        scale = np.sqrt(np.nanmean(centered**2, axis=0)) if len(ordered) else counts * 0.0
+        squares = np.nansum((ordered - quantiles[_MIDDLE]) ** 2, axis=0)
+        scale = np.sqrt(squares / counts)
     found = []
     for place, name in enumerate(names):
         own = quantiles[:, place]
