@@ -26,9 +26,11 @@ MOST_EXACT = 10
 # of probabilities than a quarter of a hundredth are small, too.
 SMALL_ERROR, SMALL_SHARE = 0.01, 0.0025
 FEWEST_PAIRS, MOST_PAIRS = 8, 128
+# A row that differs in many hundred columns has fewer pairs: it is predicted about so often.
+_MOST_COALITIONS = 1 << 15
 # Coalitions, and numbers of them, that are predicted at once: bounds the memory.
 _COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
-_ROWS_AT_ONCE = 1 << 10
+_ROWS_AT_ONCE, _FLAGS_AT_ONCE = 1 << 10, 1 << 26
 
 # Predictions (m, C) of rows, by their numbers (m,), whose columns outside of coalitions (m, D)
 # have their typical values.
@@ -173,29 +175,34 @@ def _sampled(
     baseline, prediction = ends
     shape = (*differs.shape, len(baseline))
     total, squares, count = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
-    left, done, draws = np.arange(len(rows)), 0, FEWEST_PAIRS
+    size = int(differs[0].sum())
+    most = max(2, min(MOST_PAIRS, _MOST_COALITIONS // (2 * size)))
+    left, done, draws = np.arange(len(rows)), 0, min(FEWEST_PAIRS, most)
     drawn = UniformRows(0, Purpose.EXPLAIN, 0, 0, differs.shape[1])
     while len(left):
         orders = np.argsort(drawn.read(done, draws), axis=1, kind="stable")
-        # Some rows at a time, whose coalitions are predicted together.
-        step = max(1, game.at_once // (2 * draws * int(differs[0].sum())))
+        # Some rows, and orders, at a time, whose coalitions are predicted together.
+        step = max(1, game.at_once // (2 * draws * size))
+        some_orders = max(1, _FLAGS_AT_ONCE // (step * size * differs.shape[1]))
         for start in range(0, len(left), step):
             some = left[start : start + step]
-            one, other = (
-                _along(game, rows[some], differs[some], path, baseline, prediction[some])
-                for path in (orders, orders[:, ::-1])
-            )
-            pairs = (one + other) / 2
-            total[some] += pairs.sum(axis=0)
-            squares[some] += (pairs**2).sum(axis=0)
+            for first in range(0, draws, some_orders):
+                part = orders[first : first + some_orders]
+                one, other = (
+                    _along(game, rows[some], differs[some], path, baseline, prediction[some])
+                    for path in (part, part[:, ::-1])
+                )
+                pairs = (one + other) / 2
+                total[some] += pairs.sum(axis=0)
+                squares[some] += (pairs**2).sum(axis=0)
         done += draws
         count[left] = done
-        draws = done
+        draws = min(done, most - done)
         mean = total[left] / done
         error = np.sqrt(np.maximum(squares[left] / done - mean**2, 0.0) / (done - 1))
         # The largest of all classes is what counts.
         enough = np.maximum(small, SMALL_ERROR * np.abs(mean).sum(axis=1).max(axis=1))
-        left = left[(error.max(axis=(1, 2)) > enough) & (done < MOST_PAIRS)]
+        left = left[(error.max(axis=(1, 2)) > enough) & (done < most)]
     count = count[:, None, None]
     mean = total / count
     return mean, np.sqrt(np.maximum(squares / count - mean**2, 0.0) / (count - 1))
