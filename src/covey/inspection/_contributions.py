@@ -49,7 +49,8 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
     They are exact where a row differs from the typical one in at most ten columns (that the model
     looks at). Else orders are drawn, always the same ones, in pairs of an order and its reverse,
     until the standard errors are below 1 % of all contributions of the row together (or 0.0025
-    of a probability), or 128 pairs are drawn, fewer where a row differs in many hundred columns. Sums are exact in any case.
+    of a probability), or 128 pairs are drawn, fewer where a row differs in many hundred columns.
+    Sums are exact in any case.
 
     Parameters
     ----------

@@ -36,12 +36,14 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
     if background is not None:
         if hasattr(model, "_seen_in"):
             return model._seen_in(background)
-        table = as_table(background if hasattr(background, "columns") else to_numpy(background))
-        width = getattr(model, "n_features_in_", table.shape[1])
-        if not table.shape[0] or table.shape[1] != width:
+        table = background if hasattr(background, "columns") else to_numpy(background)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        shape = tuple(table.shape)
+        width = getattr(model, "n_features_in_", shape[-1] if shape else 0)
+        if len(shape) != 2 or not shape[0] or shape[1] != width:
             raise ValueError(
                 f"background must have rows, and the {width} columns of the model; got a table "
-                f"of shape {tuple(table.shape)}."
+                f"of shape {shape}."
             )
         return seen_columns(table, column_names(model, table))
     known = getattr(model, "_seen_columns", None)

@@ -203,7 +203,7 @@ def row_card(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression(max_iter=500).fit(X, y)
     >>> print(row_card(model, X.iloc[0], background=X).sentence)
-    98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and sepal width (cm) 3.5 (typical 3)
+    98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and sepal length (cm) 5.1 (typical 5.8)
     """
     table, seen = one_row(model, row), seen_by(model, background)
     if hasattr(model, "explain"):
