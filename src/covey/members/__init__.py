@@ -20,6 +20,7 @@ from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
 from covey.members._routing import FitParameters, RoutesToEstimator
+from covey.members._rows_in_memory import InMemoryRows
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -29,7 +30,7 @@ from covey.members._sampled import (
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._template import GrownClassifier, check_warm_start
-from covey.members._training_rows import InMemoryRows, TrainingRows
+from covey.members._training_rows import TrainingRows
 
 __all__ = [
     "BoostedClassifiers",
