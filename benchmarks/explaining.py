@@ -3,8 +3,8 @@
     python benchmarks/explaining.py
 
 Prints, for models of a table with 30 columns, the time of the processor for the contributions of
-one row and of a thousand, their standard errors (of the row in the middle, and the largest), and the
-time for a whole card.
+one row and of a thousand, their standard errors (of the row in the middle, and the largest), and
+the time for a whole card.
 """
 
 from __future__ import annotations
