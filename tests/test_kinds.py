@@ -5,7 +5,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from covey._kinds import as_numbers, kind_of_text, look
+from covey._kinds import kind_of_text, look
+from covey._numbers import as_numbers
 
 
 def looks(**columns):
@@ -60,7 +61,8 @@ def test_kinds_of_columns():
     [
         (["1", "-2.5e3", " 3 ", "+4", ".5", "6.", "inf"], "number"),
         (["1"] * 19 + ["x"], "number"),
-        (["1"] * 18 + ["x"] * 2, "text"),
+        (["1"] * 18 + ["x"] * 2, "number"),
+        (["1"] * 17 + ["x"] * 3, "text"),
         (["1", "nan"], "text"),
         (["01234", "99999"], "text"),
         (["0", "0.5"], "number"),
@@ -71,14 +73,18 @@ def test_kinds_of_columns():
     ],
 )
 def test_kinds_of_text(values, kind):
-    assert kind_of_text(pa.array(values))[0] == kind
+    assert kind_of_text(pa.array(values)).kind == kind
     assert look(pd.DataFrame({"x": values}))[0].kind == kind
 
 
 def test_one_word_among_numbers_is_text_where_all_must_be_numbers():
     text = pa.array(["1"] * 99 + ["x"])
-    assert kind_of_text(text) == ("number", "1 value is no number ('x') and counted as missing")
-    assert kind_of_text(text, enough=1.0)[0] == "text"
+    found = kind_of_text(text)
+    assert found.kind == "number"
+    assert found.remark("mass", 100) == (
+        "1 of 100 values of mass is not a number ('x'), read as missing"
+    )
+    assert kind_of_text(text, enough=1.0).kind == "text"
 
 
 def test_what_is_no_number_is_null():

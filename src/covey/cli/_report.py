@@ -59,7 +59,7 @@ def report(
         table,
         {*models.number_columns(fitted), *numeric},
         labels=[target],
-        decimal_commas=about.get("decimal_commas", []),
+        formats=models.formats_of(fitted),
     )
     check_column(frame, target, "--target")
     models.check_needed(fitted, frame.columns, table)
