@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from covey.cli._console import CommandError
+from covey.cli._problem import row_hashes
 
 from .conftest import as_json, problem_of, some_table
 
@@ -62,3 +63,13 @@ def test_dates_that_may_be_read_in_two_ways_are_refused():
     mixed = [*days[:59].strftime("%Y-%m-%d"), "13/02/2024"]
     with pytest.raises(CommandError, match="'13/02/2024' in column 'day'"):
         problem_of(some_table(day=mixed), time="day")
+
+
+def test_hashes_of_rows_are_those_of_pandas():
+    table = some_table(town=["Rome", None, "Oslo"] * 20, day=["2024-01-05"] * 60)
+    kinds = {"x": "number", "town": "text", "z": "number", "day": "date"}
+    written = table.assign(town=table["town"].astype(object).where(table["town"].notna(), None))
+    wanted = pd.util.hash_pandas_object(
+        written[list(kinds)].astype({"town": str, "day": str}), index=False
+    )
+    assert row_hashes(table, kinds).tolist() == wanted.tolist()

@@ -51,6 +51,11 @@ class Problem:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
 
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Some rows of the table; all of them without a copy."""
+        every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
+        return self.table if every else self.table.iloc[rows]
+
     @property
     def health(self) -> list[dict[str, Any]]:
         """A line for each column, for reports."""
@@ -112,7 +117,7 @@ def read_problem(
     season = time if time not in left and _is_dates(table, time) else None
     if season is None:
         left.add(time)
-    rest = table.drop(columns=[name for name in table.columns if name in left])
+    rest = _without(table, left)
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
@@ -134,6 +139,14 @@ def read_problem(
     for guard in problem.guards:
         problem.note(guard.sentence)
     return problem
+
+
+def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame:
+    """A table without some columns; the others are not copied."""
+    import pandas as pd
+
+    kept = {name: table[name] for name in table.columns if name not in names}
+    return pd.DataFrame(kept, index=table.index, copy=False)
 
 
 def _is_dates(table: pd.DataFrame, time: str | None) -> bool:
@@ -233,11 +246,18 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
     """A number for each row, the same for the same values of the columns in use."""
     import pandas as pd
 
-    columns = {}
-    for name, kind in kinds.items():
+    # What pandas.util.hash_pandas_object makes of a frame, but column by column: of a long table
+    # there is no room for more than one copy.
+    hashes = np.full(len(table), 0x345678, dtype=np.uint64)
+    factor = 1_000_003
+    for place, (name, kind) in enumerate(kinds.items()):
         values = as_kind(table[name], kind)
-        columns[name] = values if kind == "number" else values.astype(str)
-    return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
+        if kind != "number":
+            values = values.astype(str)
+        hashes ^= pd.util.hash_array(values.to_numpy())
+        hashes *= np.uint64(factor)
+        factor += 82_520 + 2 * (len(kinds) - place)
+    return hashes + np.uint64(97_531)
 
 
 def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:

@@ -144,6 +144,7 @@ class _Made:
     ) -> pd.DataFrame:
         """The data frame of columns that come one by one."""
         import pandas as pd
+        import pyarrow as pa
 
         if not n_rows:
             raise CommandError(f"{called(path)} has a header but no rows.")
@@ -154,7 +155,8 @@ class _Made:
                 if words:
                     column = _with_gaps(name, column, name in self.labels, self.note)
                 column = self._numbers(name, column, known, decimal)
-            self.found[name] = column.to_pandas()
+            # A copy, so that Arrow's memory serves the next column.
+            self.found[name] = column.to_pandas().copy()
             del column
         for name, column in self.unclear.items():
             self.found[name] = self._decided(name, column).to_pandas()
@@ -162,6 +164,7 @@ class _Made:
         frame.attrs["formats"] = self.formats
         frame.attrs["text"] = sorted(self.unclear)
         self._tell()
+        pa.default_memory_pool().release_unused()
         return frame
 
     def _numbers(self, name: str, column: Any, known: bool, decimal: str | None) -> Any:
