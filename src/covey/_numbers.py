@@ -18,7 +18,8 @@ _MONEY = (
     r"Rs\.?|[kK]r\.?|Fr\.?|R\$"
 )
 # Letters and signs, and what stands between them in mg/dl, km/h and m²; no digits.
-_UNIT = r"[\p{L}\p{S}%‰][\p{L}\p{S}%‰/²³. ]{0,11}"
+_UNIT = r"[\p{L}\p{S}%‰][\p{L}\p{S}%‰/²³. ]*"
+_LONGEST_UNIT = 12
 _WRITTEN = (
     rf"^(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{_MONEY})?\s*(?P<second_sign>[+-])?\s*"
     r"(?P<digits>\d[\d.,' ]*|[.,]\d+)(?P<power>[eE][+-]?\d+)?"
@@ -171,7 +172,8 @@ def _parts(text: Any) -> dict[str, Any] | None:
     after = compute.utf8_trim_whitespace(get["after"])
     one_unit = compute.or_(compute.equal(get["before"], ""), compute.equal(after, ""))
     proper = compute.and_(compute.and_(known, whole), one_unit)
-    proper = compute.and_(proper, compute.less_equal(compute.utf8_length(signs), 1))
+    for part, most in ((signs, 1), (after, _LONGEST_UNIT)):
+        proper = compute.and_(proper, compute.less_equal(compute.utf8_length(part), most))
     unit = compute.binary_join_element_wise(get["before"], after, "")
     made = {
         "negative": compute.is_in(signs, value_set=_like(["(", "-"], signs)),

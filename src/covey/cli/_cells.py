@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ def arrow_column(values: Sequence[Any]) -> pa.Array:
 
     kinds = {type(value) for value in values}
     kinds.discard(type(None))
+    if Decimal in kinds:
+        values = [float(value) if isinstance(value, Decimal) else value for value in values]
+        kinds = kinds - {Decimal} | {float}
     if not kinds:
         return pa.nulls(len(values))
     if kinds == {bool}:

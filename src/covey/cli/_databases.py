@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,16 +93,18 @@ def duckdb_batches(
             chosen = _chosen(path, table, kinds, note)
             listed = database.execute(
                 "SELECT column_name FROM information_schema.columns WHERE table_schema = 'main' "
-                "AND table_name = ? AND is_generated = 'NEVER' ORDER BY ordinal_position",
+                "AND table_name = ? AND coalesce(is_generated, '') <> 'ALWAYS' "
+                "ORDER BY ordinal_position",
                 [chosen],
             ).fetchall()
-            wanted = None if columns is None else set(columns)
-            stored = [name for (name,) in listed if wanted is None or name.strip() in wanted]
+            stored = [name for (name,) in listed]
+            names = column_names(stored, path)
             result = database.execute(
                 f"SELECT {', '.join(map(_quoted, stored))} FROM main.{_quoted(chosen)}"
             )
-            for batch in result.fetch_record_batch(BATCH_ROWS):
-                yield batch.rename_columns(column_names(batch.schema.names, path))
+            # One by one: how whole batches are got differs between versions.
+            rows = chain.from_iterable(iter(lambda: result.fetchmany(BATCH_ROWS), []))
+            yield from batches_of(rows, names, None if columns is None else set(columns))
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0]
         raise CommandError(f"{path} cannot be read as a DuckDB file: {said}") from None
@@ -109,7 +112,7 @@ def duckdb_batches(
 
 def _chosen(path: str, table: str | None, kinds: dict[str, str], note: Note | None) -> str:
     """The table that is meant; with one table in the file there is no question."""
-    tables = [name for name, kind in kinds.items() if kind == "table"]
+    tables = sorted(name for name, kind in kinds.items() if kind == "table")
     listed = ", ".join(repr(name) for name in tables[:8]) or "none"
     if table is None:
         if len(tables) == 1:

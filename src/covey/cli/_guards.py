@@ -107,7 +107,8 @@ def leaks(problem: Problem) -> Iterator[Guard]:
         values = as_kind(problem.table[name].iloc[rows], kind, problem.formats.get(name))
         predicted = _by_itself(values, kind, target, half, problem.regression)
         if problem.regression:
-            left = float(np.mean((predicted - target[half:]) ** 2)) / guess
+            # Beyond all that was seen, a column by itself tells nothing.
+            left = float(np.nanmean((predicted - target[half:]) ** 2)) / guess
             found = left <= _LEFT_OF_VARIANCE
             how = f"R2 {1 - left:.3f}"
         else:
@@ -128,8 +129,8 @@ def _by_itself(
 ) -> np.ndarray:
     """What one column predicts of the second half of rows from the first.
 
-    It is what the first half has at the same value, or at the nearest one: the mean, or the
-    commonest class.
+    It is what the first half has at the same value, or at the nearest one: the commonest class,
+    or the mean; NaN for numbers beyond all of the first half.
     """
     import pandas as pd
 
@@ -161,7 +162,8 @@ def _by_itself(
             width = np.where(right > left, right - left, 1.0)
             share = np.clip((different - left) / width, 0.0, 1.0)
             between = answer[seen[before]] * (1 - share) + answer[seen[after]] * share
-            answer = np.where(counts > 0, answer, between)
+            outside = (different < different[seen[0]]) | (different > different[seen[-1]])
+            answer = np.where(counts > 0, answer, np.where(outside, np.nan, between))
         else:
             answer = answer[near]
     return answer[code[half:]]

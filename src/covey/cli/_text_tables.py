@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SEPARATORS = ",;\t|"
 # How much of a file is read at a time.
 _BLOCK_BYTES = 1 << 20
+_LONGEST_LOOK = 1 << 12
 _LONGEST_HEADER = 1 << 22
 _LONGEST_RECORD = 1 << 26
 
@@ -66,10 +67,10 @@ class Encoding:
             wrong = read.count("\ufffd")
             right = sum(not one.isascii() for one in read) - wrong
             if self._beyond_ascii or right > wrong:
-                line = block[max(0, error.start - 20) : error.start].decode(errors="replace")
+                before = block[max(0, error.start - 20) : error.start].decode(errors="replace")
+                line = before.strip().splitlines()[-1:] or [""]
                 raise CommandError(
-                    f"{self._name} is UTF-8 text that is damaged after {line.strip()[-20:]!r}; "
-                    "save it again."
+                    f"{self._name} is UTF-8 text that is damaged after {line[0]!r}; save it again."
                 ) from None
             return False
         self._beyond_ascii = True
@@ -119,7 +120,8 @@ def in_utf8(source: Any, name: str, note: Note | None = None) -> Any:
     elif len(head) >= 4:
         # Without its mark, half of the bytes of Western text are zero.
         for start, guess in ((0, "utf-16-be"), (1, "utf-16-le")):
-            if not any(head[start::2]) and all(head[1 - start :: 2]):
+            zeros, others = (head[place::2].count(0) / len(head) for place in (start, 1 - start))
+            if zeros > 0.3 and not others:
                 encoding = guess
     if encoding is None:
         return source
@@ -139,6 +141,8 @@ def csv_batches(
     from pyarrow import csv as arrow_csv
 
     source, encoding = in_utf8(source, name, note), Encoding(name, note)
+    if b"\0" in source.peek(_LONGEST_LOOK)[:_LONGEST_LOOK]:
+        raise CommandError(_not_text(name))
     names, separator = read_header(source, name, separator, encoding)
     parse = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     convert = arrow_csv.ConvertOptions(
@@ -221,7 +225,7 @@ def _header_line(source: Any, name: str, encoding: Encoding | None) -> str:
         if not line or len(first) >= _LONGEST_HEADER:
             break
     if b"\0" in first:
-        raise CommandError(f"{name} is not text; save the table as CSV in UTF-8.")
+        raise CommandError(_not_text(name))
     try:
         return (encoding.utf8(first) if encoding else first).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -255,6 +259,10 @@ def csv_sentence(name: str, message: str, rows_before: int = 0) -> str:
     if "UTF8" in message:
         return _encoding_sentence(name)
     return f"{name} cannot be read: {message.splitlines()[0]}"
+
+
+def _not_text(name: str) -> str:
+    return f"{name} is not text; save the table as CSV in UTF-8."
 
 
 def _encoding_sentence(name: str) -> str:
