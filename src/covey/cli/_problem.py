@@ -14,6 +14,7 @@ from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
+from covey.cli._text_columns import text_without_use
 from covey.tables import learn_dates
 
 if TYPE_CHECKING:
@@ -132,6 +133,13 @@ def read_problem(
     problem.formats = {**formats, **written}
     if time:
         _learn_seasons_only(problem, table, time, season is not None, console)
+    useless = set(text_without_use(problem)).difference(keep or [])
+    problem.columns = [
+        replace(column, drop=f"its words do not help to predict {target} (on rows held out)")
+        if column.name in useless
+        else column
+        for column in problem.columns
+    ]
     note_columns(problem, console.note)
     if not group and not time:
         _keep_copies_together(problem)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # The lengths of n-grams, and the most of them: the commonest are taken.
 _GRAM_LENGTHS = (3, 4)
 _MOST_GRAMS = 10_000
+_LEAST_SINGULAR = 1e-3
 _ZONE_OF_TEXT = r"(Z|[+-]\d\d:?\d\d)\s*$"
 # A part of a date comes again only in a longer time: months in years, weekdays in weeks.
 _PARTS = ("year", "month", "day", "weekday", "hour")
@@ -79,7 +80,10 @@ def learn_text(
     if min(weights.shape) > n_components:
         svd = TruncatedSVD(n_components=n_components, random_state=seed)
         made = svd.fit_transform(weights)
-        directions = svd.components_.astype(np.float32)
+        # Directions beyond the rank of the text are made of rounding errors.
+        real = svd.singular_values_ > _LEAST_SINGULAR * svd.singular_values_[0]
+        n_columns, made = int(real.sum()), made[:, real]
+        directions = svd.components_[real].astype(np.float32)
     else:
         made = weights[:, :n_columns].toarray()
     scale = float(np.sqrt(made.var(axis=0, dtype=np.float64).sum()))
