@@ -51,7 +51,7 @@ soak: $(VENV)/.demo
 test-oldest: $(OLDEST)/.test
 	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest --doctest-modules -n 2
 
-# The tests of scikit-learn and DESlib with our classes in the place of theirs; writes docs/peers.md.
+# Tests of scikit-learn, DESlib and mlxtend with our classes in the place of theirs; writes docs/peers.md.
 # SUITES="stacking" runs what has this in its name.
 test-peers: $(PEERS)/.installed
 	$(ONE_THREAD) $(PEERS)/bin/python -m tests.peers $(SUITES)
@@ -218,12 +218,14 @@ $(INTEGRATIONS)/.installed: pyproject.toml
 	$(INTEGRATIONS)/bin/python -m pip install --quiet --disable-pip-version-check -e ".[test-integrations]"
 	touch $@
 
-# Their wheels hold their tests. DESlib is imported by its tests, and never fitted.
+# Their wheels hold their tests, of mlxtend the last one that does. DESlib and mlxtend are imported by
+# their tests, and never fitted.
 $(PEERS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . matplotlib pandas pytest \
 		"scikit-learn==1.9.*"
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps deslib==0.3.7
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps deslib==0.3.7 \
+		mlxtend==0.23.1
 	touch $@
 
 $(AUTOML)/.installed:

@@ -30,6 +30,8 @@ def as_table(X: Any) -> Any:
             f"X must have two dimensions, rows and columns, got shape {X.shape}. Reshape your "
             "data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one column."
         )
+    if X.shape[0] == 0:
+        raise ValueError("X has no rows; give at least one.")
     return X
 
 

@@ -3,6 +3,13 @@
 A gap is filled with the median of its column, and where a training row had one, a further column
 marks them. Of a few categories each has a column of zeros and ones; of many, their target's means
 are the columns. What is made of a column stays one feature.
+
+Means of the target are out of fold. Medians and lists of categories are learnt once, on all
+training rows, and not anew in each fold of a search: they know nothing of the target, and a row
+has an n-th part in a median. ``python -m benchmarks.categories.folds`` compares the two ways on
+tables of which a fifth of all numbers were taken out: out-of-fold log-loss differs by less than
+.0001 on crx and german, and on automobile (156 rows, 5 classes) it is .002 of 1.06 *higher* with
+medians of all rows, so folds do not flatter what they compare.
 """
 
 from __future__ import annotations
@@ -293,8 +300,6 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
     else:
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        if not X.shape[0]:
-            raise ValueError("X has no rows; give at least one.")
         X, _ = coded(X, list(preparation.words), preparation.words)
     holds_gaps(X, getattr(estimator, "feature_names_in_", None))
     return X

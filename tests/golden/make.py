@@ -17,9 +17,9 @@ import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -68,6 +68,13 @@ def models():
         ),
         "gaps": covey.FlockClassifier(effort="fast", random_state=0),
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
+        "targets": covey.MultiTargetClassifier(
+            covey.FlockClassifier(effort="fast", random_state=0), random_state=0
+        ),
+        "values": covey.MultiTargetRegressor(
+            covey.FusionRegressor([Ridge(), KNeighborsRegressor()], "linear_stacking"),
+            random_state=0,
+        ),
     }
 
 
@@ -91,19 +98,26 @@ def table():
 def main():
     """Fit and save all of them."""
     X, more, y = table()
+    several = {
+        "targets": pd.DataFrame({"kind": y, "large": X.iloc[:, 2] > 4, "all": 1}),
+        "values": X.iloc[:, 2:].to_numpy(),
+    }
     for name, model in models().items():
         path = HERE / f"{name}-{FORMAT}.covey"
         if path.exists():
             continue
-        rows = {"table": more, "gaps": more.drop(columns="seen")}.get(name, X)
-        save(model.fit(rows, y), path)
+        narrow = X.iloc[:, :2]
+        rows = {"table": more, "gaps": more.drop(columns="seen"), "values": narrow}.get(name, X)
+        save(model.fit(rows, several.get(name, y)), path)
         rows = rows.iloc[::7]
         said = {
             "columns": list(rows.columns),
             "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist(),
             "labels": model.predict(rows).tolist(),
-            "probabilities": model.predict_proba(rows).tolist(),
         }
+        if hasattr(model, "predict_proba"):
+            # Of several targets it is a list of arrays.
+            said["probabilities"] = [part.tolist() for part in model.predict_proba(rows)]
         path.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n")
 
 

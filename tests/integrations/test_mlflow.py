@@ -56,3 +56,23 @@ def test_autolog_keeps_parameters_and_measures_of_a_pipeline(tracking, classes):
     assert kept.params["flockclassifier__effort"] == "fast"
     assert kept.metrics["training_accuracy_score"] == pytest.approx(model.score(*classes))
     assert kept.metrics["training_log_loss"] > 0
+
+
+def runs():
+    return mlflow.search_runs()
+
+
+def test_autolog_keeps_nothing_of_a_flock_by_itself(tracking, classes):
+    mlflow.sklearn.autolog(log_models=False, log_datasets=False, silent=True)
+    small().fit(*classes)
+    assert not len(runs())
+
+
+def test_autolog_takes_members_for_models_unless_they_are_in_a_pipeline(tracking, classes):
+    mlflow.sklearn.autolog(log_models=False, log_datasets=False, silent=True)
+    X, y = classes
+    flock = small(members=["linear", "extra_trees"], cv=2)
+    make_pipeline(flock).fit(X, y)
+    assert runs()["tags.estimator_name"].tolist() == ["Pipeline"]
+    flock.fit(X, y)
+    assert set(runs()["tags.estimator_name"][:-1]) == {"ExtraTreesClassifier"}

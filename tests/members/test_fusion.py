@@ -14,7 +14,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    RidgeClassifier,
+)
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
@@ -487,3 +492,14 @@ def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
     dynamic = SubsetEnsembleClassifier(3, fuser="ola", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="OLA has learnt to fuse all members"):
         dynamic.staged_score(X, y)
+
+
+def test_an_ensemble_is_a_function_of_rows_and_no_rule(wine):
+    X, X_new, y, _ = wine
+    model = FusionClassifier(members()).fit(X, y)
+    assert_array_equal(model(X_new), model.predict_proba(X_new))
+    numbers = covey.FusionRegressor([LinearRegression()]).fit(X, y)
+    assert_array_equal(numbers(X_new), numbers.predict(X_new))
+    for rule in (model, GaussianNB()):
+        with pytest.raises(ValueError, match="fuser must be one of .*, a Fuser or a function"):
+            FusionClassifier(members(), rule).fit(X, y)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
@@ -272,3 +273,19 @@ def test_parameters_can_be_read_of_what_fit_refuses():
             assert model.get_params()["cv"] == 5
             assert model.set_params(cv=3).cv == 3
             clone(model)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        FusionClassifier([DummyClassifier()], "linear_stacking"),
+        GeneralStackingClassifier([DummyClassifier()]),
+    ],
+)
+def test_no_rows_and_folds_that_are_none_get_one_sentence(model):
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    with pytest.raises(ValueError, match="X has no rows; give at least one"):
+        model.fit(X, y).predict(X[:0])
+    for cv in (b"x", "five"):
+        with pytest.raises(ValueError, match="cv must be an int, a splitter"):
+            clone(model).set_params(cv=cv).fit(X, y)

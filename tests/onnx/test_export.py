@@ -73,7 +73,7 @@ def test_an_old_opset_is_refused():
         (flock(fuser="trimmed_mean"), "fused by TrimmedMean"),
         (
             flock(fuser="mean", categorical_features=[0]),
-            "This SubsetEnsembleClassifier was fitted to gaps or categories.*table_to_onnx",
+            "This SubsetEnsembleClassifier was fitted to categories in an array",
         ),
         (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
         (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import BaggingClassifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from covey import FusionClassifier, fusers
+from covey import FusionClassifier, Predictions, fusers
 from tests.peers.standing_in import StandsIn
 
 
@@ -18,7 +19,7 @@ def _members(pool: Any, X: Any, y: Any) -> list[Any]:
     if pool is None:
         pool = BaggingClassifier(random_state=0).fit(X, y)
     if isinstance(pool, list | tuple):
-        return list(pool)
+        return [_Mock(one, np.unique(y)) if isinstance(one, Mock) else one for one in pool]
     columns = getattr(pool, "estimators_features_", [slice(None)] * len(pool.estimators_))
     return [
         _Member(member, pool.classes_, of_member)
@@ -46,6 +47,25 @@ class _Member(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The class."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class _Mock(ClassifierMixin, BaseEstimator):
+    """A member of DESlib's tests, which predicts one row as often as there are rows."""
+
+    def __init__(self, mock: Any, classes: Any) -> None:
+        self.mock, self.classes_ = mock, classes
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """It is fitted already."""
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Its class."""
+        return np.broadcast_to(self.mock.predict(X), len(X)).astype(self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Its probabilities."""
+        return np.broadcast_to(self.mock.predict_proba(X), (len(X), len(self.classes_)))
 
 
 class _Method(StandsIn, ClassifierMixin, BaseEstimator):
@@ -81,15 +101,61 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
         """Learn to fuse the pool."""
         if self.DFP or self.with_IH:
             raise NotImplementedError("no pruning of members, no hardness of rows")
+        X, y = check_X_y(X, y)
+        self.n_features_in_ = X.shape[1]
+        fusion = FusionClassifier(
+            _members(self.pool_classifiers, X, y), self._fuser(), prefit=True
+        )
+        self.fusion_ = fusion.fit(X, y)
+        self.classes_ = fusion.classes_
+        return self
+
+    def _fuser(self) -> Any:
         # DESlib measures distances in columns as they are.
         how = {"n_neighbors": self.k, "voting": self.voting, "alpha": self.alpha, "scale": False}
         known = self._rule().get_params()
-        given = {name: how[name] for name in how if known.get(name) is not None}
-        members = _members(self.pool_classifiers, np.asarray(X), y)
-        fusion = FusionClassifier(members, self._rule(**given), prefit=True)
-        self.fusion_ = fusion.fit(np.asarray(X), y)
-        self.classes_ = fusion.classes_
-        return self
+        return self._rule(**{name: how[name] for name in how if known.get(name) is not None})
+
+    def estimate_competence(
+        self, competence_region: Any, distances: Any = None, predictions: Any = None
+    ) -> Any:
+        """What our rule says of members, given what DESlib's tests say that it has learnt."""
+        region = np.atleast_2d(competence_region)
+        if hasattr(self, "fusion_"):
+            rule = self.fusion_.fuser_
+        else:
+            rule = self._fuser()
+            rule.available_, rule.right_ = None, np.asarray(self.DSEL_processed_, dtype=bool)
+        n_members = rule.right_.shape[1]
+        rule.truth_ = np.asarray(getattr(self, "DSEL_target_", getattr(rule, "truth_", [])))
+        if hasattr(self, "dsel_scores_"):
+            at = np.arange(len(rule.truth_))
+            rule._true_probability = self.dsel_scores_[at, :, rule.truth_]
+        rule._known_labels = getattr(self, "BKS_DSEL_", None)
+        labels = np.zeros((len(region), n_members)) if predictions is None else predictions
+        labels = np.broadcast_to(labels, (len(region), n_members)).astype(int)
+        classes = np.arange(max(2, labels.max() + 1, rule.truth_.max(initial=0) + 1))
+        given = Predictions(labels, classes=classes, kind="label")
+        if rule.needs_distance:
+            return rule.competence(given, region, np.atleast_2d(distances))
+        return rule.competence(given, region) + self._chance(len(classes))
+
+    def _chance(self, n_classes: int) -> float:
+        """Ours counts accuracy above that of guessing in DES-P, DESlib as it is."""
+        return 1.0 / n_classes if self._rule is fusers.DESP else 0.0
+
+    def source_competence(self) -> Any:
+        """The same of competence at each known row."""
+        classes = np.arange(self.n_classes_)
+        known = Predictions(self.dsel_scores_, classes=classes)
+        rule = self._fuser()
+        rule.classes_ = classes
+        return rule.source(known, np.asarray(self.DSEL_target_))
+
+    def select(self, competences: Any) -> Any:
+        """Which members our rule selects."""
+        chance = self._chance(getattr(self, "n_classes_", 2))
+        return self._fuser().select(np.atleast_2d(competences) - chance) > 0
 
     def predict(self, X: Any) -> Any:
         """The decision."""

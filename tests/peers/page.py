@@ -13,9 +13,11 @@ _INTRODUCTION = """# Peers' tests on covey
 (`tests/peers/`): a `VotingClassifier` is a `FusionClassifier` with the fuser "majority" or
 "mean", a `StackingClassifier` a `GeneralStackingClassifier`, and so on. What errors and warnings
 say is ignored, their types are not. A test counts if one of our classes takes part in it. The
-page is written by that command. Of DESlib these are the tests of whole methods; others look into
-its attributes. mlxtend's newest packages hold no tests, and the last ones that do (0.23.1) need
-parameters that scikit-learn no longer has.
+page is written by that command. Of DESlib's tests of single methods, those that set what a method
+has learnt and ask for its competences are answered by ours (`tests/peers/of_deslib.py`); those of
+its base classes and helpers have no equivalent, and pytest of today cannot collect those of
+METADES. mlxtend's packages since 0.23.2 hold no tests; in these of 0.23.1 LogisticRegression
+has a parameter that scikit-learn has dropped since (`multi_class`), which is taken and ignored.
 """
 
 

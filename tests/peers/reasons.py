@@ -84,9 +84,62 @@ REASONS: dict[str, list[tuple[str, str]]] = {
         (r"nan_support", "The test asks that missing values be refused; flocks take them."),
         (r"rfe_cv_groups", "A fold of the test has rows of one class only, which is refused."),
     ],
+    "mlxtend": [
+        (r"use_clones", "Models are always copied before they are fitted."),
+        (
+            r"drop_|avg_vs_concat",
+            "All columns of members' probabilities are seen, and none are averaged.",
+        ),
+        (r"train_meta_features", "Labels are a column for each class, not one of numbers."),
+        (r"multivariate_class", "A stack has one target; `MultiTargetRegressor` has several."),
+        (
+            r"sample_weight",
+            "scikit-learn's forests draw other rows if weights are given, also if all are one.",
+        ),
+        (r"replace_mix", "Replaces models by names that mlxtend gives them."),
+        (
+            r"estimators_false|gridsearch|test_StackingC|proba_avg_1|use_probas|in_secondary|decision"
+            r"|technique|sparse|fold_indexes|different_models|multivariate$|coeff|intercept",
+            "Asks for a number to two digits, of members that are asked about the rows they were "
+            "fitted on (here: out of fold), of other folds, or of an older scikit-learn.",
+        ),
+    ],
+    "DESlib: methods": [
+        (
+            r"J_N|J_higher|pect_zero|pct|diversity|ratio|_Q|_DF|competence_batch|metric_perf"
+            r"|different_scorer|similarity|clusters|meta$|passthrough|^test_estimate_competence$"
+            r"|select_batch|select_less|select_single|^test_select$",
+            "Asks for parameters and steps of DESlib that ours have not: other measures of "
+            "diversity, what is inside of a cluster, numbers instead of shares.",
+        ),
+        (
+            r"classify|with_ds|source_competence_kl|^test_fit$",
+            "Looks at what DESlib keeps inside (DSEL, scores, the index of a member).",
+        ),
+        (r"none_competent|weights_zero", "Where nobody is selected all decide, after `select`."),
+        (r"no_proba|not_predict_proba", "Members without probabilities decide by their votes."),
+        (r"voting_value", "Voting is checked by the rule, whose mock members fail before."),
+        (r"single_classifier|single_model", "One member is an ensemble, if a small one."),
+        (r"not_clustering", "The clusters are always those of k-means."),
+        (r"alpha_type", "A whole number is a number."),
+        (
+            r"check_estimator",
+            "The rows of scikit-learn's check reach members, which stand in the test, unchecked.",
+        ),
+        (
+            r"predict$|all_same|proba_shape|right_class|label_encoder_base|predict_diff",
+            "An oracle is a bound here, with a score; mocks predict another class than the one "
+            "of their highest probability.",
+        ),
+        (r"predict_proba$", "Probabilities are those of votes, or of all that are selected."),
+    ],
     "DESlib": [
         (r"_proba\[", "The file with the expected values is not in DESlib's package."),
-        (r"desknn", "2 of 188 rows are decided otherwise; not looked into."),
+        (
+            r"desknn",
+            "100 members have eight accuracies on seven neighbors: which of equals are kept, by "
+            "the order of a sort, decides 2 of 188 rows.",
+        ),
         (
             r"test_mcb|priori|posteriori",
             "DESlib draws one of the members that are nearly the best.",

@@ -45,6 +45,36 @@ def _selectors(file: str) -> Suite:
     )
 
 
+# DESlib's own tests import each method from its module.
+_DESLIB_BY_MODULE = {
+    "deslib__dcs__a_posteriori": "APosteriori",
+    "deslib__dcs__a_priori": "APriori",
+    "deslib__dcs__lca": "LCA",
+    "deslib__dcs__mcb": "MCB",
+    "deslib__dcs__mla": "MLA",
+    "deslib__dcs__ola": "OLA",
+    "deslib__dcs__rank": "Rank",
+    "deslib__des__des_clustering": "DESClustering",
+    "deslib__des__des_knn": "DESKNN",
+    "deslib__des__des_mi": "DESMI",
+    "deslib__des__des_p": "DESP",
+    "deslib__des__knop": "KNOP",
+    "deslib__des__knora_e": "KNORAE",
+    "deslib__des__knora_u": "KNORAU",
+    "deslib__des__meta_des": "METADES",
+    "deslib__des__probabilistic": "RRC DESKL MinimumDifference",
+    "deslib__static__oracle": "Oracle",
+    "deslib__static__single_best": "SingleBest",
+    "deslib__static__stacked": "StackedClassifier",
+    "deslib__static__static_selection": "StaticSelection",
+}
+# Not those of base classes, which ours have none of, nor of METADES, which pytest cannot collect.
+_DESLIB_FILES = (
+    "dcs/test_a_posteriori dcs/test_a_priori dcs/test_lca dcs/test_mcb dcs/test_mla dcs/test_ola "
+    "dcs/test_rank des/test_des_clustering des/test_des_knn des/test_des_mi des/test_desp "
+    "des/test_knop des/test_knorae des/test_knorau des/test_probabilistic static/test_oracle "
+    "static/test_single_best static/test_stacked static/test_static_selection"
+)
 _ENSEMBLES = "VotingClassifier VotingRegressor StackingClassifier StackingRegressor"
 
 SUITES = {
@@ -100,6 +130,31 @@ SUITES = {
             deslib__des__knop="KNOP",
             deslib__des__meta_des="METADES",
             deslib__static="SingleBest Oracle StackedClassifier StaticSelection",
+        ),
+    ),
+    "DESlib: methods and what is static": Suite(
+        "deslib",
+        "DESlib",
+        tuple(f"tests/{file}.py" for file in _DESLIB_FILES.split()),
+        _names("of_deslib", **_DESLIB_BY_MODULE),
+    ),
+    "mlxtend: votes and stacks": Suite(
+        "mlxtend",
+        "mlxtend",
+        (
+            "classifier/tests/test_ensemble_vote_classifier.py",
+            "classifier/tests/test_stacking_classifier.py",
+            "classifier/tests/test_stacking_cv_classifier.py",
+            "regressor/tests/test_stacking_regression.py",
+            "regressor/tests/test_stacking_cv_regression.py",
+        ),
+        _names(
+            "of_mlxtend",
+            mlxtend__classifier="EnsembleVoteClassifier StackingClassifier StackingCVClassifier",
+            mlxtend__regressor="StackingRegressor StackingCVRegressor",
+            mlxtend__utils="assert_raises",
+            mlxtend__externals__estimator_checks="NotFittedError",
+            sklearn__linear_model="LogisticRegression",
         ),
     ),
 }

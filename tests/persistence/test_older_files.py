@@ -25,11 +25,13 @@ def rows_and_said(path):
 def test_models_of_older_versions_predict_what_they_did(path):
     rows, said = rows_and_said(path)
     model = load(path)
-    assert model.predict(rows).tolist() == said["labels"]
     # Not to the bit: another processor or library may add numbers up in another order.
-    np.testing.assert_allclose(
-        model.predict_proba(rows), said["probabilities"], rtol=1e-9, atol=1e-12
-    )
+    if not hasattr(model, "predict_proba"):
+        np.testing.assert_allclose(model.predict(rows), said["labels"], rtol=1e-9)
+        return
+    assert model.predict(rows).tolist() == said["labels"]
+    for found, wanted in zip(model.predict_proba(rows), said["probabilities"], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
     assert model.get_params()
 
 

@@ -32,7 +32,7 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
         raise ValueError(
             f"{parameter} must be an object and not a class; write {rule.__name__}(...)."
         )
-    if callable(rule):
+    if callable(rule) and not hasattr(rule, "predict"):  # a model is no rule
         if parameters:
             raise ValueError(
                 f"{', '.join(parameters)} cannot be set on a function; give one that has them, "

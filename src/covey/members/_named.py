@@ -17,6 +17,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from covey._folds import check_cv_parameter
 from covey._models import fit_on_rows, fit_with
 from covey.members._routing import RoutesMetadata
 
@@ -194,6 +195,7 @@ class NamedMembers(NamedParameters, RoutesMetadata):
 
     def _folds(self, X: Any, y: np.ndarray, split: dict[str, Any]) -> Folds:
         """The folds of ``cv``, given the parameters of its ``split``, that hold a row out."""
+        check_cv_parameter(self.cv)
         splitter = self._splitter(y, split.get("groups"))
         try:
             folds = list(splitter.split(X, y, **split))

@@ -33,13 +33,20 @@ try:
     from covey.onnx._converters import CONVERTERS, register
     from covey.onnx._fusers import check_fuser
     from covey.onnx._graph import labels_of, thawed
+    from covey.onnx._preparation import (
+        coded_rows,
+        column_names,
+        in_front,
+        joined,
+        preparation_of,
+    )
     from covey.onnx._stacks import check_encodings
 except ModuleNotFoundError as error:
     raise ImportError(
         f'ONNX graphs need {error.name}; install what is missing with: pip install "covey[onnx]".'
     ) from None
 
-__all__ = ["register", "to_onnx"]
+__all__ = ["joined", "register", "to_onnx"]
 
 # The opset of `to_onnx`: runtimes since 2022 read it.
 _OPSET = 17
@@ -62,7 +69,9 @@ def to_onnx(
         ends in one. Ensembles may be fused by a search, a product (which becomes one matrix
         product), a mean, a median, a majority, a `Gate` or a model (`Stacking`, which reads
         values, probabilities, logits or decisions). Members, and models on top of them, may be
-        any that skl2onnx knows. A model of a table is exported by `covey.tables.table_to_onnx`.
+        any that skl2onnx knows. Gaps (NaN) are taken by flocks that were fitted to some, and so
+        are categories (see Returns). A model of a table is exported by
+        `covey.tables.table_to_onnx`.
     path : str or path, optional
         Where to write the graph too.
     dtype : {"float32", "float64"}, default="float32"
@@ -73,7 +82,10 @@ def to_onnx(
     Returns
     -------
     graph : onnx.ModelProto
-        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). A classifier's
+        Its input ``X`` takes rows of numbers of shape (n_rows, n_features). If the flock was
+        fitted to categories, there is an input for each column instead, of its name and of shape
+        (n_rows, 1): strings for categories ("" for a gap, "1" for a number such as 1.0), numbers
+        for others. A classifier's
         outputs are ``label``, of shape (n_rows,), and ``probabilities``, of shape (n_rows,
         n_classes) in the order of ``classes_``; a regressor's is ``prediction``, of shape
         (n_rows, 1). Its metadata hold ``classes`` and, where they are known, ``feature_names``,
@@ -98,7 +110,7 @@ def to_onnx(
     if not (is_classifier(estimator) or is_regressor(estimator)):
         raise ValueError(f"{who} is neither a classifier nor a regressor; to_onnx exports those.")
     check_is_fitted(estimator)
-    _check_exportable(estimator, who, dtype)
+    _check_exportable(estimator, who, dtype, coded=True)
     tensor = FloatTensorType if dtype == "float32" else DoubleTensorType
     if is_classifier(estimator):
         options: dict[str, Any] = {"options": {id(estimator): {"zipmap": False}}}
@@ -107,18 +119,23 @@ def to_onnx(
         options = {"final_types": [("prediction", tensor([None, 1]))]}
         facts = {}
     inputs = [("X", tensor([None, int(estimator.n_features_in_)]))]
+    columns = column_names(estimator, who) if _has_categories(estimator) else None
     try:
-        graph = skl2onnx.convert_sklearn(
-            estimator, initial_types=inputs, target_opset=_OPSET, **options
-        )
+        with coded_rows(columns is not None):
+            graph = skl2onnx.convert_sklearn(
+                estimator, initial_types=inputs, target_opset=_OPSET, **options
+            )
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         whose = _unconvertible(estimator, inputs) or f"this {type(estimator).__name__}"
         raise ValueError(f"skl2onnx cannot convert {whose}: {reason[:200]}") from error
+    if columns is not None:
+        graph = in_front(graph, estimator, columns, dtype)
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         facts["feature_names"] = json.dumps([str(name) for name in np.asarray(names)])
     onnx.helper.set_model_props(graph, {"covey": covey.__version__, **facts})
+    onnx.checker.check_model(graph)
     if path is not None:
         write_file(path, graph.SerializeToString())
     return graph
@@ -140,8 +157,16 @@ def _unconvertible(estimator: Any, inputs: list) -> str | None:
     return None
 
 
-def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
-    """Refuse, by name, what has no graph; ``who`` begins the sentence."""
+def _has_categories(estimator: Any) -> bool:
+    preparation = preparation_of(estimator)
+    return preparation is not None and bool(preparation.words)
+
+
+def _check_exportable(estimator: Any, who: str, dtype: str, coded: bool = False) -> None:
+    """Refuse, by name, what has no graph; ``who`` begins the sentence.
+
+    ``coded`` says that it is given codes in the place of categories.
+    """
     kind = type(estimator)
     if kind.__module__.startswith("covey.tables"):
         raise ValueError(
@@ -149,11 +174,10 @@ def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
             "use covey.tables.table_to_onnx."
         )
     if kind in CONVERTERS:
-        if getattr(estimator, "preparation_", getattr(estimator, "preparation", None)) is not None:
+        if _has_categories(estimator) and not coded:
             raise ValueError(
-                f"{who} was fitted to gaps or categories, which a graph of numbers cannot take; "
-                "fit a covey.tables.TableClassifier or TableRegressor, whose graph "
-                "(table_to_onnx) takes a table's own columns."
+                f"{who} was fitted to categories, which the graph around it cannot give to it; "
+                "export it by itself, or fit the whole to numbers."
             )
         if is_classifier(estimator):
             labels_of(estimator.classes_, who)
@@ -163,7 +187,8 @@ def _check_exportable(estimator: Any, who: str, dtype: str) -> None:
             check_encodings(outputs, who, is_regressor(estimator))
         for name, member in getattr(estimator, "named_estimators_", {}).items():
             if not isinstance(member, str):  # not dropped
-                _check_exportable(thawed(member), f"The member {name!r}", dtype)
+                inner = coded and hasattr(estimator, "weights_")  # a flock's linear members
+                _check_exportable(thawed(member), f"The member {name!r}", dtype, inner)
         _check_parts(estimator, who, dtype)
     elif kind is Pipeline:
         for name, step in estimator.steps:

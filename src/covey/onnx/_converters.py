@@ -27,6 +27,7 @@ from covey.onnx._boosting import register_boosting
 from covey.onnx._codes import of_code_book
 from covey.onnx._fusers import Outputs, fused_by
 from covey.onnx._graph import Graph, labels_of, thawed
+from covey.onnx._preparation import preparation_of
 from covey.onnx._stacks import of_stack
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 
@@ -68,7 +69,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _of_member(graph: Graph, member: Any) -> str:
-    basis = Basis.plain(member.n_features_in_) if member.basis is None else member.basis
+    basis = Basis.plain(graph.n_features) if member.basis is None else member.basis
     coef, intercept = np.atleast_2d(member.coef_), np.atleast_1d(member.intercept_)
     linear = graph.columns(basis).linear(coef, intercept)
     return graph.node("Softmax", linear, axis=1) if is_classifier(member) else linear
@@ -100,9 +101,16 @@ def _of_flock(graph: Graph, flock: Any) -> str:
     return fused_by(outputs, flock.fuser_)
 
 
+def _model_of(graph: Graph, fused: Any, member: Any) -> tuple[str, ...]:
+    """The outputs of a member's graph."""
+    # Members of a flock see the columns that it makes; its linear ones are a flock like it.
+    sees_columns = preparation_of(fused) is not None and preparation_of(member) is None
+    return graph.model(member, (graph.rows, graph.n_features) if sees_columns else None)
+
+
 def _of_fused_values(graph: Graph, fused: Any) -> str:
     values = [
-        graph.node("Reshape", graph.cast(graph.model(member)[-1]), [-1, 1, 1])
+        graph.node("Reshape", graph.cast(_model_of(graph, fused, member)[-1]), [-1, 1, 1])
         for member in map(thawed, fused.estimators_)
     ]
     joined = graph.node("Concat", *values, axis=1)
@@ -113,7 +121,7 @@ def _of_fusion(graph: Graph, fused: Any) -> str:
     classes = fused.classes_
     predicted, seen = [], []
     for member in map(thawed, fused.estimators_):
-        label, probabilities = graph.model(member)
+        label, probabilities = _model_of(graph, fused, member)
         known = getattr(member, "classes_", classes)
         if fused.kind_ == "label":
             positions = np.searchsorted(classes, known)

@@ -21,6 +21,7 @@ from sklearn.frozen import FrozenEstimator
 
 import onnx
 from covey._core.basis import Basis
+from covey.onnx._preparation import preparation_of, prepared
 
 # Since this version a softmax is along one axis, and sums take their axes as an input.
 _OLDEST_OPSET = 13
@@ -70,6 +71,9 @@ class Graph:
         self.n_features = int(operator.raw_operator.n_features_in_)
         # Whole numbers are computed with like others.
         self.rows = self.cast(operator.inputs[0].full_name)
+        preparation = preparation_of(operator.raw_operator)
+        if preparation is not None:
+            self.rows, self.n_features = prepared(self, preparation), preparation.n_columns
 
     def node(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
         """A node with one output; inputs are constants (arrays, lists) and names of nodes."""
@@ -122,6 +126,10 @@ class Graph:
     def cast(self, value: str) -> str:
         """As floating-point numbers of the graph's precision."""
         return self.node("Cast", value, to=self._proto)
+
+    def whole(self, value: str) -> str:
+        """As whole numbers."""
+        return self.node("Cast", value, to=onnx.TensorProto.INT64)
 
     def in_double(self) -> Self:
         """The same graph, whose further constants and casts are in double precision."""

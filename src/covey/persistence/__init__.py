@@ -54,12 +54,13 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     Parameters
     ----------
     estimator : estimator
-        A flock, a `covey.tables` model, a fusion or a stack of these and of some of
-        scikit-learn's estimators, or a fuser. Its parameters are saved too but for those of the
-        machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no plain values, such
-        as a generator of random numbers: what is loaded has their defaults. What was predicted of
-        the training rows (``out_of_fold_``) is left out; how far off that was (``calibration_``)
-        is not, in an order that tells nothing of the rows.
+        A flock, a `covey.tables` model, a fusion or a stack of these and of some of scikit-learn's
+        estimators, a `covey.multitarget` model of these, or a fuser. Its parameters are saved too
+        but for those of the machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no
+        plain values, such as a generator of random numbers or lists of rows (``cv``): what is
+        loaded has their defaults. What was predicted of the training rows (``out_of_fold_``) is
+        left out; how far off that was (``calibration_``) is not, in an order that tells nothing of
+        the rows.
     path : str or path
         The file; by custom its name ends in ``.covey``.
     trusted : bool, default=False
@@ -95,8 +96,9 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
         _read(io.BytesIO(data), len(data), max_size=len(data) << 20)
     except NotCoveredError as error:
         if not trusted:
+            what = "is of a class" if str(error) == f"a {name}" else f"holds {error}"
             raise ModelFileError(
-                f"This {name} holds {error}, which covey's model files do not hold; "
+                f"This {name} {what}, which covey's model files do not hold; "
                 "save(..., trusted=True) writes a file that covey.load reads only if it is told "
                 "to trust it, since it can run code."
             ) from None

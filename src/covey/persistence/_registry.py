@@ -35,6 +35,7 @@ _HOMES = {
     "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
+    "_targets": "MultiTargetClassifier MultiTargetRegressor",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "

@@ -116,6 +116,8 @@ class Writer:
         for name, value in sorted(estimator.get_params(deep=False).items()):
             if name in OF_THE_MACHINE or _is_default(value, defaults.get(name)):
                 continue
+            if name == "cv" and not isinstance(value, Integral | str | None):
+                continue  # rows of one table, which are long and of no use with another
             if name in models and hasattr(value, "get_params"):
                 written[name] = {"model": self.model(value)}
                 continue

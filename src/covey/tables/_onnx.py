@@ -46,21 +46,12 @@ def table_to_onnx(
         ``classes``) as JSON.
     """
     _check_exportable(model.preparation_)
-    from covey.onnx import to_onnx
-    from onnx import checker, compose, helper
+    from covey.onnx import joined, to_onnx
+    from onnx import checker, helper
 
     flock = to_onnx(model.estimator_, dtype=dtype)
     prepared = _PreparationGraph(model.preparation_, dtype).model(flock)
-    # Names inside the two graphs must differ; those of columns stay as they are.
-    flock = compose.add_prefix(flock, "flock/")
-    outputs = [output.name for output in flock.graph.output]
-    graph = compose.merge_models(
-        prepared, flock, io_map=[("prepared/X", "flock/X")], outputs=outputs
-    )
-    for output in graph.graph.output:
-        old, output.name = output.name, output.name.removeprefix("flock/")
-        for node in graph.graph.node:
-            node.output[:] = [output.name if name == old else name for name in node.output]
+    graph = joined(prepared, flock, "prepared/X")
     facts = {"columns": json.dumps(model.preparation_.kinds_, ensure_ascii=False)}
     if hasattr(model, "classes_"):
         facts["classes"] = json.dumps(model.classes_.tolist())

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._kinds import as_frame, as_kind, is_too_large, kind_of, listed, look
 from covey._numbers import NumberFormat
-from covey.tables._encoders import Categories
+from covey._seen_columns import SeenColumns, seen_table
+from covey.tables._encoders import Categories, Text
 from covey.tables._learning import learn_encoder
 
 if TYPE_CHECKING:
@@ -155,7 +156,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             np.flatnonzero([_gaps(column).any() for column in columns]),
         )
         self._set_names()
+        self._seen_columns: SeenColumns | None = self._seen_in(table)
         return self._filled(columns)
+
+    def _seen_in(self, table: pd.DataFrame) -> SeenColumns:
+        """What is typical of the columns of a table, and other values that they have."""
+        free = [name for name, encoder in self._encoders.items() if isinstance(encoder, Text)]
+        return seen_table(table, self.kinds_, free, self.number_formats_)
 
     def _found_formats(self, table: pd.DataFrame) -> dict[str, NumberFormat]:
         """How columns of numbers are written that are text."""

@@ -1,0 +1,145 @@
+"""Gaps and categories as nodes of a graph, in front of what a flock computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import onnx
+from covey._categories import UNSEEN
+from covey._preparation import Preparation
+
+if TYPE_CHECKING:
+    from covey.onnx._graph import Graph
+
+# Whether the graph that is made gets codes in the place of categories.
+_CODED: ContextVar[bool] = ContextVar("coded", default=False)
+# What a string is encoded as that stands for a gap, until it is NaN.
+_GAP = -2.0
+
+
+def preparation_of(model: Any) -> Preparation | None:
+    """What becomes of gaps and categories in a flock or one of its members."""
+    found = getattr(model, "preparation_", getattr(model, "preparation", None))
+    return found if isinstance(found, Preparation) else None
+
+
+@contextmanager
+def coded_rows(are_coded: bool) -> Iterator[None]:
+    """Within this, rows of graphs have codes in the place of categories, or not."""
+    token = _CODED.set(are_coded)
+    try:
+        yield
+    finally:
+        _CODED.reset(token)
+
+
+def prepared(graph: Graph, preparation: Preparation) -> str:
+    """What `Preparation.transform` does: the columns of rows with NaN for gaps, and codes."""
+    if preparation.words and not _CODED.get():
+        raise RuntimeError("a flock that was fitted to categories is exported by covey.to_onnx")
+    made = []
+    if len(preparation.numbers):
+        numbers = graph.node("Gather", graph.rows, preparation.numbers, axis=1)
+        gaps = graph.node("IsNaN", numbers)
+        made.append(graph.node("Where", gaps, preparation.fill, numbers))
+        if len(preparation.marked):
+            places = np.searchsorted(preparation.numbers, preparation.marked)
+            made.append(graph.cast(graph.node("Gather", gaps, places, axis=1)))
+    for of, table in preparation.tables.items():
+        # The last but one row of a table is that of gaps, the last of what nobody has seen.
+        codes = graph.node("Reshape", graph.node("Gather", graph.rows, [of], axis=1), [-1])
+        unseen = graph.node("Less", codes, np.zeros(1))
+        codes = graph.node("Where", unseen, np.full(1, len(table) - 1.0), codes)
+        gap = graph.node("IsNaN", codes)
+        codes = graph.node("Where", gap, np.full(1, len(table) - 2.0), codes)
+        made.append(graph.node("Gather", table, graph.whole(codes), axis=0))
+    return made[0] if len(made) == 1 else graph.node("Concat", *made, axis=1)
+
+
+# -- columns of a table -------------------------------------------------------------------------
+
+
+def column_names(model: Any, who: str) -> list[str]:
+    """The names of the inputs of a graph that takes a table's columns."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise ValueError(
+            f"{who} was fitted to categories in an array, whose columns have no names for a graph "
+            "to take them by; fit it to a data frame."
+        )
+    return [str(name) for name in names]
+
+
+def in_front(graph: onnx.ModelProto, model: Any, names: list[str], dtype: str) -> onnx.ModelProto:
+    """The graph of a model that takes codes, behind one that takes a table's own columns."""
+    number = getattr(onnx.TensorProto, "FLOAT" if dtype == "float32" else "DOUBLE")
+    nodes, inputs, constants, made = [], [], [], []
+
+    def add(kind: str, taken: list[str], output: str, **attributes: Any) -> str:
+        nodes.append(onnx.helper.make_node(kind, taken, [output], **attributes))
+        return output
+
+    def constant(value: float, name: str) -> str:
+        constants.append(onnx.numpy_helper.from_array(np.array([value], dtype=dtype), name))
+        return name
+
+    gap, nan = constant(_GAP, "coded/gap"), constant(np.nan, "coded/nan")
+    words = preparation_of(model).words
+    for position, name in enumerate(names):
+        own = f"coded/{position}"
+        kind = onnx.TensorProto.STRING if position in words else number
+        inputs.append(onnx.helper.make_tensor_value_info(name, kind, [None, 1]))
+        if position not in words:
+            made.append(name)
+            continue
+        known = list(words[position])
+        codes = [float(code) for code in range(len(known))]
+        if "" not in known:  # a gap, unless it is a category
+            known, codes = [*known, ""], [*codes, _GAP]
+        code = add(
+            "LabelEncoder",
+            [name],
+            f"{own}/code",
+            domain="ai.onnx.ml",
+            keys_strings=known,
+            values_floats=codes,
+            default_float=UNSEEN,
+        )
+        code = add("Cast", [code], f"{own}/wide", to=number)
+        is_gap = add("Equal", [code, gap], f"{own}/is_gap")
+        made.append(add("Where", [is_gap, nan, code], f"{own}/coded"))
+    add("Concat", made, "coded/X", axis=1)
+    output = onnx.helper.make_tensor_value_info("coded/X", number, [None, len(names)])
+    opsets = {opset.domain: opset.version for opset in graph.opset_import}
+    opsets["ai.onnx.ml"] = max(2, opsets.get("ai.onnx.ml", 2))
+    front = onnx.helper.make_model(
+        onnx.helper.make_graph(nodes, "columns", inputs, [output], constants),
+        opset_imports=[onnx.helper.make_opsetid(*pair) for pair in opsets.items()],
+        ir_version=graph.ir_version,
+        producer_name="covey",
+    )
+    return joined(front, graph, "coded/X")
+
+
+def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.ModelProto:
+    """Two graphs as one: what the first has made is the X of the second."""
+    opsets: dict[str, int] = {}
+    for one in (*front.opset_import, *graph.opset_import):
+        opsets[one.domain] = max(one.version, opsets.get(one.domain, 1))
+    for part in (front, graph):
+        del part.opset_import[:]
+        part.opset_import.extend(onnx.helper.make_opsetid(*pair) for pair in opsets.items())
+    # Names inside the two graphs must differ; those of inputs and outputs stay as they are.
+    graph = onnx.compose.add_prefix(graph, "flock/")
+    outputs = [output.name for output in graph.graph.output]
+    whole = onnx.compose.merge_models(front, graph, io_map=[(made, "flock/X")], outputs=outputs)
+    for output in whole.graph.output:
+        old, output.name = output.name, output.name.removeprefix("flock/")
+        for node in whole.graph.node:
+            node.output[:] = [output.name if name == old else name for name in node.output]
+    return whole
