@@ -187,7 +187,10 @@ def kind_of(values: pd.Series) -> Found:
     """The kind of a column of a data frame."""
     from pandas.api import types
 
-    dtype, present = values.dtype, values[values.notna()]
+    dtype = values.dtype
+    if dtype == np.float64:
+        return _in_range(values)
+    present = values[values.notna()]
     if types.is_bool_dtype(dtype):
         return Found("text")
     if types.is_datetime64_any_dtype(dtype):
@@ -206,9 +209,9 @@ def kind_of(values: pd.Series) -> Found:
     return kind_of_text(pa.array(present.astype(str), pa.string()))
 
 
-def _in_range(present: pd.Series) -> Found:
+def _in_range(values: pd.Series) -> Found:
     """A column of floats; those too large to compute with are counted."""
-    numbers = present.to_numpy(dtype=np.float64)
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
     if not large.any():
         return Found("number")

@@ -60,11 +60,12 @@ class NumberFormat:
 
     def numbers(self, text: Any) -> Any:
         """Text (an Arrow array) as floats, null where it is no number in this format."""
+        parts = _parts(text)
+        return as_numbers(text) if parts is None else self._numbers(text, parts)
+
+    def _numbers(self, text: Any, parts: dict[str, Any]) -> Any:
         from pyarrow import compute
 
-        parts = _parts(text)
-        if parts is None:
-            return as_numbers(text)
         of_unit = compute.is_in(parts["unit"], value_set=_like(["", self.unit], parts["unit"]))
         read = compute.if_else(of_unit, _value(parts, self.decimal), None)
         if self.decimal == "," and self.grouped:
@@ -106,12 +107,14 @@ def read_numbers(text: Any, decimal: str | None = None) -> Reading:
 
     plain = as_numbers(text)
     n_plain = len(text) - plain.null_count
-    # A look at some of many: it only tells what other columns may mean.
-    some = text[:_SAMPLE]
-    pointed = compute.match_substring_regex(some, _POINTED)
-    thousands = compute.match_substring_regex(some, _MAYBE_THOUSANDS)
-    marks = frozenset("." if _any(compute.and_not(pointed, thousands)) else "")
-    odd = n_plain < len(text) or (decimal == "," and not marks and _any(thousands))
+    marks, odd = frozenset(), n_plain < len(text)
+    if decimal != ".":
+        # A look at some of many: it only tells what other columns may mean.
+        some = text[:_SAMPLE]
+        pointed = compute.match_substring_regex(some, _POINTED)
+        thousands = compute.match_substring_regex(some, _MAYBE_THOUSANDS)
+        marks = frozenset("." if _any(compute.and_not(pointed, thousands)) else "")
+        odd = odd or (decimal == "," and not marks and _any(thousands))
     parts = _parts(text) if odd else None
     if parts is None:
         return Reading(plain, None, marks)
@@ -127,7 +130,7 @@ def read_numbers(text: Any, decimal: str | None = None) -> Reading:
     mark = clear if any(sure.values()) else decimal or "."
     grouped = _any(compute.match_substring_regex(digits, rf"[ '\{_OTHER[mark]}]"))
     form = NumberFormat(mark, grouped, unit)
-    numbers = form.numbers(text)
+    numbers = form._numbers(text, parts)
     if len(text) - numbers.null_count == n_plain < len(text):
         return Reading(plain, None, marks)
     seen = frozenset(mark for mark, count in sure.items() if count)

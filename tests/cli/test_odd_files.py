@@ -46,6 +46,7 @@ FITS = {
     "tabs": ("t.tab", csv(sep="\t").encode(), ""),
     "bars": ("t.txt", csv(sep="|").encode(), ""),
     "ends of lines of Windows": ("t.csv", csv(lineterminator="\r\n").encode(), ""),
+    "ends of lines of old Macs": ("t.csv", csv(lineterminator="\r").encode(), ""),
     "gzip": ("t.csv.gz", packed(csv()), ""),
     "separators and ends of lines in quotes": (
         "t.csv",
@@ -55,8 +56,8 @@ FITS = {
     "a spreadsheet": ("t.xlsx", xlsx({"One": cells()}), ""),
     "a spreadsheet with a title": (
         "t.xlsx",
-        xlsx({"One": [["Patients of 2024"], [], *cells()]}),
-        "t.xlsx: row 3 is taken as the names of columns, what is above as a title.",
+        xlsx({"One": [["Patients of 2024"], ["by me"], [], *cells()]}),
+        "t.xlsx: row 4 is taken as the names of columns, what is above as a title.",
     ),
     "a spreadsheet of two sheets": (
         "t.xlsx",
@@ -261,6 +262,7 @@ FAILS = {
         "t.jsonl: line 1 is no object; a table in JSON has one object a row, such as "
         '{"age": 31, "town": "Oslo"}.',
     ),
+    "no JSON": ("t.jsonl", b"\n", (), "t.jsonl is empty; a table in JSON has one object a row."),
     "broken JSON": (
         "t.jsonl",
         b'{"x": 1}\n{"x": \n',

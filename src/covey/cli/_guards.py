@@ -146,10 +146,10 @@ def _by_itself(
         sums = np.bincount(known, weights=truth, minlength=len(different))
         answer = np.where(counts > 0, sums / np.maximum(counts, 1), truth.mean())
     else:
-        frame = pd.DataFrame({"code": known, "truth": truth})
-        commonest = frame.groupby("code")["truth"].agg(lambda one: np.bincount(one).argmax())
-        answer = np.full(len(different), np.bincount(truth).argmax())
-        answer[commonest.index] = commonest
+        n_classes = int(target.max()) + 1
+        table = np.bincount(known * n_classes + truth, minlength=len(different) * n_classes)
+        commonest = table.reshape(len(different), n_classes).argmax(axis=1)
+        answer = np.where(counts > 0, commonest, np.bincount(truth).argmax())
     if kind == "number":
         seen = np.flatnonzero(counts)
         after = np.clip(np.searchsorted(different[seen], different), 1, max(len(seen) - 1, 1))

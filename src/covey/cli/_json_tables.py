@@ -25,14 +25,18 @@ def json_batches(
 
     records = _records(in_utf8(source, name, note), name, Encoding(name, note))
     wanted = None if columns is None else set(columns)
+    found = False
     while part := list(islice(records, BATCH_ROWS)):
-        names = dict.fromkeys(key.strip() for record in part for key in record)
+        found = True
+        names = dict.fromkeys(key for record in part for key in record)
         made = {
             key: arrow_column([record.get(key) for record in part])
             for key in names
             if wanted is None or key in wanted
         }
         yield pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
+    if not found:
+        raise CommandError(f"{name} is empty; a table in JSON has one object a row.")
 
 
 def _records(source: Any, name: str, encoding: Encoding) -> Iterator[dict[str, Any]]:

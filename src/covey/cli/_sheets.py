@@ -28,16 +28,9 @@ def sheet_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Record batches of one sheet, by its name or its number from 1 on."""
     rows = _rows(source, name, sheet, note)
-    first = next((place for place, row in enumerate(rows) if _n_filled(row)), None)
+    first = _first_row(rows)
     if first is None:
         raise CommandError(f"{name} is empty; a table has a header line and rows.")
-    # A title above the table is one cell of a row, where the next rows have several.
-    while (
-        _n_filled(rows[first]) == 1 and first + 2 < len(rows) and _n_filled(rows[first + 1]) != 1
-    ):
-        first += 1
-        while not _n_filled(rows[first]):
-            first += 1
     if any(_n_filled(row) for row in rows[:first]) and note:
         note(
             f"{name}: row {first + 1} is taken as the names of columns, what is above as a title."
@@ -53,6 +46,16 @@ def sheet_batches(
     names = column_names([_named(header[place]) for place in used], name)
     values = ([_cell(row[place]) for place in used] for row in body)
     yield from batches_of(values, names, None if columns is None else set(columns))
+
+
+def _first_row(rows: list[list[Any]]) -> int | None:
+    """Where the table begins: a title above it has fewer cells than most rows."""
+    filled = [_n_filled(row) for row in rows]
+    used = sorted(count for count in filled if count)
+    if not used:
+        return None
+    least = max(1, used[len(used) // 2] // 2 + 1) if used[len(used) // 2] > 1 else 1
+    return next(place for place, count in enumerate(filled) if count >= least)
 
 
 def _rows(source: Any, name: str, sheet: str | None, note: Note | None) -> list[list[Any]]:

@@ -111,8 +111,26 @@ class _Recoded(io.RawIOBase):
         return count
 
 
+class _OldLines(io.RawIOBase):
+    """The bytes of a text whose lines end as those of old Macs did, with the ends of today."""
+
+    def __init__(self, source: Any):
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._source.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+
 def in_utf8(source: Any, name: str, note: Note | None = None) -> Any:
-    """A stream of text; one in UTF-16 is recoded. ``source`` can peek."""
+    """A stream of text; one in UTF-16, or with old ends of lines, is recoded.
+
+    ``source`` can peek.
+    """
     head = source.peek(400)[:400]
     encoding = None
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -124,7 +142,9 @@ def in_utf8(source: Any, name: str, note: Note | None = None) -> Any:
             if zeros > 0.3 and not others:
                 encoding = guess
     if encoding is None:
-        return source
+        look = source.peek(_LONGEST_LOOK)[:_LONGEST_LOOK]
+        old = b"\r" in look and b"\n" not in look
+        return io.BufferedReader(_OldLines(source)) if old else source
     if note:
         note(f"{name} is read as UTF-16.")
     return io.BufferedReader(_Recoded(source, encoding, name))
