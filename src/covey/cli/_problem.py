@@ -35,7 +35,8 @@ _DAY_AND_MONTH = (
 class Problem:
     """Rows, their target, and how rows depend on each other."""
 
-    table: Any  # the columns that may be used, rows with a target only
+    # The columns that may be used, rows with a target only; its index counts rows of the file.
+    table: Any
     y: np.ndarray  # labels, or floats
     target: str
     regression: bool  # whether the target is a quantity rather than classes
@@ -56,6 +57,11 @@ class Problem:
         """Some rows of the table; all of them without a copy."""
         every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
         return self.table if every else self.table.iloc[rows]
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The number of each row in the user's file: the first below the header has 1."""
+        return self.table.index.to_numpy() + 1
 
     @property
     def health(self) -> list[dict[str, Any]]:
@@ -105,6 +111,8 @@ def read_problem(
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     if table is None:
         table = read_table(path, labels=[target], note=console.note)
+    else:
+        table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     check_columns(table, target, drop=drop, keep=keep, group=group, time=time)
     table = _rows_with(table, target, "target", console)
@@ -273,7 +281,7 @@ def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) ->
     if not gaps.any():
         return table
     console.note(f"{column}: {gaps.sum()} of {len(table)} rows have no {what} and are left out.")
-    return table[~gaps].reset_index(drop=True)
+    return table[~gaps]
 
 
 def is_regression(

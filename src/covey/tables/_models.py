@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from covey._seen_columns import SeenColumns
 from covey._validation import fitted_alone
 from covey.members import ExplainedRows, RoutesToEstimator
 from covey.tables._preparation import TablePreparation
+
+if TYPE_CHECKING:
+    from covey.reporting import Report
 
 
 def _of_estimator(name: str) -> Any:
@@ -144,6 +147,26 @@ class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
         prepared = self._prepared(X)
         self.estimator_.calibrate(prepared, y)
         return self
+
+    def report(self, X: Any, y: ArrayLike, **how: Any) -> Report:
+        """One HTML page about this model: how right it is, what it looks at, and why.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that it was not fitted on.
+        y : array-like of shape (n_rows,)
+        **how
+            As for `covey.reporting.build_report`.
+
+        Returns
+        -------
+        report : Report
+            Shows itself in a notebook; ``report.save(path)`` writes the page.
+        """
+        from covey.reporting import build_report
+
+        return build_report(self, X, y, **how)
 
     def model_card(self, X: Any = None, y: ArrayLike | None = None, **how: Any) -> str:
         """A model card in the format of Hugging Face's hub: data, measures, members.
