@@ -16,6 +16,7 @@ import numpy as np
 from covey._blocks import take_rows
 from covey._categories import column_of
 from covey._kinds import without_point
+from covey._numbers import NumberFormat
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -144,12 +145,13 @@ def seen_table(
     table: Any,
     kinds: Mapping[str, str],
     free_text: Collection[str] = (),
+    formats: Mapping[str, NumberFormat] | None = None,
     date_formats: Mapping[str, str | None] | None = None,
 ) -> SeenColumns:
     """Learn from a data frame whose columns are known to be numbers, text or dates.
 
-    Of ``free_text``, which hardly repeats, nothing is typical but a gap. ``date_formats`` are
-    those of dates that are text.
+    Of ``free_text``, which hardly repeats, nothing is typical but a gap. ``formats`` are how
+    numbers are written that are text, ``date_formats`` those of dates that are text.
     """
     date_formats = date_formats or {}
     from covey._kinds import as_kind
@@ -161,10 +163,10 @@ def seen_table(
         if name in free_text:
             found.append(SeenColumn(name, "word", None, ()))
             continue
-        values = as_kind(table[name], kind)
+        values = as_kind(table[name], kind, (formats or {}).get(name))
         if kind == "number":
             found += _of_numbers([name], values.to_numpy(dtype=np.float64)[:, None])
-        elif kind == "date":
+        elif kind in ("date", "season"):
             found.append(_of_dates(name, values, date_formats.get(name)))
         else:
             found.append(_of_words(name, values.to_numpy(dtype=object)))

@@ -70,6 +70,10 @@ def models():
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
         # Files before this one have no typical values.
         "typical": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
+        "written": TableClassifier(
+            covey.FlockClassifier(effort="fast", random_state=0),
+            columns={"price": "number", "share": "number", "mass": "number", "seen": "season"},
+        ),
         "targets": covey.MultiTargetClassifier(
             covey.FlockClassifier(effort="fast", random_state=0), random_state=0
         ),
@@ -97,6 +101,19 @@ def table():
     return X, more, y
 
 
+def written(X):
+    """Numbers as people write them, and times of which only seasons are learned."""
+    days = pd.date_range("2022-01-01", periods=len(X), freq="350h")
+    return pd.DataFrame(
+        {
+            "price": [f"${1000 * value:,.2f}" for value in X.iloc[:, 0]],
+            "share": [f"{10 * value:.1f} %" for value in X.iloc[:, 1]],
+            "mass": [f"{value:.2f} kg".replace(".", ",") for value in X.iloc[:, 2]],
+            "seen": days.strftime("%Y-%m-%dT%H:%M:%S+02:00"),
+        }
+    )
+
+
 def main():
     """Fit and save all of them."""
     X, more, y = table()
@@ -113,6 +130,7 @@ def main():
             "table": more,
             "typical": more,
             "gaps": more.drop(columns="seen"),
+            "written": written(X),
             "values": narrow,
         }.get(name, X)
         save(model.fit(rows, several.get(name, y)), path)
