@@ -28,14 +28,16 @@ from covey._blocks import as_table, is_plainly_right, training_table
 from covey._categories import (
     UNSEEN,
     categorical_columns,
+    check_no_dates,
     coded,
     is_from_dtype,
     is_table_of_columns,
+    naming_columns,
 )
 from covey._core.value_losses import weighted_quantile
 from covey._devices import to_numpy
 from covey._target_means import TargetMeans
-from covey._validation import check_one_target, holds_gaps
+from covey._validation import check_column_names, check_one_target, holds_gaps
 
 # Columns of more categories are encoded by their target.
 MOST_ONE_HOT = 20
@@ -256,6 +258,8 @@ def checked_table(
     """
     reset = how.get("reset", True)
     wanted = estimator.categorical_features
+    check_column_names(X)
+    check_no_dates(X)
     if (not reset and known) or not (wanted is None or is_from_dtype(wanted)):
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     if reset:
@@ -264,7 +268,8 @@ def checked_table(
     else:
         columns = list(known or ())
     if not columns:
-        X, y = training_table(estimator, X, y, gaps=True, **how)
+        with naming_columns(X):
+            X, y = training_table(estimator, X, y, gaps=True, **how)
         return X, y, {}
     how.pop("reset", None)
     check_one_target(y)
@@ -306,14 +311,16 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
 
 
 def _checked_numbers(estimator: Any, X: Any) -> Any:
-    return validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
+    check_no_dates(X)
+    with naming_columns(X):
+        return validate_data(
+            estimator,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:

@@ -24,6 +24,7 @@ from covey._devices import HostDevice
 from covey._preparation import checked_table, frequent_categories
 from covey._validation import (
     check_choice,
+    check_flag,
     check_labels,
     check_number,
     check_sample_weight,
@@ -224,6 +225,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
+        check_flag(self.prefit, "prefit")
         # The members of any fitted flock can be read; only these can be grown on halves.
         known = LinearFlock if self.prefit else SubsetEnsembleClassifier | SubsetEnsembleRegressor
         if self.estimator is not None and not isinstance(self.estimator, known):
