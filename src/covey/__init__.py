@@ -63,6 +63,7 @@ _NAMES_BY_MODULE = {
         "ambiguity",
         "bias_variance",
         "diversity",
+        "fusion_bound",
         "gate_share",
         "held_out_bound",
         "oracle_bounds",

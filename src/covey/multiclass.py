@@ -23,7 +23,7 @@ from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
 from covey.fusers import encode_labels
-from covey.members import Classifiers, GivenModels, RoutesToEstimator
+from covey.members import Classifiers, ExplainedRows, GivenModels, RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}
 _FIXED = {
@@ -72,7 +72,12 @@ def _chance_of_one(estimator: Any, X: Any) -> np.ndarray:
 
 
 class CodeBookClassifier(
-    RoutesToEstimator, GivenModels, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+    RoutesToEstimator,
+    ExplainedRows,
+    GivenModels,
+    MetaEstimatorMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Many classes by learners of two, through an error-correcting code.
 
@@ -189,6 +194,7 @@ class CodeBookClassifier(
         """
         self._check_parameters()
         X, y, weight = self._check_training_table(X, y, sample_weight)
+        self._keep_seen(X, weight)
         self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()

@@ -123,6 +123,72 @@ def test_weights_fitted_on_training_rows_fall_for_the_deep_tree(run):
     assert held_out.high < naive.low
 
 
+def test_more_bits_correct_more_errors(run):
+    found = run("output_codes")
+    assert found[4].low > found[12].high
+    assert found[12].mean > found[20].mean
+    assert found["one_vs_all"].low > found[20].high
+
+
+def test_bordas_count_does_not_know_units_and_is_better_than_a_vote(run):
+    found = run("borda_count")
+    borda, scores = found["rules"]["Borda's count"].mean, found["rules"]["mean of scores"].mean
+    assert np.ptp(borda) < 1e-12
+    assert np.ptp(scores) > 0.15
+    assert found["better"].low > 0.03
+
+
+def test_the_mean_over_starts_beats_one_start_unless_the_loss_is_convex(run):
+    found = run("local_optima")
+    networks, convex = found["networks"], found["convex"]
+    assert networks["mean of all starts"].mean > networks["one start"].mean + 0.03
+    assert convex["deviation between starts"].mean < 0.01
+    assert abs(convex["mean of all starts"].mean - convex["one start"].mean) < 0.01
+
+
+def test_views_lose_less_than_one_model_where_sources_are_absent(run):
+    found = run("absent_views")
+    for case in ("no fingerprint", "typing only"):
+        fused, one = (
+            found[case, name].mean for name in ("views, fused", "one model, gaps filled")
+        )
+        assert fused[0] > one[0]
+
+
+def test_windows_that_contain_each_other_are_no_independent_members(run):
+    found = run("time_scales")
+    assert found["product"].mean[1] > found["month"].mean[1] + 0.1
+    assert found["linear_stacking"].mean[1] < found["mean"].mean[1]
+    assert found["weights"].mean.argmax() == 3
+
+
+def test_labels_of_rows_on_which_views_disagree_teach_more(run):
+    found = run("co_testing")
+    assert found["gain"].mean > 0
+    assert found["conservative"].mean[-1] > found["conservative"].mean[0] + 0.1
+
+
+def test_a_third_of_the_cost_is_enough(run):
+    found = run("frugal_views")
+    assert found["cost"].mean[0] == 1
+    assert found["cost"].mean[5] < 14 / 2
+    assert found["gain"].mean[5] > -0.005
+    assert found["gain"].mean[0] < -0.01
+
+
+def test_darts_of_averaged_trees_lie_together(run):
+    found = run("darts")
+    stump, deep, many = found.values()
+    assert many.variance < 0.3 * deep.variance
+    assert stump.bias_and_noise > many.bias_and_noise
+
+
+def test_the_teachers_page_asks_about_every_script():
+    page = (GALLERY.parent / "teaching.md").read_text()
+    scripts = {path.stem for path in GALLERY.glob("*.py") if not path.name.startswith("_")}
+    assert set(re.findall(r"\]\(gallery/(\w+)\.py\)", page)) == scripts - {"run_all"}
+
+
 def test_index_names_every_script_and_picture():
     index = (GALLERY / "README.md").read_text()
     scripts = {

@@ -358,3 +358,15 @@ def test_a_gate_reads_dense_and_sparse_rows_alike(fitted_on):
     np.testing.assert_allclose(
         flock.predict_proba(X), flock.predict_proba(sparse.csr_array(X)), atol=1e-9
     )
+
+
+@pytest.mark.parametrize("pool", ["linear", "log"])
+def test_members_that_are_sure_are_never_fused_into_more_than_one(pool):
+    # Weights of a softmax may sum to a little more than one; scikit-learn's measures then refuse.
+    draw = np.random.default_rng(0)
+    X, codes = draw.normal(size=(500, 3)), draw.integers(3, size=500)
+    noise = draw.dirichlet(np.ones(3), size=(500, 11))
+    gate = Gate(pool=pool, alpha=1e-4).fit(noise, codes, X)
+    P = np.repeat(np.eye(3)[codes][:, None], 11, axis=1)
+    assert gate.fuse(P, X).max() == 1.0
+    assert gate.fuse_log(P, X).max() <= 0.0

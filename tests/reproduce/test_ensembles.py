@@ -6,7 +6,7 @@ from sklearn.datasets import load_wine
 from sklearn.utils import check_random_state
 
 from covey import SubsetEnsembleClassifier
-from covey.reproduce._ensembles import Constants, grow, scores, stages, tuned_sizes
+from covey.reproduce._ensembles import Constants, grow, scores, stages, tuned_sizes, under
 
 N_MEMBERS = 4
 
@@ -103,6 +103,20 @@ def test_scores_are_what_the_estimator_says():
     assert values["baseline"] == pytest.approx(
         stages(ensembles[0]["theta"], X[test[0]], y[test[0]]).member[0]
     )
+
+
+def test_one_k_is_that_of_equal_weights_for_the_oracle_too():
+    X, y, training, test = wine()
+    tuning, tested = (X[test[0][:30]], y[test[0][:30]]), (X[test[0][30:]], y[test[0][30:]])
+    for ensembles in grow(X, y, 3, training, Constants(), seed=2, runs=[0, 1, 2], n_members=8):
+        values = scores(ensembles, tuning, tested)
+        for kind, grown in ensembles.items():
+            own, reached = stages(grown, *tuning), stages(grown, *tested)
+            best = np.flatnonzero(own.equal == own.equal.max())
+            assert values[f"oracle_{kind}_one"] == reached.oracle[best[0]]
+            assert values[f"oracle_{kind}_one_most"] == reached.oracle[best[-1]]
+            assert values[f"equal_{kind}_most"] == reached.equal[best[-1]]
+            assert under("_one", f"equal_{kind}") == f"equal_{kind}"
 
 
 def test_the_oracle_is_no_worse_than_its_best_member():

@@ -1,6 +1,7 @@
 """The page, from results that are made up: every section, whatever the numbers say."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,18 +19,19 @@ from covey.reproduce import (
     _sensitivity,
     _sparsity,
     _sparsity_section,
+    _speech,
     _table2,
     _table2_section,
 )
 from covey.reproduce._claims_section import claims
 from covey.reproduce._command import _pages
-from covey.reproduce._ensembles import FUSIONS, KINDS, Constants
+from covey.reproduce._ensembles import FUSIONS, K_RULES, KINDS, Constants, under
 from covey.reproduce._options import Options
 from covey.reproduce._page import filled, markdown
 from covey.reproduce._page import page as written_page
 from covey.reproduce._results import Interval, Results, interval, overlap, wilcoxon
 from covey.reproduce._style import rendered
-from covey.reproduce._verdicts import Case, Claim, paired, unpaired
+from covey.reproduce._verdicts import VERDICTS, Case, Claim, Evidence, paired, unpaired
 
 
 def values(task, draw):
@@ -37,13 +39,20 @@ def values(task, draw):
     if task.experiment == "figure2":
         rate = 0.8 + 0.05 * draw.random((8, 8)) + 0.1 * (np.arange(8) < 2)
         return {f"F_{p + 1}_{q + 1}": rate[p, q] for p in range(8) for q in range(p, 8)}
+    if task.experiment == "speech":
+        found = {
+            f"{name}_{measure}": 0.5 + 0.1 * draw.random()
+            for name in _speech.METHODS
+            for measure in ("accuracy", "recall")
+        }
+        return {**found, "importance_pitch": 0.7, "importance_energy": 0.3}
     if task.function in ("_table2:rival", "_sparsity:default"):
         return {task.arguments.get("who", "covey"): 0.6 + 0.1 * draw.random()}
     found = {"baseline": 0.5 + 0.1 * draw.random(), "logistic": 0.6}
     for kind in KINDS:
         for fusion in FUSIONS:
-            found[f"{fusion}_{kind}"] = found["baseline"] + 0.2 * draw.random()
-            found[f"{fusion}_{kind}_most"] = found["baseline"] + 0.1 * draw.random()
+            for rule in K_RULES:
+                found[under(rule, f"{fusion}_{kind}")] = found["baseline"] + 0.2 * draw.random()
             found[f"k_{fusion}_{kind}"] = draw.integers(1, 20)
         found[f"best_{kind}"] = found["baseline"]
     if task.experiment == "caps":
@@ -55,7 +64,7 @@ def values(task, draw):
 def made_up(options):
     """Results of everything that the options ask for."""
     draw = np.random.default_rng(0)
-    modules = (_table2, _figure1, _figure2, _sensitivity, _caps, _sparsity)
+    modules = (_table2, _figure1, _figure2, _sensitivity, _caps, _speech, _sparsity)
     tasks = [task for module in modules for task in module.tasks(options)]
     for source in options.sources:
         for constants in options.grid:
@@ -99,8 +108,8 @@ def page(study):
 
 
 SECTIONS = (
-    *("short", "table2", "figure1", "figure2", "claims", "sensitivity", "limits", "sparsity"),
-    "made",
+    *("short", "table2", "figure1", "figure2", "claims", "sensitivity", "limits", "speech"),
+    *("sparsity", "made"),
 )
 
 
@@ -109,8 +118,8 @@ def test_every_section_and_figure_is_there(page):
     for anchor in SECTIONS:
         assert f'id="{anchor}"' in text
         assert f'href="#{anchor}"' in text
-    assert text.count("<svg") == 5
-    for name in ("table2", "figure1", "figure2", "sensitivity", "sparsity"):
+    assert text.count("<svg") == 6
+    for name in ("table2", "figure1", "figure2", "sensitivity", "speech", "sparsity"):
         assert page[f"{name}.png"].startswith(b"\x89PNG")
         assert f"]({name}.svg)" in page["reproduction.md"]
 
@@ -152,6 +161,14 @@ def test_what_users_wrote_is_text_and_nothing_else():
 def test_the_command_is_shown_without_what_changes_no_result(page):
     assert "`python -m covey.reproduce all --quick`" in page["reproduction.md"]
     assert "/home/me" not in page["reproduction.html"]
+
+
+def test_without_speakers_there_is_no_section_of_them(study):
+    _, results = study
+    options = Options(runs=4, quick=True)
+    files = _pages("all", results, options, ["all"])
+    assert "speech.svg" not in files
+    assert "Speech, by speaker" not in files["reproduction.md"]
 
 
 def test_paths_are_cut_off_the_command_and_options_are_not(study):
@@ -216,7 +233,8 @@ def test_every_claim_has_cases(study):
     options, results = study
     found = claims(results, options)
     assert len(found) > 15
-    assert all(claim.cases for claim in found)
+    assert all(evidence.cases for claim in found for evidence in claim.by_rule.values())
+    assert {claim.kind for claim in found} <= set(VERDICTS)
     assert found[-1].text.startswith("Theorem 1")
     assert found[-1].verdict == "holds"
 
@@ -248,7 +266,42 @@ def case(mean, half=1.0, label="a"):
     ],
 )
 def test_verdicts(cases, grid, verdict):
-    assert Claim("", "", cases, grid).verdict == verdict
+    claim = Claim("", "", {"": Evidence(cases, grid)})
+    assert claim.verdict == claim.kind == verdict
+
+
+def test_a_few_runs_give_no_verdict_but_on_the_theorem(study):
+    options, results = study
+    *others, theorem = claims(results, options)
+    assert {claim.verdict for claim in others} == {"not enough runs"}
+    assert theorem.kind == "holds"
+    assert "not enough runs" not in {
+        claim.kind for claim in claims(results, replace(options, runs=50))
+    }
+
+
+def test_a_verdict_names_the_rules_for_k_under_which_it_is_another():
+    claim = Claim(
+        "",
+        "",
+        {
+            "fewest": Evidence([case(0.5)]),
+            "most": Evidence([case(2.0)]),
+            "one": Evidence([case(0.1)]),
+        },
+    )
+    assert claim.kind == "depends on the rule for K"
+    assert claim.verdict.endswith("K: not shown (fewest, or one); holds (most)")
+
+
+def test_a_verdict_says_where_stand_ins_decide_it():
+    own, other = case(0.5), Case("b", Interval(-2.0, 1.0), 0.5, stand_in=True)
+    claim = Claim("", "", {"": Evidence([own, other])})
+    assert claim.kind == "depends on stand-ins"
+    assert claim.verdict == "not shown on the paper's own tables, does not hold with stand-ins"
+    alone = Claim("", "", {"": Evidence([other])})
+    assert alone.kind == "does not hold"
+    assert alone.verdict == "does not hold, by stand-ins alone"
 
 
 def test_intervals_are_students():
@@ -329,11 +382,11 @@ def test_smaller_data_are_compared_at_the_sizes_of_the_grid_too(study):
     options, results = study
     found = [one for one in claims(results, options) if "for smaller data" in one.text]
     for claim in found:
-        assert [one.label for one in claim.cases] == [
+        assert [one.label for one in claim.evidence.cases] == [
             "3 against 200 per class",
             "10 against 200 per class",
         ]
-        assert {label for label, _ in claim.grid} == {"10 against 200 per class"}
+        assert {label for label, _ in claim.evidence.grid} == {"10 against 200 per class"}
 
 
 def test_changes_between_limits_are_paired(study):
@@ -363,17 +416,27 @@ def test_welchs_test_is_scipys_and_knows_runs_that_do_not_differ():
     assert unpaired("", np.ones(3), np.ones(3)).verdict == "not shown"
 
 
-def test_the_closest_setting_is_found(study):
+def test_the_closest_setting_and_rule_are_found(study):
     _, results = study
     changed = []
     for row in results.rows:
-        if row[:2] == ("sensitivity", "segment") and row[4] in _table2.COLUMNS:
-            place = _table2.COLUMNS.index(row[4])
+        name = row[4].removesuffix("_one") if row[4].startswith("oracle") else row[4]
+        if row[:2] == ("sensitivity", "segment") and name in _table2.COLUMNS:
+            place = _table2.COLUMNS.index(name)
             base, *gains = _table2.PRINTED["segment"]
             value = base if place == 0 else base * (1 + gains[place - 1] / 100)
             other = 0.0 if "thr=-0.005 eta=0.5" in row[2] else 5.0 * (place == 0)
+            # With a K of its own the oracle is far off.
+            other += 9.0 * (row[4] == name and name.startswith("oracle"))
             row = (*row[:5], (value - other) / 100)
         changed.append(row)
-    constants, far = _sensitivity.closest(Results(changed), "segment")
-    assert constants.text == "thr=-0.005 eta=0.5"
-    assert far < 1e-9
+    found = _sensitivity.closest(Results(changed), "segment")
+    assert found.text == "`thr=-0.005 eta=0.5`, one K, fewest of equals"
+    assert found.distance < 1e-9
+    assert _sensitivity.closest(Results(changed), "segment", ("",)).distance > 3
+
+
+def test_every_rule_for_k_has_a_row_on_the_splits_of_table_2(page):
+    text = page["reproduction.md"]
+    for rule in K_RULES.values():
+        assert len(re.findall(rf"^\| {rule} \| `thr=", text, flags=re.MULTILINE)) == 2

@@ -29,6 +29,7 @@ class Purpose(IntEnum):
     FOLD = 5
     SAMPLE = 6
     ENCODE = 7
+    EXPLAIN = 8
 
 
 def _key(seed: int, purpose: Purpose, run: int, member: int) -> Any:

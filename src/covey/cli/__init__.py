@@ -16,6 +16,7 @@ from typing import Any
 _COMMANDS = {
     "fit": "Learn to predict a column, and save the model.",
     "predict": "Predict every row of a table.",
+    "explain": "Explain one row: why, how sure, and what would change it.",
     "select": "Show which columns matter, and which pairs.",
     "compare": "Compare flocks with the usual models.",
     "report": "Show on a page how good a model is, and why.",

@@ -29,7 +29,7 @@ def predict(
     out: options.Out = None,
     proba: Annotated[bool, typer.Option("--proba", help="A column of each class.")] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Who decided, with what weight, and why.")
+        bool, typer.Option("--explain", help="What speaks for and against it, and who decided.")
     ] = False,
     level: Annotated[
         float | None,
@@ -58,10 +58,13 @@ def predict(
     """Predict every row of a table, in order, however long the table is.
 
     The table needs the columns that the model was fitted on, in any order; others are ignored.
-    A value that is missing, or was never seen, is no reason to stop. --explain names the member
-    that decided most; gate_share is how much of the prediction is due to the weights that members
-    have on the row, from 0 (all rows have the same weights) to 1 (members are constant). --level
-    and --reject go by the rows that the search for the model held out.
+    A value that is missing, or was never seen, is no reason to stop. --explain says what speaks
+    for a prediction (because) and what against it, in columns of the table, each with what it adds
+    to the probability or the number, beginning with that of the typical row; all columns together
+    give the prediction. It names the member that decided most, too; gate_share is how much of the
+    prediction is due to the weights that members have on the row, from 0 (all rows have the same
+    weights) to 1 (members are constant). --level and --reject go by the rows that the search for
+    the model held out.
     """
     from covey._kinds import not_numbers
     from covey.cli._models import check_needed, load_model, number_columns
@@ -74,11 +77,6 @@ def predict(
     fitted = load_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
-    if explain and not hasattr(fitted.estimator_, "explain"):
-        raise CommandError(
-            f"--explain: a {type(fitted.estimator_).__name__} has no members whose reasons could "
-            "be shown."
-        )
     _check_promises(fitted, level, reject, console)
     n_rows, notable = 0, _Notable(fitted)
     stream = as_json and out is None
@@ -232,23 +230,23 @@ def predictions(
             made["low"], made["high"] = model.predict_interval(piece, level).T
     if explain:
         records = model.explain(piece, top=_TOP_REASONS, max_members=1)
-        first = [record["members"][0] for record in records]
-        values = {name: piece[name].tolist() for name in model.feature_names_in_}
-        made["decided_by"] = [member.get("name", f"member {member['member']}") for member in first]
-        made["weight"] = [round(member["weight"], 4) for member in first]
-        made["member_predicts"] = [member["prediction"] for member in first]
+        for side in ("because", "against"):
+            made[side] = ["; ".join(map(_reason, record[side])) for record in records]
+        made["typical_row"] = [record["baseline"] for record in records]
+        first = [record["members"][0] for record in records if record["members"]]
+        if first:
+            made["decided_by"] = [one.get("name", f"member {one['member']}") for one in first]
+            made["weight"] = [round(one["weight"], 4) for one in first]
+            made["member_predicts"] = [one["prediction"] for one in first]
         if "gate_share" in records[0]:
             made["gate_share"] = [round(record["gate_share"], 4) for record in records]
-        made["because"] = [
-            "; ".join(
-                f"{name} = {_shown(values[name][row])} ({push:+.2g})"
-                if name in values
-                else "it predicts the same for every row"
-                for name, push in member["because"]
-            )
-            for row, member in enumerate(first)
-        ]
     return pd.DataFrame(made)
+
+
+def _reason(one: dict[str, Any]) -> str:
+    """A column that speaks for or against a decision: ``age = 71 (typical 52, +0.3)``."""
+    value, typical = _shown(one["value"]), _shown(one["typical"])
+    return f"{one['column']} = {value} (typical {typical}, {one['push']:+.2g})"
 
 
 def _shown(value: Any) -> str:

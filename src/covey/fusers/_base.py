@@ -122,7 +122,8 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         P = as_predictions(P)
         if P.kind == "value":
             raise ValueError("fuse_log is for probabilities; predictions of kind value have none.")
-        return self._by_blocks(self._fuse_log, P, X, y, "logarithms")
+        logs = self._by_blocks(self._fuse_log, P, X, y, "logarithms")
+        return np.minimum(logs, 0.0)  # rounding may make a little more of members that are sure
 
     def importance(
         self, P: Any, X: ArrayLike | None = None, y: ArrayLike | None = None
@@ -173,7 +174,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     def _fuse_settled(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         fused = self._fuse(P, X, codes)
-        return fused if self._is_exact() else settled(fused)
+        return fused if P.kind == "value" or self._is_exact() else settled(fused)
 
     def _is_exact(self) -> bool:
         """Whether equal probabilities come out equal to the last bit anyway."""

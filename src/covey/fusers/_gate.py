@@ -133,8 +133,12 @@ class Gate(Fuser, name="gate"):
 
     .. math:: g_k(x) = \mathrm{softmax}_k(\phi(x) V + v)
 
-    is the importance :math:`i_k(x)` of eq. (10). Where equal weights keep a flock of linear
-    members linear, a gate lets each decide where it is good, and so bends the boundary.
+    are the members' weights. With ``pool="log"`` they are the exponents :math:`i_k(x)` of eq.
+    (10), and the fusion is that of the paper with learned importances. With ``pool="linear"``,
+    the default, members are mixed, :math:`\sum_k g_k(x) p_k(c | x)`, which is another fusion: a
+    mixture of experts, where no member alone can rule a class out. Where equal weights keep a
+    flock of linear members linear, either gate lets each decide where it is good, and so bends
+    the boundary.
 
     As the ``fuser`` of a `SubsetEnsembleClassifier` this gate and the members are refined
     *together*, from the members that Algorithm 1 grew, each on its own subset; that is what
@@ -153,8 +157,8 @@ class Gate(Fuser, name="gate"):
     Parameters
     ----------
     pool : {"linear", "log"}, default="linear"
-        "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": the weighted product
-        :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
+        "linear": the mixture :math:`\sum_k g_k(x) p_k(c | x)`. "log": eq. (10), the weighted
+        product :math:`\prod_k p_k(c | x)^{g_k(x)}`, renormalised; for probabilities only.
     features : {"linear", "quadratic"}, default="linear"
         What the gate sees: the standardized features, or also their squares.
     alpha : float or None, default=None

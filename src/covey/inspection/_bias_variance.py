@@ -75,6 +75,9 @@ class BiasVariance:
     main_prediction : ndarray of shape (n_test,) or (n_test, n_outputs)
         The mean of the predictions; with zero-one loss the most frequent label, of equally
         frequent ones the first in sorted order.
+    target : ndarray of shape (n_test,), (n_test, n_outputs) or None
+        What predictions of numbers were compared with: the truth where it is known, else
+        ``y_test``.
     test_rows : ndarray of int or None
         Which rows of X were split off for the test, where no ``X_test`` was given.
     n_redrawn : int
@@ -97,6 +100,7 @@ class BiasVariance:
     row_terms: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
     predictions: np.ndarray | None = field(default=None, repr=False)
     main_prediction: np.ndarray | None = field(default=None, repr=False)
+    target: np.ndarray | None = field(default=None, repr=False)
     test_rows: np.ndarray | None = field(default=None, repr=False)
     n_redrawn: int = 0
     description: str = field(default="", repr=False)
@@ -324,10 +328,15 @@ def bias_variance(
         row_terms=row_terms,
         predictions=predictions,
         main_prediction=main,
+        target=_target(known, y_test) if loss == "squared" else None,
         test_rows=test_rows,
         n_redrawn=sum(run.n_redrawn for run in runs),
         description=_description(estimator, loss, decomposition, draw, predictions.shape),
     )
+
+
+def _target(known: np.ndarray | None, y_test: Any) -> np.ndarray:
+    return np.asarray(y_test if known is None else known, dtype=np.float64)
 
 
 # -- what the user gave --------------------------------------------------------------------------

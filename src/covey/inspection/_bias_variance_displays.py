@@ -160,7 +160,7 @@ class DartsDisplay(Display):
     def from_results(
         cls,
         results: Any,
-        y_true: ArrayLike,
+        y_true: ArrayLike | None = None,
         *,
         rows: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
@@ -172,8 +172,9 @@ class DartsDisplay(Display):
         ----------
         results : BiasVariance, list of them, or mapping from names to them
             Of regressors with one output, all of the same test rows.
-        y_true : array-like of shape (n_test,)
-            The truth at the test rows: the true function where it is known, else ``y_test``.
+        y_true : array-like of shape (n_test,), optional
+            The truth at the test rows. By default what the results were compared with: the true
+            function where it is known, else ``y_test``.
         rows : pair of int, optional
             The two test rows. By default, of the rows whose biases and variances are the most
             like the models' means, the two whose errors are the least correlated.
@@ -187,13 +188,15 @@ class DartsDisplay(Display):
         """
         cls._require_matplotlib()
         results, names = _named_results(results, names)
-        truth = check_array(y_true, dtype=np.float64, ensure_2d=False, input_name="y_true")
         for name, result in zip(names, results, strict=True):
             if result.loss != "squared" or result.predictions.ndim != 2:
                 raise ValueError(
                     f"results must be of regressors with one output, but {name!r} is not; its "
                     "predictions have no distance from the truth that a dart could show."
                 )
+        given = results[0].target if y_true is None else y_true
+        truth = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y_true")
+        for result in results:
             check_one_each(
                 truth, result.predictions.shape[1], "y_true", "value for each of the {} test rows"
             )

@@ -7,6 +7,7 @@ from covey.members._boosted import (
     from_boosting,
 )
 from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
+from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
@@ -35,6 +36,7 @@ __all__ = [
     "BoostedFusionRegressor",
     "BoostedRegressors",
     "Classifiers",
+    "ExplainedRows",
     "FitParameters",
     "FlockClassifier",
     "FlockRegressor",
@@ -63,6 +65,7 @@ __all__ = [
     "TrainingRows",
     "check_tree_range",
     "check_warm_start",
+    "feature_names",
     "from_bagging",
     "from_boosting",
     "from_forest",

@@ -60,6 +60,7 @@ class EnsembleFusion(GivenModels):
         holding_out = HoldingOut(self.validation_fraction, self.random_state)
         X, y, weight = checked_rows(X, y, sample_weight, classifies)
         validate_data(self, X, skip_check_array=True)
+        self._keep_seen(X, weight)
         if fuser is not None:
             check_features(fuser, X)
         unfitted = seeded(self.ensemble, holding_out.seed)

@@ -85,6 +85,7 @@ class EnsembleMembers(metaclass=ABCMeta):
             **parameters,
         )
         validate_data(fused, self._X, skip_check_array=True)
+        fused._keep_seen(self._X, self._sample_weight)
         check_features(rule, self._X)
         if not rule.learns or self._leaves_enough_out():
             return fused._take(self._teach(rule), rule)

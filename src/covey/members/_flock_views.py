@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from covey._core.basis import Basis
 from covey._core.inspection.gate_share import divergences, gate_shares
 from covey.fusers import Predictions
+from covey.members._explained import feature_names
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01
@@ -121,14 +122,6 @@ def _strongest(flock: Any, names: ArrayLike, shares: Any) -> list[str]:
     """What moves each member the most in general; "(constant)" where nothing does."""
     sizes = np.abs(flock._contrast() * flock._column_scale).mean(axis=1) @ shares
     return [str(names[size.argmax()]) if size.any() else CONSTANT for size in sizes]
-
-
-def feature_names(flock: Any) -> list[str]:
-    """The names of a flock's features; x0, x1, ... where it knows none."""
-    names = getattr(flock, "feature_names_in_", None)
-    if names is None:
-        return [f"x{position}" for position in range(flock.n_features_in_)]
-    return [str(name) for name in names]
 
 
 def feature_shares(basis: Basis) -> Any:

@@ -27,6 +27,7 @@ from covey.fusers import (
     make_value_fuser,
     stage_scores,
 )
+from covey.members._explained import ExplainedRows
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,7 +53,7 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
-class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
+class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     """An estimator whose prediction is fused from members: what both tasks share.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
@@ -92,6 +93,20 @@ class FusedEnsemble(BaseEstimator, metaclass=ABCMeta):
         """
         classifies = isinstance(self, FusedClassifier)
         return self.predict_proba(X) if classifies else self.predict(X)
+
+    # -- explain ---------------------------------------------------------------------------
+
+    def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Rows as ``_answers`` takes them, and the feature that each column is made of."""
+        return self._check_rows(X), np.arange(self.n_features_in_)
+
+    def _answers(self, rows: Any) -> np.ndarray:
+        """Fused probabilities, or numbers, of such rows."""
+        return self._by_blocks(self._fused, rows)
+
+    def _columns_looked_at(self) -> np.ndarray:
+        """Which features may move a prediction, (n_features,)."""
+        return np.ones(self.n_features_in_, dtype=bool)
 
     def explain_fusion(self, X: Any, *, as_frame: bool = False) -> np.ndarray | DataFrame:
         """Who decided: the importance of each member for each row.

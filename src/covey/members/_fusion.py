@@ -72,6 +72,7 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         fuser._keep_members([name for name, _ in given], names)
         check_flag(self.prefit, "prefit")
         X, y, weight = self._check_training_table(X, y, sample_weight)
+        self._keep_seen(X, weight)
         if self.prefit:
             for name, member in pairs:
                 self._check_fitted(name, member)

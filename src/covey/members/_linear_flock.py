@@ -23,8 +23,10 @@ from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
 from covey._preparation import checked_rows
+from covey._seen_columns import seen_means
 from covey._validation import check_choice, check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
+from covey.members._explained import feature_names
 from covey.members._flock_summary import flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
@@ -91,6 +93,7 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
                 # Every draw is a function of this one number.
                 self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._journal = self._open_journal(rows)
+            self._keep_typical_row(rows)
             rows = self._prepared(rows, continued)
             self._set_target(rows, continued)
             context = self._init_callback_context(max_subtasks=self._max_tasks())
@@ -101,8 +104,17 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
         finally:
             rows.close()
             self.__dict__.pop("_journal", None)
+        if self._seen_columns is None and self.preparation_ is None:
+            # Of blocks of rows the means are known, which stand for what is typical.
+            self._seen_columns = seen_means(feature_names(self), self._means, self.scale_)
         context.call_on_fit_task_end(estimator=self, **given)
         return self
+
+    def _keep_typical_row(self, rows: TrainingRows) -> None:
+        """Learn what is typical of the columns, where rows are in memory."""
+        self.__dict__.pop("_seen_columns", None)
+        if isinstance(rows, InMemoryRows):
+            self._keep_seen(rows.X, rows.weight, rows.words)
 
     def _has_own_threads(self, rows: TrainingRows) -> bool:
         """Whether products have one thread each; large ones are left to BLAS."""
@@ -389,6 +401,16 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
             self.basis_.rows(X), self.member_coef_.transpose(1, 0, 2), self.member_intercept_.T
         )
 
+    def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
+        rows, units = super()._explained_rows(X)
+        return rows, units if self.preparation_ is None else self.preparation_.column_of
+
+    def _columns_looked_at(self) -> np.ndarray:
+        if self.fuser_.needs_X and not hasattr(self, "gate_support_"):
+            return super()._columns_looked_at()
+        used = self.support_.any(axis=0)
+        return used | self.gate_support_.any(axis=0) if hasattr(self, "gate_support_") else used
+
     @abstractmethod
     def _example(self) -> Predictions:
         """Predictions of one row by this flock's members, to check a fuser with."""
@@ -406,21 +428,40 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
             return lazy_score(self, X, y, sample_weight)
         return super().score(X, y, sample_weight)
 
-    def explain(self, X: Any, *, top: int = 3) -> list[dict[str, Any]]:
-        """Who decided each row, with what weight, and which features moved them.
+    def explain(
+        self,
+        X: Any,
+        *,
+        top: int = 3,
+        max_members: int | None = None,
+        background: Any = None,
+    ) -> list[dict[str, Any]]:
+        """Why each row is predicted as it is, and who decided, with what weight.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         top : int, default=3
-            How many features to name for each member, at most.
+            How many features to name on either side of a decision, and for each member, at most.
+        max_members : int, optional
+            How many members to name for each row, the most important ones; by default all that
+            count.
+        background : array-like, sparse matrix or data frame, optional
+            Rows that show what is typical, as for `contributions`.
 
         Returns
         -------
         records : list of dict
-            One for each row: ``prediction``, its ``probability`` (of a classifier),
-            ``gate_share`` (where a gate fuses), and ``members``, those with a weight above 0.01,
-            the most important first. Each of these
+            One for each row, about the decision of all members together: ``prediction``, its
+            ``probability`` (of a classifier), ``baseline`` (the same of the typical row), and what
+            speaks for and against it: ``because`` and ``against``, lists of dicts with ``column``,
+            ``value``, ``typical`` and ``push``, the strongest first, and ``other``, the push of
+            all features that are not named. The baseline and all pushes sum to the probability,
+            or to the number, of which ``because`` names what moves it the way from the baseline
+            to the prediction. See `contributions`.
+
+            Then ``gate_share`` (where a gate fuses), and ``members``, those with a weight above
+            0.01, the most important first. Each of these
             has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
             ``probability``), and ``because``: the features that moved its log-odds towards its
             prediction the most, or its number up or down, each as (name, push), compared with an
@@ -447,7 +488,8 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
             Trees are tried out like the others: what a path adds at each split depends on the
             order in which a tree asks.
         """
-        return self._explain(X, top)
+        decided = self._explain(X, top, max_members=max_members)
+        return self._with_reasons(X, decided, top, background)
 
     def _explain(
         self,

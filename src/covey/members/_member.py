@@ -75,10 +75,12 @@ class _Member(BaseEstimator):
     def _sum(self, coef: np.ndarray, intercept: float, digits: int, top: int | None) -> str:
         """A linear function as text; only its largest terms, if there are more than ``top``."""
         names, shown = self.column_names(), np.flatnonzero(coef)
+        # Coefficients of columns with other units do not compare, but what they move does.
+        size = np.abs(coef if self.scale is None else coef * np.asarray(self.scale))[shown]
         left_out = 0
         if top is not None and len(shown) > top:
             left_out = len(shown) - top
-            shown = np.sort(shown[np.argsort(-np.abs(coef[shown]), kind="stable")[:top]])
+            shown = np.sort(shown[np.argsort(-size, kind="stable")[:top]])
         terms = "".join(
             f" {'-' if coef[k] < 0 else '+'} {abs(coef[k]):.{digits}g} {names[k]}" for k in shown
         )
@@ -109,6 +111,8 @@ class LinearMember(ClassifierMixin, _Member):
         The columns that the coefficients belong to: features, ramps of them, and products.
     preparation : Preparation, optional
         What becomes of gaps and categories; the columns above are then made of what it makes.
+    scale : array of shape (n_columns,), optional
+        How far the columns vary, so that ``formula`` knows which terms move the most.
 
     Attributes
     ----------
@@ -132,6 +136,7 @@ class LinearMember(ClassifierMixin, _Member):
         feature_names: ArrayLike | None = None,
         basis: Basis | None = None,
         preparation: Preparation | None = None,
+        scale: ArrayLike | None = None,
     ) -> None:
         self.coef = coef
         self.intercept = intercept
@@ -140,6 +145,7 @@ class LinearMember(ClassifierMixin, _Member):
         self.feature_names = feature_names
         self.basis = basis
         self.preparation = preparation
+        self.scale = scale
 
     @property
     def coef_(self) -> np.ndarray:
@@ -178,7 +184,8 @@ class LinearMember(ClassifierMixin, _Member):
         digits : int, default=3
             Significant ones.
         top : int, optional
-            How many terms to show; those with the largest coefficients.
+            How many terms to show: those that move the prediction the most, by their coefficients
+            times how far their columns vary.
 
         Returns
         -------
@@ -230,7 +237,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
     coef : array of shape (n_features,), or (n_columns,) with a basis
         Zero on what the member does not use.
     intercept : float
-    support, feature_names, basis, preparation
+    support, feature_names, basis, preparation, scale
         As for `LinearMember`.
 
     Attributes
@@ -256,6 +263,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
         feature_names: ArrayLike | None = None,
         basis: Basis | None = None,
         preparation: Preparation | None = None,
+        scale: ArrayLike | None = None,
     ) -> None:
         self.coef = coef
         self.intercept = intercept
@@ -263,6 +271,7 @@ class LinearRegressionMember(RegressorMixin, _Member):
         self.feature_names = feature_names
         self.basis = basis
         self.preparation = preparation
+        self.scale = scale
 
     @property
     def coef_(self) -> np.ndarray:

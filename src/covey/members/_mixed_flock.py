@@ -407,6 +407,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
             return in_blocks(finite(function), X)
         return super()._by_blocks(function, X)
 
+    def _columns_looked_at(self) -> np.ndarray:
+        if self._is_mixed():
+            return FusedEnsemble._columns_looked_at(self)
+        return super()._columns_looked_at()
+
     def _names(self) -> list[str]:
         return list(self.named_estimators_) if self._is_mixed() else super()._names()
 

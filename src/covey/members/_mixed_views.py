@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
+from covey.members._explained import feature_names
 from covey.members._flock_summary import HEIGHT, WIDTH, Summary, flock_summary, shortened
-from covey.members._flock_views import LEAST_WEIGHT, because, decisions, feature_names
+from covey.members._flock_views import LEAST_WEIGHT, because, decisions
 from covey.members._member_kinds import LINEAR
 
 # How many features are tried out for a member, at most: those that matter most to the flock.

@@ -45,6 +45,7 @@ from covey.members._view_members import (
     members_by_view,
     takes_nan,
 )
+from covey.members._view_queries import ViewQueries, checked_costs
 from covey.members._view_training import (
     Teaching,
     ViewTrainingSet,
@@ -55,7 +56,7 @@ from covey.members._view_training import (
 METHODS = ("co_training", "co_em", "supervised")
 
 
-class MultiviewClassifier(FusedClassifier):
+class MultiviewClassifier(ViewQueries, FusedClassifier):
     """Members on different views of a sample, fused into one decision.
 
     A view is a set of columns of one nature: what a camera, a keyboard and a log file record of
@@ -114,6 +115,14 @@ class MultiviewClassifier(FusedClassifier):
         The most rounds.
     tol : float, default=0.001
         Co-EM ends when no probability moves by more in a round.
+    view_cost : mapping from views to numbers, list or None, default=None
+        What it costs to have each view of a row: a test, a sensor, a question. Then views are
+        asked from the cheapest on, and no more of them for a row once the fused probability of
+        its class is ``confidence`` or more: dearer columns need not be known for it, and nothing
+        that they hold counts. ``views_asked`` says which views a row needed, `cost_curve` what
+        accuracy costs. None: all views that a row has decide.
+    confidence : float, default=0.95
+        How sure is sure enough, where views cost.
     cv : int, splitter or iterable, default=5
         How out-of-fold predictions of labelled rows are made for a fuser that learns. The
         views teach each other anew in each fold. A fixed rule needs none.
@@ -222,6 +231,8 @@ class MultiviewClassifier(FusedClassifier):
         unlabeled_weight: float = 0.3,
         max_iter: int = 30,
         tol: float = 1e-3,
+        view_cost: Any = None,
+        confidence: float = 0.95,
         cv: Any = 5,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -239,6 +250,8 @@ class MultiviewClassifier(FusedClassifier):
         self.unlabeled_weight = unlabeled_weight
         self.max_iter = max_iter
         self.tol = tol
+        self.view_cost = view_cost
+        self.confidence = confidence
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -272,6 +285,7 @@ class MultiviewClassifier(FusedClassifier):
         check_consistent_length(X, y)
         labelled = labelled_rows(y, self.unlabeled_label)
         weight = check_sample_weight(sample_weight, len(y))
+        self._keep_seen(X, weight)
         self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         views = find_views(
@@ -291,6 +305,8 @@ class MultiviewClassifier(FusedClassifier):
         teaching = self._teaching(labelled, codes, seed)
         check_members(unfitted, teaching.method, sample_weight is not None, self.unlabeled_weight)
 
+        if self.view_cost is not None:
+            checked_costs(self.view_cost, list(views))
         self.views_ = views
         training = ViewTrainingSet(
             X=[take_columns(X, columns) for columns in views.values()],
@@ -319,7 +335,7 @@ class MultiviewClassifier(FusedClassifier):
             rows, P = self._out_of_fold(training, folds, used, teaching)
         else:
             rows = np.flatnonzero(known)[:1]
-            P = self._predictions(take_rows(X, rows))
+            P = self._all_predictions(take_rows(X, rows))
         fuser.fit(
             P,
             self.classes_[codes[rows]],
@@ -343,6 +359,7 @@ class MultiviewClassifier(FusedClassifier):
         check_number(self.unlabeled_weight, "unlabeled_weight", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0)
+        check_number(self.confidence, "confidence", low=0, high=1)
         check_cv_parameter(self.cv)
 
     def _check_table(self, X: Any, reset: bool) -> Any:
@@ -439,6 +456,11 @@ class MultiviewClassifier(FusedClassifier):
 
     # -- predict -----------------------------------------------------------------------------
 
+    def _columns_looked_at(self) -> np.ndarray:
+        if self.fuser_.needs_X:
+            return super()._columns_looked_at()
+        return self.support_.any(axis=0)
+
     def _names(self) -> list[str]:
         return list(self.named_estimators_)
 
@@ -447,6 +469,10 @@ class MultiviewClassifier(FusedClassifier):
         return self._check_table(X, reset=False)
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
+        return self._frugal(self._all_predictions(X, kind), X)
+
+    def _all_predictions(self, X: Any, kind: str | None = None) -> Predictions:
+        """What the members of all views that a row has predict."""
         members = iter(self.estimators_)
         fitted = [
             [next(members) for owner in self.member_views_ if owner == view]
@@ -471,7 +497,10 @@ class MultiviewClassifier(FusedClassifier):
         return fill_missing(X, self._column_means) if fuser.needs_X else None
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse(self._predictions(X), self._features(X, self.fuser_))
+        return self._fuse_rows(self._predictions(X), X)
+
+    def _fuse_rows(self, P: Predictions, X: Any) -> np.ndarray:
+        return self.fuser_.fuse(P, self._features(X, self.fuser_))
 
     def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(self._predictions(X), self._features(X, self.fuser_))

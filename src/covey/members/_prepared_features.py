@@ -8,7 +8,7 @@ import numpy as np
 
 from covey._columns import flip_units
 from covey._preparation import Preparation
-from covey.members._flock_views import feature_names
+from covey.members._explained import feature_names
 from covey.members._training_rows import TrainingRows
 
 

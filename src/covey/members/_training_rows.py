@@ -281,6 +281,11 @@ class InMemoryRows:
         return preparation, rows
 
     @property
+    def words(self) -> Words:
+        """The categories by column, of which X holds codes."""
+        return self._words
+
+    @property
     def needs_preparation(self) -> bool:
         """See `TrainingRows`."""
         return bool(self._words) or holds_gaps(self.X, None)

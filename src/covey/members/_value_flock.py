@@ -97,6 +97,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
             getattr(self, "feature_names_in_", None),
             None if self.basis_.is_plain else self.basis_,
             self.preparation_,
+            self._column_scale,
         )
 
     def _is_linear(self) -> bool:

@@ -19,6 +19,7 @@ from covey.members import (
     LinearRegressionMember,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
+    feature_names,
 )
 from covey.persistence._calibration import read_calibration, write_calibration
 from covey.persistence._features import read_features, write_features
@@ -31,6 +32,7 @@ from covey.persistence._preparations import (
     write_preparation,
 )
 from covey.persistence._reading import LARGEST, Node
+from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer, plain
 
@@ -97,6 +99,7 @@ def _write_flock(flock: Any, out: Writer) -> dict[str, Any]:
         "preparation": write_preparation(flock.preparation_, out),
         "target": _write_target(flock, out),
         "member_means": out.array(getattr(flock, "_member_means", None)),
+        "seen": write_seen(flock._seen_columns, out),
     }
 
 
@@ -109,6 +112,7 @@ def _read_flock(flock: Any, node: Node) -> tuple[int, int]:
     _read_scale(flock, node, n_columns)
     # Files of before have no means but those that columns are centered by.
     flock._means = node.array("means", (n_columns,)) if node.has("means") else flock.mean_
+    read_seen(flock, node, feature_names(flock))
     return n_columns, _read_target(flock, node)
 
 
@@ -258,6 +262,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "calibration": write_calibration(flock, out),
         "preparation": write_preparation(flock.preparation_, out),
         "typical": out.array(flock._typical),
+        "seen": write_seen(flock._seen_columns, out),
         "examples": out.array(flock._examples),
         "sparse": flock._is_sparse,
     }
@@ -265,6 +270,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
 
 def _read_mixed(flock: Any, node: Node) -> None:
     n_given = read_features(flock, node)
+    read_seen(flock, node, feature_names(flock))
     flock._seed = node.whole("seed", 0, 2**31)
     flock.preparation_ = read_preparation(node, n_given)
     n_features = n_given if flock.preparation_ is None else flock.preparation_.n_columns
@@ -388,6 +394,7 @@ def _write_member(member: Any, out: Writer) -> dict[str, Any]:
         "feature_names": out.texts(member.feature_names),
         "basis": None if basis is None else _write_basis(basis, out),
         "preparation": write_preparation(member.preparation, out),
+        "scale": out.array(None if member.scale is None else np.asarray(member.scale)),
     }
 
 
@@ -404,7 +411,11 @@ def _read_member(node: Node) -> tuple[dict[str, Any], Any, int]:
     if not node.none("feature_names"):
         given["feature_names"] = np.array(node.texts("feature_names", n_features), dtype=object)
     classes = None if node.none("classes") else node.labels("classes")
-    return given, classes, n_made if basis is None else basis.n_columns
+    n_columns = n_made if basis is None else basis.n_columns
+    # Files of before have none.
+    if node.has("scale") and not node.none("scale"):
+        given["scale"] = node.array("scale", (n_columns,), low=0.0)
+    return given, classes, n_columns
 
 
 def _read_class_member(node: Node) -> LinearMember:

@@ -10,12 +10,13 @@ from sklearn.utils import Bunch
 
 from covey.fusers import Fuser, Stacking
 from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
-from covey.members import FusionClassifier, FusionRegressor
+from covey.members import FusionClassifier, FusionRegressor, feature_names
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._fusers import read_fuser, read_ranks, write_ranks
 from covey.persistence._membership import check_member
 from covey.persistence._reading import Node
+from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
@@ -29,6 +30,7 @@ def _write_members(model: Any, members: list[Any], out: Writer) -> dict[str, Any
     dropped = [isinstance(one, str) and one == _DROPPED for one in named.values()]
     return {
         **write_features(model, out),
+        "seen": write_seen(model._seen_columns, out),
         "classes": out.labels(getattr(model, "classes_", None)),
         "names": out.texts(list(named)),
         "dropped": out.array(np.array(dropped, dtype=bool), "flag"),
@@ -39,6 +41,7 @@ def _write_members(model: Any, members: list[Any], out: Writer) -> dict[str, Any
 def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
     """Set the features, classes and names; how many features there are, and the members."""
     n_features = read_features(model, node)
+    read_seen(model, node, feature_names(model))
     numeric = model._models.noun == "regressor"
     if not numeric:
         model.classes_ = node.labels("classes")

@@ -326,6 +326,14 @@ class Node:
                     given[parameter] = node.plain(parameter)
         return given
 
+    def plain_lists(self, name: str, length: int) -> list[list[Any]]:
+        """A list of lists of plain values."""
+        value = self._take(name)
+        self.check(type(value) is list and len(value) == length, name, "is no list.")
+        found = [self._plain(part, name) for part in value]
+        self.check(all(type(part) is list for part in found), name, "is no list of lists.")
+        return found
+
     def plain(self, name: str) -> Any:
         """A plain value: None, a flag, a number, text, or lists and dicts of those."""
         return self._plain(self._take(name), name)

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
+from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._writing import Writer, plain
 from covey.tables import (
     DATE_PARTS,
@@ -156,6 +157,7 @@ def _write_preparation(preparation: TablePreparation, out: Writer) -> dict[str, 
         ),
         "medians": out.array(imputer.statistics_),
         "with_gaps": out.array(imputer.indicator_.features_, "whole"),
+        "seen": write_seen(getattr(preparation, "_seen_columns", None), out),
     }
 
 
@@ -186,6 +188,7 @@ def _read_preparation(preparation: TablePreparation, node: Node) -> None:
     medians = node.array("medians", (width,))
     with_gaps = node.array("with_gaps", (None,), "whole", low=0, high=width - 1)
     node.check((np.diff(with_gaps) > 0).all(), "with_gaps", "is not in ascending order.")
+    read_seen(preparation, node, names)
     preparation._set_imputer(medians, with_gaps)
     preparation._set_names()
 

@@ -2,5 +2,6 @@
 
 from covey.reporting._card import build_card
 from covey.reporting._report import Report, build_report
+from covey.reporting._row_page import build_row_page
 
-__all__ = ["Report", "build_card", "build_report"]
+__all__ = ["Report", "build_card", "build_report", "build_row_page"]

@@ -2,68 +2,165 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 
 from covey.reproduce import _caps_section, _figure1, _figure2, _sensitivity, _table2
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import Constants
+from covey.reproduce._ensembles import K_RULES, Constants, under
 from covey.reproduce._options import Options
 from covey.reproduce._page import Section, filled
 from covey.reproduce._results import OVERLAP, Interval, Results, interval
-from covey.reproduce._verdicts import LEAST_SHARE, Case, Claim, paired, unpaired
+from covey.reproduce._verdicts import (
+    ENOUGH_RUNS,
+    LEAST_SHARE,
+    VERDICTS,
+    Case,
+    Claim,
+    Evidence,
+    paired,
+    unpaired,
+)
 
 _FUSIONS = {"oracle": "g_orc", "equal": "g_EW"}
-_MOST = "largest K of equals"
 _KINDS = {"theta": "{Θ}", "both": "{Θ, Λ}"}
 
 
 class _Claims:
-    """Claims that a quantity is above another one, or above the baseline."""
+    """Claims about relative improvements, each under every rule for K."""
 
     def __init__(self, results: Results, options: Options):
         self.results = results
         self.tables = [load(source).name for source in options.sources]
+        self.enough = options.runs >= ENOUGH_RUNS
 
-    def on_circles(
-        self, text: str, quantity: str, over: str = "baseline", more: str = ""
-    ) -> Claim:
+    def on_circles(self, text: str, quantity: str, over: str = "baseline") -> Claim:
         """On the synthetic set: paired differences, one case a size."""
-        cases = [
-            paired(
-                f"{size} per class",
-                self._differences(
-                    (_figure1.EXPERIMENT, _figure1.DATASET, f"{size} per class"), quantity, over
-                ),
-            )
-            for size in _figure1.sizes_of(self.results)
-        ]
         datasets = [f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES]
-        grid = self._grid(datasets, quantity, over)
-        return Claim(f"{text}, synthetic set{more}", "3.1.1", cases, grid)
+
+        def evidence(rule: str) -> Evidence:
+            cases = [
+                paired(
+                    f"{size} per class",
+                    self._differences(
+                        (_figure1.EXPERIMENT, _figure1.DATASET, f"{size} per class"),
+                        quantity,
+                        over,
+                        rule,
+                    ),
+                )
+                for size in _figure1.sizes_of(self.results)
+            ]
+            return Evidence(cases, self._grid(datasets, quantity, over, rule))
+
+        return self._claim(f"{text}, synthetic set", "3.1.1", evidence)
 
     def on_tables(
         self, text: str, quantity: str, over: str = "baseline", flipped: Collection[str] = ()
     ) -> Claim:
         """On real tables: random splits, at the common constants."""
         condition = _table2.condition("random", Constants())
-        cases = []
-        for dataset in self.tables:
-            case = _table2.EXPERIMENT, dataset, condition
-            sign = -1 if dataset in flipped else 1
-            cases.append(paired(dataset, sign * self._differences(case, quantity, over), OVERLAP))
-        more = " (the other way round on Abalone, as printed)" if flipped else ""
-        grid = self._grid(self.tables, quantity, over, flipped)
-        return Claim(f"{text}, real data{more}", "3.3", cases, grid)
 
-    def _differences(self, case: tuple[str, str, str], quantity: str, over: str) -> np.ndarray:
+        def evidence(rule: str) -> Evidence:
+            cases = []
+            for dataset in self.tables:
+                case = _table2.EXPERIMENT, dataset, condition
+                sign = -1 if dataset in flipped else 1
+                differences = sign * self._differences(case, quantity, over, rule)
+                stands_in = dataset not in _table2.PRINTED
+                cases.append(paired(dataset, differences, OVERLAP, stand_in=stands_in))
+            return Evidence(cases, self._grid(self.tables, quantity, over, rule, flipped))
+
+        more = " (the other way round on Abalone, as printed)" if flipped else ""
+        return self._claim(f"{text}, real data{more}", "3.3", evidence)
+
+    def for_smaller_data(self, fusion: str) -> Claim:
+        """Higher relative improvement for smaller data, on the synthetic set."""
+        results, sizes = self.results, _figure1.sizes_of(self.results)
+        small, large = (f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES)
+
+        def label(pair: tuple[int, int]) -> str:
+            return f"{pair[0]} against {pair[1]} per class"
+
+        def evidence(rule: str) -> Evidence:
+            quantity = under(rule, f"{fusion}_both")
+            # The ends of the figure, and the two sizes for which the grid was tried.
+            cases = [
+                unpaired(label(pair), *(_figure1.gains(results, size, quantity) for size in pair))
+                for pair in dict.fromkeys([(sizes[0], sizes[-1]), _sensitivity.CIRCLE_SIZES])
+                if set(pair) <= set(sizes)
+            ]
+            signs = []
+            for _, case in _sensitivity.settings(results, small):
+                one = unpaired(
+                    label(_sensitivity.CIRCLE_SIZES),
+                    results.gain(_sensitivity.EXPERIMENT, small, case, quantity),
+                    results.gain(_sensitivity.EXPERIMENT, large, case, quantity),
+                )
+                signs.append((one.label, one.difference.sign))
+            return Evidence(cases, signs)
+
+        text = f"The relative improvement is higher for smaller data: {_FUSIONS[fusion]} {{Θ, Λ}}"
+        return self._claim(text, "3.1.1", evidence)
+
+    def for_wide_speech(self, fusion: str) -> Claim | None:
+        """The wide speech set gains most; stand-ins are compared where IEMOCAP is not given."""
+        speech = [name for name in self.tables if name not in ("abalone", "segment")]
+        if not speech:
+            return None
+
+        def evidence(rule: str) -> Evidence:
+            cases, signs = [], []
+            for wide in speech:
+                for other in ("abalone", "segment"):
+                    pairs = [
+                        (_table2.EXPERIMENT, _table2.condition("random", Constants()), cases),
+                        *(
+                            (_sensitivity.EXPERIMENT, case, signs)
+                            for _, case in _sensitivity.settings(self.results, wide)
+                        ),
+                    ]
+                    for experiment, case, into in pairs:
+                        gains = [
+                            self.results.gain(
+                                experiment, dataset, case, under(rule, f"{fusion}_both")
+                            )
+                            for dataset in (wide, other)
+                        ]
+                        one = unpaired(
+                            f"{wide} against {other}",
+                            *gains,
+                            overlap=OVERLAP,
+                            stand_in=wide not in _table2.PRINTED,
+                        )
+                        into.append(one if into is cases else (one.label, one.difference.sign))
+            return Evidence(cases, signs)
+
+        stand_ins = "" if "iemocap" in speech else " (stand-ins for IEMOCAP)"
+        text = f"The wide speech set gains most: {_FUSIONS[fusion]} {{Θ, Λ}}{stand_ins}"
+        return self._claim(text, "3.3", evidence)
+
+    def _claim(self, text: str, where: str, evidence: Callable[[str], Evidence]) -> Claim:
+        by_rule = {name: evidence(rule) for rule, name in K_RULES.items()}
+        return Claim(text, where, by_rule, self.enough)
+
+    def _differences(
+        self, case: tuple[str, str, str], quantity: str, over: str, rule: str
+    ) -> np.ndarray:
         """Differences of relative improvements, run by run."""
-        reached = self.results.gain(*case, quantity)
-        return reached if over == "baseline" else reached - self.results.gain(*case, over)
+        reached = self.results.gain(*case, under(rule, quantity))
+        if over == "baseline":
+            return reached
+        return reached - self.results.gain(*case, under(rule, over))
 
     def _grid(
-        self, datasets: list[str], quantity: str, over: str, flipped: Collection[str] = ()
+        self,
+        datasets: list[str],
+        quantity: str,
+        over: str,
+        rule: str,
+        flipped: Collection[str] = (),
     ) -> list[tuple[str, int]]:
         """Signs of the same differences at every setting that was tried."""
         signs = []
@@ -73,7 +170,7 @@ class _Claims:
                 label, overlap = f"{dataset.rpartition('_')[2]} per class", 0.0
             for _, condition in _sensitivity.settings(self.results, dataset):
                 case = _sensitivity.EXPERIMENT, dataset, condition
-                sign = interval(self._differences(case, quantity, over), overlap).sign
+                sign = interval(self._differences(case, quantity, over, rule), overlap).sign
                 signs.append((label, -sign if dataset in flipped else sign))
         return signs
 
@@ -86,58 +183,21 @@ def claims(results: Results, options: Options) -> list[Claim]:
             text = f"The ensemble beats the single classifier: {g} {k}"
             found.append(make.on_circles(text, f"{fusion}_{kind}"))
             found.append(make.on_tables(text, f"{fusion}_{kind}"))
-        found.append(make.on_circles(text, f"{fusion}_both_most", more=f", {_MOST}"))
     text = "g_orc is substantially better than g_EW ({Θ, Λ})"
     found.append(make.on_circles(text, "oracle_both", "equal_both"))
     found.append(make.on_tables(text, "oracle_both", "equal_both"))
-    for fusion in _FUSIONS:
-        found += [_sparse_claim(results, fusion, ""), _sparse_claim(results, fusion, "_most")]
+    found += [make.for_smaller_data(fusion) for fusion in _FUSIONS]
     for fusion, g in _FUSIONS.items():
         text, pair = f"{{Θ, Λ}} is better than {{Θ}}: {g}", (f"{fusion}_both", f"{fusion}_theta")
         exception = ("abalone",) if fusion == "oracle" else ()
         found.append(make.on_circles(text, *pair))
         found.append(make.on_tables(text, *pair, exception))
-    return [
-        *found,
-        _selection_claim(results),
-        *_width_claims(results, options),
-        _theorem(results),
-    ]
+    found.append(_selection_claim(results, make.enough))
+    found += [claim for fusion in _FUSIONS if (claim := make.for_wide_speech(fusion))]
+    return [*found, _theorem(results)]
 
 
-def _sparse_claim(results: Results, fusion: str, suffix: str) -> Claim:
-    """Higher relative improvement for smaller data."""
-    sizes = _figure1.sizes_of(results)
-    quantity = f"{fusion}_both{suffix}"
-
-    def label(pair: tuple[int, int]) -> str:
-        return f"{pair[0]} against {pair[1]} per class"
-
-    # The ends of the figure, and the two sizes for which the grid was tried.
-    cases = [
-        unpaired(label(pair), *(_figure1.gains(results, size, quantity) for size in pair))
-        for pair in dict.fromkeys([(sizes[0], sizes[-1]), _sensitivity.CIRCLE_SIZES])
-        if set(pair) <= set(sizes)
-    ]
-    small, large = (f"{_figure1.DATASET}_{size}" for size in _sensitivity.CIRCLE_SIZES)
-    signs = []
-    for _, case in _sensitivity.settings(results, small):
-        one = unpaired(
-            label(_sensitivity.CIRCLE_SIZES),
-            results.gain(_sensitivity.EXPERIMENT, small, case, quantity),
-            results.gain(_sensitivity.EXPERIMENT, large, case, quantity),
-        )
-        signs.append((one.label, one.difference.sign))
-    return Claim(
-        f"The relative improvement is higher for smaller data: {_FUSIONS[fusion]} {{Θ, Λ}}"
-        + (f", {_MOST}" if suffix else ""),
-        "3.1.1",
-        cases,
-        signs,
-    )
-
-
-def _selection_claim(results: Results) -> Claim:
+def _selection_claim(results: Results, enough_runs: bool) -> Claim:
     """x1 and x2 are selected more often than any dummy, alone and together."""
     F = _figure2.matrices(results)
     dummies = [
@@ -151,45 +211,16 @@ def _selection_claim(results: Results) -> Claim:
     return Claim(
         "Co-selection finds x1 and x2: the pair, and each alone, is selected most often",
         "3.1.2",
-        [
-            paired("pair", 100 * (F[:, 0, 1] - rival)),
-            paired("alone", 100 * (single - alone)),
-        ],
-    )
-
-
-def _width_claims(results: Results, options: Options) -> list[Claim]:
-    """The wide speech set gains most; stand-ins are compared where IEMOCAP is not given."""
-    names = [load(source).name for source in options.sources]
-    speech = [name for name in names if name not in ("abalone", "segment")]
-    stand_ins = "" if "iemocap" in speech else " (stand-ins for IEMOCAP)"
-    found = []
-    for fusion, g in _FUSIONS.items():
-        quantity, cases, signs = f"{fusion}_both", [], []
-        for wide in speech:
-            for other in ("abalone", "segment"):
-                label = f"{wide} against {other}"
-                pairs = [
-                    (_table2.EXPERIMENT, _table2.condition("random", Constants()), cases),
-                    *(
-                        (_sensitivity.EXPERIMENT, case, signs)
-                        for _, case in _sensitivity.settings(results, wide)
-                    ),
+        {
+            "": Evidence(
+                [
+                    paired("pair", 100 * (F[:, 0, 1] - rival)),
+                    paired("alone", 100 * (single - alone)),
                 ]
-                for experiment, case, into in pairs:
-                    gains = [
-                        results.gain(experiment, dataset, case, quantity)
-                        for dataset in (wide, other)
-                    ]
-                    one = unpaired(label, *gains, overlap=OVERLAP)
-                    into.append(one if into is cases else (label, one.difference.sign))
-        if cases:
-            found.append(
-                Claim(
-                    f"The wide speech set gains most: {g} {{Θ, Λ}}{stand_ins}", "3.3", cases, signs
-                )
             )
-    return found
+        },
+        enough_runs,
+    )
 
 
 def _theorem(results: Results) -> Claim:
@@ -210,7 +241,7 @@ def _theorem(results: Results) -> Claim:
         f"Theorem 1: g_orc errs no more than any member (all {len(margins):,} ensembles of this "
         f"page; smallest margin over the best member {worst:.2f} points)",
         "3.3",
-        [Case("every ensemble", Interval(sign, 0.0), np.nan)],
+        {"": Evidence([Case("every ensemble", Interval(sign, 0.0), np.nan)])},
     )
 
 
@@ -236,22 +267,25 @@ def _short(values: np.ndarray) -> Interval:
 def summary(results: Results, options: Options) -> Section:
     """What a reader who stops early should know; made from the numbers."""
     items = []
-    for source, constants in _sensitivity.calibrated(results, options):
+    for source, setting in _sensitivity.calibrated(results, options):
         dataset = load(source).name
-        case = _table2.EXPERIMENT, dataset, _table2.condition("random", constants)
+        case = _table2.EXPERIMENT, dataset, _table2.condition("random", setting.constants)
         ours = _short(100 * results.get(*case, "baseline"))
-        gains = [_short(results.gain(*case, name)).text(signed=True) for name in _table2.GAINS]
+        gains = [
+            _short(results.gain(*case, under(setting.rule, name))).text(signed=True)
+            for name in _table2.GAINS
+        ]
         baseline, *printed = _table2.PRINTED[dataset]
         items.append(
-            f"**{dataset}** at `{constants.text}`, the setting found for it: baseline "
+            f"**{dataset}** at {setting.text}, what was found for it: baseline "
             f"{ours.text()} % (printed {baseline}), gains {', '.join(gains)} % (printed "
             f"{', '.join(f'+{gain}' for gain in printed)})."
         )
     items += _caps_section.short(results, options)
     by_verdict = {}
     for claim in claims(results, options):
-        by_verdict.setdefault(claim.verdict, []).append(claim.text.partition(" (all ")[0])
-    for verdict in ("holds", "depends on (thr, η)", "not shown", "does not hold"):
+        by_verdict.setdefault(claim.kind, []).append(claim.text.partition(" (all ")[0])
+    for verdict in VERDICTS:
         if verdict in by_verdict:
             items.append(f"**{verdict}**: {'; '.join(by_verdict[verdict])}.")
     return filled("In short", "short", items=items)
@@ -261,15 +295,16 @@ def section(results: Results, options: Options) -> Section:
     """One row a claim."""
     rows = []
     for claim in claims(results, options):
-        signs = [sign for _, sign in claim.grid]
-        held = sum(case.difference.sign > 0 for case in claim.cases)
-        largest = max((case.p for case in claim.cases), default=np.nan)
+        cases = claim.evidence.cases
+        signs = [sign for _, sign in claim.evidence.grid]
+        held = sum(case.difference.sign > 0 for case in cases)
+        largest = max((case.p for case in cases), default=np.nan)
         rows.append(
             [
                 claim.where,
                 claim.text,
-                f"**{claim.verdict}** ({held} of {len(claim.cases)})",
-                _cell(claim.cases),
+                f"**{claim.verdict}** ({held} of {len(cases)})",
+                _cell(cases),
                 "" if np.isnan(largest) else ("< 0.001" if largest < 0.001 else f"{largest:.3f}"),
                 f"{signs.count(1)} / {signs.count(0)} / {signs.count(-1)}" if signs else "",
             ]
@@ -278,6 +313,8 @@ def section(results: Results, options: Options) -> Section:
         "Claims, one by one",
         "claims",
         least=f"{100 * LEAST_SHARE:.0f}",
+        enough=ENOUGH_RUNS,
+        rule=K_RULES[""],
         sizes=" and ".join(map(str, _sensitivity.CIRCLE_SIZES)),
         rows=rows,
     )

@@ -20,21 +20,25 @@ if TYPE_CHECKING:
     from covey.reproduce._page import Section
     from covey.reproduce._results import Results
 
-TARGETS = ("figure1", "figure2", "table2", "sparsity", "claims", "all")
+TARGETS = ("figure1", "figure2", "table2", "speech", "sparsity", "claims", "all")
 # What each target is made of.
 _EXPERIMENTS = {
     "figure1": ("figure1",),
     "figure2": ("figure2",),
     "table2": ("table2", "sensitivity", "caps"),
+    "speech": ("speech",),
     "sparsity": ("sparsity",),
     "claims": ("table2", "figure1", "figure2", "sensitivity", "caps"),
-    "all": ("table2", "figure1", "figure2", "sensitivity", "caps", "sparsity"),
+    "all": ("table2", "figure1", "figure2", "sensitivity", "caps", "speech", "sparsity"),
 }
 
 
 # The sections of each target's page, where these are not the target itself.
 _SECTIONS = {
-    "all": ("table2", "figure1", "figure2", "claims", "sensitivity", "caps", "sparsity"),
+    "all": (
+        *("table2", "figure1", "figure2", "claims", "sensitivity", "caps", "speech"),
+        "sparsity",
+    ),
     "table2": ("table2", "sensitivity", "caps"),
     "claims": ("claims", "table2", "figure1", "figure2", "sensitivity", "caps"),
 }
@@ -114,6 +118,10 @@ def _checked_options(parsed: argparse.Namespace) -> Options:
         iemocap=parsed.iemocap,
         speech=tuple(parsed.speech),
     )
+    if parsed.target == "speech" and len(options.splits()) == len(options.sources):
+        raise InputError(
+            "speech needs a table with a column 'speaker'; give one by --speech or --iemocap."
+        )
     if parsed.target not in ("figure1", "figure2"):
         names = [load(source).name for source in options.sources]
         for name in names:
@@ -211,9 +219,10 @@ def _reproduce(parsed: argparse.Namespace, arguments: list[str]) -> None:
     if "sensitivity" in experiments:
         # Which settings Table 2 is made again with is known only now.
         known = {task.key for task in tasks}
+        found = _sensitivity.calibrated_by_rule(Results.of_parts(parts), options)
         more = [
             task
-            for source, constants in _sensitivity.calibrated(Results.of_parts(parts), options)
+            for source, constants in dict.fromkeys((one, at.constants) for one, at in found)
             for task in _table2.split_tasks(source, "random", constants, options.runs, options)
             if task.key not in known
         ]
@@ -236,6 +245,9 @@ def _pages(
     from covey.reproduce._style import rendered
 
     wanted = _SECTIONS.get(target, (target,))
+    if len(options.splits()) == len(options.sources):
+        # Without speakers there is nothing to say about them.
+        wanted = tuple(name for name in wanted if name != "speech")
     makers = {name: import_module(f"covey.reproduce._{name}_section") for name in wanted}
     sections = [maker.section(results, options) for maker in makers.values()]
     if "claims" in wanted:
@@ -245,7 +257,10 @@ def _pages(
     for name, maker in makers.items():
         if not hasattr(maker, "draw"):
             continue
-        more = (options, _sensitivity.calibrated(results, options)) if name == "table2" else ()
+        more = {
+            "table2": lambda: (options, _sensitivity.calibrated(results, options)),
+            "speech": lambda: (options,),
+        }.get(name, tuple)()
         svgs[name], files[f"{name}.png"] = rendered(maker.draw(results, *more))
         files[f"{name}.svg"] = svgs[name]
     return files | {

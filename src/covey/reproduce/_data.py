@@ -44,6 +44,7 @@ class Table:
     classes: tuple[str, ...]
     speakers: np.ndarray | None = None
     dropped: tuple[str, ...] = ()  # columns of the file that are not features
+    features: tuple[str, ...] = ()  # the names of those that are, where the file has names
 
     @property
     def digest(self) -> str:
@@ -160,7 +161,15 @@ def read_features(path: str, name: str | None = None) -> Table:
             f"{path}: column {speaker!r} names fewer than three speakers, too few to train, tune "
             "and test on; name more, or drop the column."
         )
-    return Table(name or file.stem, features, codes, tuple(map(str, classes)), speakers, dropped)
+    return Table(
+        name or file.stem,
+        features,
+        codes,
+        tuple(map(str, classes)),
+        speakers,
+        dropped,
+        tuple(map(str, used)),
+    )
 
 
 def _column(table: Any, names: tuple[str, ...]) -> str | None:

@@ -57,7 +57,7 @@ def work(
     number = whole_number(seed, purpose, size, "members")
     grown = grow_on_sets(sets, Constants(thr, eta), seed=number, runs=runs)
     for run, training, ensembles in zip(runs, sets, grown, strict=True):
-        for quantity, value in scores(ensembles, training, _test_rows(seed), ties=True).items():
+        for quantity, value in scores(ensembles, training, _test_rows(seed)).items():
             yield run, quantity, value
 
 

@@ -1,12 +1,15 @@
-"""How much hangs on thr and eta, which the paper calls "empirically set"."""
+"""How much hangs on thr and eta, "empirically set", and on how K is tuned."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 
 from covey.reproduce import _figure1, _table2
 from covey.reproduce._data import load
-from covey.reproduce._ensembles import Constants
+from covey.reproduce._ensembles import K_RULES, Constants, under
 from covey.reproduce._jobs import Task, in_chunks
 from covey.reproduce._options import Options
 from covey.reproduce._results import Results
@@ -49,11 +52,14 @@ def settings(results: Results, dataset: str) -> list[tuple[Constants, str]]:
     return found
 
 
-def row(results: Results, experiment: str, dataset: str, condition: str) -> np.ndarray:
+def row(
+    results: Results, experiment: str, dataset: str, condition: str, rule: str = ""
+) -> np.ndarray:
     """Means of what Table 2 prints: the baseline and four relative improvements, in %."""
     baseline = 100 * results.get(experiment, dataset, condition, "baseline").mean()
     gains = [
-        np.nanmean(results.gain(experiment, dataset, condition, name)) for name in _table2.GAINS
+        np.nanmean(results.gain(experiment, dataset, condition, under(rule, name)))
+        for name in _table2.GAINS
     ]
     return np.array([baseline, *gains])
 
@@ -63,21 +69,50 @@ def distance(ours: np.ndarray, printed: tuple[float, ...]) -> float:
     return float(np.sqrt(np.mean((np.asarray(ours) - np.asarray(printed)) ** 2)))
 
 
-def closest(results: Results, dataset: str) -> tuple[Constants, float]:
-    """The setting whose row is closest to the printed one, and how far it is."""
+class Closest(NamedTuple):
+    """A setting and a rule for K, and how far their row is from the printed one."""
+
+    constants: Constants
+    rule: str
+    distance: float
+
+    @property
+    def text(self) -> str:
+        """The setting and the rule, for people to read."""
+        return f"`{self.constants.text}`, {K_RULES[self.rule]}"
+
+
+def closest(results: Results, dataset: str, rules: Collection[str] = tuple(K_RULES)) -> Closest:
+    """The setting, and of some rules the one, whose row is closest to the printed one.
+
+    Of equals the first rule is taken.
+    """
     printed = _table2.PRINTED[dataset]
     found = [
-        (distance(row(results, EXPERIMENT, dataset, condition), printed), constants)
+        Closest(
+            constants,
+            rule,
+            distance(row(results, EXPERIMENT, dataset, condition, rule), printed),
+        )
+        for rule in rules
         for constants, condition in settings(results, dataset)
     ]
-    far, constants = min(found, key=lambda pair: pair[0])
-    return constants, far
+    return min(found, key=lambda one: one.distance)
 
 
-def calibrated(results: Results, options: Options) -> list[tuple[str, Constants]]:
-    """Pairs of source and setting: what Table 2 is made again with."""
+def calibrated(results: Results, options: Options) -> list[tuple[str, Closest]]:
+    """Of each table with a printed row the source and the setting: Table 2 is made with it."""
+    return [(source, closest(results, load(source).name)) for source in _printed_sources(options)]
+
+
+def calibrated_by_rule(results: Results, options: Options) -> list[tuple[str, Closest]]:
+    """The same for each rule for K on its own."""
     return [
-        (source, closest(results, load(source).name)[0])
-        for source in options.sources
-        if load(source).name in _table2.PRINTED
+        (source, closest(results, load(source).name, (rule,)))
+        for source in _printed_sources(options)
+        for rule in K_RULES
     ]
+
+
+def _printed_sources(options: Options) -> list[str]:
+    return [source for source in options.sources if load(source).name in _table2.PRINTED]

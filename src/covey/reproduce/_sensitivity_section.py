@@ -6,12 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from covey.reproduce._ensembles import Constants
+from covey.reproduce._data import TITLES, load
+from covey.reproduce._ensembles import K_RULES, Constants, under
 from covey.reproduce._options import Options
 from covey.reproduce._page import Section, filled
 from covey.reproduce._results import OVERLAP, Results, interval
-from covey.reproduce._sensitivity import EXPERIMENT, closest, distance, row, settings
+from covey.reproduce._sensitivity import (
+    EXPERIMENT,
+    calibrated_by_rule,
+    distance,
+    row,
+    settings,
+)
 from covey.reproduce._style import panels
+from covey.reproduce._table2 import EXPERIMENT as TABLE2
 from covey.reproduce._table2 import GAINS, PRINTED, condition
 
 _NAMES = ("baseline, %", *GAINS.values())
@@ -53,37 +61,53 @@ def _map(ax: Any, values: np.ndarray, thrs: list[float], etas: list[float]) -> N
 
 
 def section(results: Results, options: Options) -> Section:
-    """The grid, and what it means for the printed rows."""
-    rows = []
-    for dataset in results.datasets(EXPERIMENT):
-        if dataset not in PRINTED:
-            continue
-        constants, far = closest(results, dataset)
-        printed = PRINTED[dataset]
-        usual, case = (condition("random", one) for one in (Constants(), constants))
-        common, own = (row(results, EXPERIMENT, dataset, one) for one in (usual, case))
-        baseline = interval(100 * results.get(EXPERIMENT, dataset, case, "baseline"), OVERLAP)
-        rows.append(
-            [
-                dataset,
-                f"`{constants.text}`",
-                f"{far:.1f}",
-                f"{distance(common, printed):.1f}",
-                baseline.text(),
-                f"{printed[0]:.1f}",
-                " / ".join(f"{value:.1f}" for value in own[1:]),
-                " / ".join(f"{value:.1f}" for value in printed[1:]),
-            ]
-        )
-    header = [
-        *("data", "closest setting", "distance", "distance of paper()", "baseline, %"),
-        *("printed", "gains, %", "printed gains, %"),
-    ]
+    """The grid, the rules for K, and what they mean for the printed rows."""
     return filled(
-        "Sensitivity: what hangs on thr and η",
+        "Sensitivity: what hangs on thr, η and the rule for K",
         "sensitivity",
         options=options,
-        gains=", ".join(GAINS.values()),
-        header=header,
-        rows=rows,
+        gains=list(GAINS.values()),
+        rules=list(K_RULES.values()),
+        usual=_usual(results, options),
+        rows=_rows(results, options),
     )
+
+
+def _rows(results: Results, options: Options) -> list[list[str]]:
+    """For each table with a printed row and each rule, what its closest setting gives."""
+    rows = []
+    before = None
+    for source, found in calibrated_by_rule(results, options):
+        dataset = load(source).name
+        if dataset != before:
+            baseline, *gains = PRINTED[dataset]
+            printed = [f"{baseline:.1f}", *(f"+{gain:.1f}" for gain in gains)]
+            rows.append([f"**{TITLES[dataset]}**, as printed", "", "", *printed, ""])
+            before = dataset
+        case = TABLE2, dataset, condition("random", found.constants)
+        cells = [interval(100 * results.get(*case, "baseline"), OVERLAP).text()]
+        for name in GAINS:
+            gain = interval(results.gain(*case, under(found.rule, name)), OVERLAP)
+            cells.append(gain.text(signed=True))
+        fresh = distance(row(results, *case, found.rule), PRINTED[dataset])
+        rows.append(
+            [
+                K_RULES[found.rule],
+                f"`{found.constants.text}`",
+                f"{found.distance:.1f}",
+                *cells,
+                f"{fresh:.1f}",
+            ]
+        )
+    return rows
+
+
+def _usual(results: Results, options: Options) -> list[str]:
+    """How far the constants of ``paper()`` are from each printed row, under each rule."""
+    found = []
+    for source in dict.fromkeys(source for source, _ in calibrated_by_rule(results, options)):
+        dataset = load(source).name
+        case = EXPERIMENT, dataset, condition("random", Constants())
+        far = [distance(row(results, *case, rule), PRINTED[dataset]) for rule in K_RULES]
+        found.append(f"{TITLES[dataset]} {', '.join(f'{one:.1f}' for one in far)}")
+    return found

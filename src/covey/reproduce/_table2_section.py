@@ -8,30 +8,41 @@ import numpy as np
 
 from covey.reproduce import _sensitivity
 from covey.reproduce._data import TITLES, Table, load
-from covey.reproduce._ensembles import N_MEMBERS, Constants
+from covey.reproduce._ensembles import N_MEMBERS, Constants, under
 from covey.reproduce._options import Options
 from covey.reproduce._page import Section, filled
 from covey.reproduce._results import Interval, Results, interval, overlap
 from covey.reproduce._style import COLORS, GREY, panels
 from covey.reproduce._table2 import EXPERIMENT, GAINS, PRINTED, condition
 
-Calibrated = list[tuple[str, Constants]]
+# Of each table with a printed row its source, and the setting and rule for K that come closest.
+Calibrated = list[tuple[str, _sensitivity.Closest]]
+
+_COMMON = _sensitivity.Closest(Constants(), "", 0.0)
 
 
-def _intervals(results: Results, source: str, by: str, constants: Constants) -> list[Interval]:
+def _intervals(
+    results: Results, source: str, by: str, setting: _sensitivity.Closest = _COMMON
+) -> list[Interval]:
     """Of the baseline accuracy and the four relative improvements, in %."""
     table = load(source)
-    case = EXPERIMENT, table.name, condition(by, constants)
+    case = EXPERIMENT, table.name, condition(by, setting.constants)
     shared = overlap(table, by)
     found = [interval(100 * results.get(*case, "baseline"), shared)]
-    found += [interval(results.gain(*case, name), shared) for name in GAINS]
+    found += [interval(results.gain(*case, under(setting.rule, name)), shared) for name in GAINS]
     return found
 
 
-def _row(title: str, results: Results, source: str, by: str, constants: Constants) -> list[str]:
+def _row(
+    title: str,
+    results: Results,
+    source: str,
+    by: str,
+    setting: _sensitivity.Closest = _COMMON,
+) -> list[str]:
     table = load(source)
     shared = overlap(table, by)
-    cells = _intervals(results, source, by, constants)
+    cells = _intervals(results, source, by, setting)
     texts = [cells[0].text()] + [cell.text(signed=True) for cell in cells[1:]]
     case = EXPERIMENT, table.name, by
     logistic = interval(100 * results.get(*case, "logistic"), shared)
@@ -69,7 +80,7 @@ def _rows(results: Results, options: Options) -> list[list[str]]:
     rows = []
     for source, by in options.splits():
         name = f"**{_name(source, by)}** ({_shape(source)})"
-        rows.append(_row(name, results, source, by, Constants()))
+        rows.append(_row(name, results, source, by))
         if load(source).name in PRINTED and by == "random":
             rows.append(_printed(load(source).name))
     if options.iemocap is None:
@@ -81,9 +92,9 @@ def _rows(results: Results, options: Options) -> list[list[str]]:
 def _calibrated_rows(results: Results, calibrated: Calibrated) -> list[list[str]]:
     """The rows that the paper prints, each at a setting of its own."""
     rows = []
-    for source, constants in calibrated:
+    for source, setting in calibrated:
         name = f"**{_name(source, 'random')}** ({_shape(source)})"
-        rows.append(_row(name, results, source, "random", constants))
+        rows.append(_row(name, results, source, "random", setting))
         rows.append(_printed(load(source).name))
     return rows
 
@@ -94,13 +105,13 @@ def differences(results: Results, options: Options, calibrated: Calibrated) -> l
     for source, own in calibrated:
         dataset = load(source).name
         printed = PRINTED[dataset]
-        for label, constants in (("paper()", Constants()), ("its own setting", own)):
-            if label != "paper()" and constants == Constants():
+        for label, setting in (("paper()", _COMMON), ("its own setting", own)):
+            if label != "paper()" and setting[:2] == _COMMON[:2]:
                 continue
-            cells = _intervals(results, source, "random", constants)
+            cells = _intervals(results, source, "random", setting)
             apart = cells[0].mean - printed[0]
             text = (
-                f"{TITLES[dataset]} at {label} (`{constants.text}`): the baseline is "
+                f"{TITLES[dataset]} at {label} ({setting.text}): the baseline is "
                 f"{abs(apart):.1f} points {'above' if apart > 0 else 'below'} the printed one"
             )
             if not all(cell.known for cell in cells):
@@ -130,9 +141,9 @@ def draw(results: Results, options: Options, calibrated: Calibrated) -> Any:
     figure, axes = panels(1, len(datasets) + 1, size=(11, 3.4))
     for ax, (source, own) in zip(axes, calibrated, strict=False):
         dataset = load(source).name
-        cases = [("paper()", Constants(), COLORS["both"]), ("own setting", own, COLORS["theta"])]
-        for offset, (label, constants, color) in zip((-0.12, 0.12), cases, strict=True):
-            cells = _intervals(results, source, "random", constants)[1:]
+        cases = [("paper()", _COMMON, COLORS["both"]), ("own setting", own, COLORS["theta"])]
+        for offset, (label, setting, color) in zip((-0.12, 0.12), cases, strict=True):
+            cells = _intervals(results, source, "random", setting)[1:]
             _marks(ax, cells, offset, fmt="o", color=color, label=f"ours, {label}")
         _printed_marks(ax, dataset)
         ax.set_title(f"{TITLES[dataset]}: gains, %", loc="left")
@@ -141,7 +152,7 @@ def draw(results: Results, options: Options, calibrated: Calibrated) -> Any:
     speech = [pair for pair in options.splits() if pair[0].startswith("speech:")]
     shades = list(COLORS.values())[1:]
     for number, (source, by) in enumerate(speech):
-        cells = _intervals(results, source, by, Constants())[1:]
+        cells = _intervals(results, source, by)[1:]
         _marks(
             ax,
             cells,
@@ -180,7 +191,7 @@ def section(results: Results, options: Options) -> Section:
         n_members=N_MEMBERS,
         max_iter=Constants.max_iter,
         common=Constants().text,
-        own="; ".join(f"{TITLES[load(s).name]} `{c.text}`" for s, c in calibrated),
+        own="; ".join(f"{TITLES[load(s).name]} {found.text}" for s, found in calibrated),
         iemocap=options.iemocap and options.iemocap.rpartition("/")[2],
         **_about_rows(options),
         without_gains=_without_gains(results, options),

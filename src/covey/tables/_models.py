@@ -15,8 +15,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from covey._kinds import as_frame
+from covey._seen_columns import SeenColumns
 from covey._validation import fitted_alone
-from covey.members import RoutesToEstimator
+from covey.members import ExplainedRows, RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 
@@ -30,7 +32,7 @@ def _of_estimator(name: str) -> Any:
     return available_if(has)
 
 
-class _TableModel(RoutesToEstimator, BaseEstimator):
+class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
     """What models of tables share."""
 
     # Groups are for the estimator; the preparation reads none.
@@ -188,38 +190,84 @@ class _TableModel(RoutesToEstimator, BaseEstimator):
 
     # -- explain ---------------------------------------------------------------------------
 
-    def explain(self, X: Any, *, top: int = 3, max_members: int | None = None) -> list[dict]:
-        """Who decided each row, with what weight, and which columns of the table pushed them.
+    @property
+    def _seen_columns(self) -> SeenColumns | None:
+        return getattr(self.preparation_, "_seen_columns", None)
+
+    def _as_user_table(self, X: Any) -> Any:
+        """The columns that the model needs, as a data frame."""
+        table = as_frame(X)
+        self.preparation_._check_columns(table)
+        return table[self.feature_names_in_.tolist()]
+
+    def _seen_in(self, table: Any) -> SeenColumns:
+        return self.preparation_._seen_in(self._as_user_table(table))
+
+    def _explained_rows(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Rows as ``_answers`` takes them, and the column that each of theirs is made of."""
+        numbers = self._prepared(X)
+        units = self._columns_of_features().argmax(axis=1)
+        if not hasattr(self.estimator_, "_explained_rows"):
+            return numbers.to_numpy(), units
+        rows, inner = self.estimator_._explained_rows(numbers)
+        return rows, units[inner]
+
+    def _answers(self, rows: Any) -> np.ndarray:
+        if hasattr(self.estimator_, "_explained_rows"):
+            return self.estimator_._answers(rows)
+        import pandas as pd
+
+        numbers = pd.DataFrame(rows, columns=self.preparation_.get_feature_names_out())
+        answer = "predict_proba" if hasattr(self, "classes_") else "predict"
+        return getattr(self.estimator_, answer)(numbers)
+
+    def _columns_looked_at(self) -> np.ndarray:
+        made = self._columns_of_features() > 0
+        if hasattr(self.estimator_, "_explained_rows"):
+            made &= self.estimator_._columns_looked_at()[:, None]
+        return made.any(axis=0)
+
+    def explain(
+        self,
+        X: Any,
+        *,
+        top: int = 3,
+        max_members: int | None = None,
+        background: Any = None,
+    ) -> list[dict]:
+        """Why each row is predicted as it is, and who decided, in the columns of the table.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
         top : int, default=3
-            How many columns to name for each member.
+            How many columns to name on either side of a decision, and for each member, at most.
         max_members : int, optional
             How many members to name for each row, the most important ones; by default all that
             count.
+        background : data frame or array, optional
+            Rows that show what is typical, as for `contributions`.
 
         Returns
         -------
         records : list of dict
-            As those of the flock's own ``explain``. One for each row: ``prediction``, for
-            classes its ``probability``, where a gate fuses its ``gate_share`` (from 0 to 1), and
+            As those of `FlockClassifier.explain`. One for each row: ``prediction``, for
+            classes its ``probability``, the ``baseline`` (the same of the typical row),
+            ``because`` and ``against`` (what speaks for it and what against it: dicts with
+            ``column``, ``value``, ``typical`` and ``push``) and ``other``, which all together sum
+            to the probability or the number; where a gate fuses its ``gate_share``; and
             ``members``, the most important first. Each of these
             has its ``member`` number (from 1), its ``weight``, its own ``prediction`` (and
             ``probability``), and ``because``: (column, push) of the columns that moved it most,
-            compared with an average row: towards its prediction for classes, up or down for
-            numbers.
+            compared with an average row. An estimator that is no flock has no ``members``.
         """
-        numbers = self._prepared(X)
-        flock = self.estimator_
-        if not hasattr(flock, "_explain"):
-            raise ValueError(
-                f"A {type(flock).__name__} does not say why it decides; use a flock, such as "
-                f"{type(self._default()).__name__}."
-            )
-        names, shares = self.feature_names_in_.tolist(), self._columns_of_features()
-        return flock._explain(numbers, top, names, shares, max_members)
+        numbers, flock = self._prepared(X), self.estimator_
+        if hasattr(flock, "_explain"):
+            names, shares = self.feature_names_in_.tolist(), self._columns_of_features()
+            decided = flock._explain(numbers, top, names, shares, max_members)
+        else:
+            decided = [{"members": []} for _ in range(len(numbers))]
+        return self._with_reasons(X, decided, top, background)
 
     def _columns_of_features(self) -> np.ndarray:
         """1 where a prepared feature is made of a column, (n_features, n_columns)."""

@@ -12,7 +12,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted
 
 from covey._kinds import as_frame, as_kind, listed, look
-from covey.tables._encoders import SECONDS, SECONDS_OF_A_DAY, Categories, Encoder, encoder_of
+from covey._seen_columns import SeenColumns, seen_table
+from covey.tables._encoders import (
+    SECONDS,
+    SECONDS_OF_A_DAY,
+    Categories,
+    Encoder,
+    Text,
+    encoder_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +143,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             np.flatnonzero([np.isnan(column).any() for column in columns]),
         )
         self._set_names()
+        self._seen_columns: SeenColumns | None = self._seen_in(table)
         return self._filled(columns)
+
+    def _seen_in(self, table: pd.DataFrame) -> SeenColumns:
+        """What is typical of the columns of a table, and other values that they have."""
+        free = [name for name, encoder in self._encoders.items() if isinstance(encoder, Text)]
+        return seen_table(table, self.kinds_, free)
 
     def _vectorized(self, table: pd.DataFrame) -> tuple[dict[str, Encoder], dict, dict]:
         """By column, of those that are not numbers: encoders, names of outputs, and numbers."""

@@ -282,6 +282,18 @@ def test_auto_learning_rate_follows_each_members_own_weights():
     np.testing.assert_allclose(constant._rates.of_member(False), 1.5 * 3 / highest, rtol=0.05)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_constant_rate_is_the_stated_formula(n_classes):
+    X, y = problem(n_classes, n_features=30)
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]  # close eigenvalues, on which power iterations are slow
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    grown = trainer(X, y, replaced(PRINTED, learning_rate="constant"), weight=weight)
+    Z = np.column_stack([X, np.ones(len(X))])
+    largest = np.linalg.eigvalsh(Z.T @ (weight[:, None] * Z))[-1]
+    rate = grown._rates.of_member(is_first=True)
+    np.testing.assert_allclose(rate, 1.5 * n_classes / largest, rtol=1e-12)
+
+
 def test_start_has_the_stated_spread_and_intercepts_can_be_left_out():
     X, y = problem(7, n_features=40)
     for scale in (0.0, 0.2, 3.0):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from covey._core.algorithm1.curvature import STRETCH, Curvature
+from covey._core.algorithm1.eigenvalues import largest_eigenvalues
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, BoolArray, IntArray, like, namespace_of
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
 from covey._core.random import Purpose, normals_of
 from covey._core.rows import Rows
 
@@ -47,12 +48,13 @@ class LearningRates:
         rate = self._settings.learning_rate
         if rate == "auto":
             curvature = self._settings.loss.for_steps.curvature
-            return 1.0 / (curvature * self._largest(base=False) + self._settings.alpha)
+            return 1.0 / (curvature * self._largest() + self._settings.alpha)
         if rate == "newton":
             return self._shares_of_curvature(is_first)
         if rate == "constant":
             if self._constant is None:
-                self._constant = _CONSTANT_RATE * self._rows.n_classes / self._largest(base=True)
+                largest = like(self._rows.like, self._exactly_largest())
+                self._constant = _CONSTANT_RATE * self._rows.n_classes / largest
             return self._constant
         return like(self._rows.like, np.full(self._n_runs, float(rate)))
 
@@ -64,7 +66,7 @@ class LearningRates:
         steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
         return rates * settings.loss.pace(steepest)
 
-    def _largest(self, base: bool) -> Array:
+    def _largest(self) -> Array:
         """``lambda_max(sum_m w_m z_m z_m^T)``, z with the intercept's 1, as (R,).
 
         The Hessian of eq. (9) is at most ``(I - 11^T/C) / 2`` (Bohning 1992) times that matrix.
@@ -76,14 +78,33 @@ class LearningRates:
         norm = xp.ones_like(vector[0, :, 0])
         heaviest = norm  # the weights of values have a sum of one
         if not self._settings.loss.is_criterion:
-            heaviest = self._rows.max(RowBlock.heaviest, base)
+            heaviest = self._rows.max(RowBlock.heaviest, False)
         for _ in range(_POWER_ITERATIONS):
             vector = vector * usable
             vector = vector / xp.sqrt(xp.sum(vector * vector, axis=2))[:, :, None]
-            slope, total = self._rows.sum(RowBlock.spread, vector, heaviest, base)
+            slope, total = self._rows.sum(RowBlock.spread, vector, heaviest, False)
             vector = xp.concat([slope, total[:, :, None]], axis=2)
             norm = xp.sqrt(xp.sum(vector * vector * usable, axis=2))[0]
         return norm * heaviest
+
+    def _exactly_largest(self) -> FloatArray:
+        """The same of the user's weights, (R,), to the last digits: one rate for all members.
+
+        A rate that is stated as a formula is that formula.
+        """
+        start = normals_of(self._drawn, 0, Purpose.POWER_ITERATION, 0, 0, 1)[0]
+        usable = np.append(self._usable, self._settings.fit_intercept)
+        heaviest = self._rows.max(RowBlock.heaviest, True)
+
+        def product(vectors: FloatArray) -> FloatArray:
+            given = like(self._rows.like, vectors[None])
+            slope, total = self._rows.sum(RowBlock.spread, given, heaviest, True)
+            spread = np.concatenate([to_host(slope)[0], to_host(total)[0][:, None]], axis=1)
+            return np.where(usable, spread, 0.0)
+
+        vectors = np.repeat((start * usable)[None], self._n_runs, axis=0)
+        largest: FloatArray = largest_eigenvalues(product, vectors) * to_host(heaviest)
+        return largest
 
     def _shares_of_curvature(self, is_first: bool) -> Array:
         """By how much the bound of `Curvature` is to be divided for these sample weights."""

@@ -20,12 +20,14 @@ def normalized(mass: FloatArray, fallback: FloatArray) -> FloatArray:
 
 
 def settled(fused: FloatArray) -> FloatArray:
-    """Probabilities whose ties are exact.
+    """Probabilities whose ties are exact, and of which none is above one.
 
     Sums depend on their order in the last bits. What is within 1e-13 of a row's largest
-    probability is made equal to it, so that the order of members never decides.
+    probability is made equal to it, so that the order of members never decides. Weights that sum
+    to a little more than one make more than one of members that are sure, which scikit-learn's
+    measures refuse.
     """
-    highest = fused.max(axis=1, keepdims=True)
+    highest = np.minimum(fused.max(axis=1, keepdims=True), 1.0)
     return np.where(fused >= highest - 1e-13, highest, fused)
 
 

@@ -1,0 +1,110 @@
+"""Columns, values and reasons as people say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_RAMP = re.compile(rf"ramp\((.*), ({_NUMBER}), ({_NUMBER})\)", re.DOTALL)
+_CENTERED = re.compile(rf"\((.*) [-+] {_NUMBER}\)", re.DOTALL)
+_CATEGORY = re.compile(r"(.*?) = (.*)", re.DOTALL)
+_ENCODED = re.compile(r"(.*) \(encoded(?: for (.*))?\)", re.DOTALL)
+# What is shown of a value of text, at most.
+_LONGEST = 40
+
+
+def plain_words(term: str, value: Any = None) -> str:
+    """A column that is made of others, in words.
+
+    Parameters
+    ----------
+    term : str
+        A name such as members, formulas and preparations have.
+    value : number, optional
+        What a row has there; of a category 1 or 0.
+
+    Returns
+    -------
+    words : str
+
+    Examples
+    --------
+    >>> plain_words("ramp(lvr, 0.576, 0.7037)")
+    'lvr between 0.58 and 0.7'
+    >>> plain_words("self = yes", 0), plain_words("self = yes")
+    ('self: not yes', 'self: yes')
+    >>> plain_words("(age - 50.2)*(bmi - 24.1)"), plain_words("(age - 50.2)**2")
+    ('age together with bmi', 'age, near the middle or far from it')
+    """
+    found = _RAMP.fullmatch(term)
+    if found:
+        low, high = (f"{float(end):.2g}" for end in found.groups()[1:])
+        if low == high:
+            low, high = found.groups()[1:]
+        return f"{plain_words(found[1])} between {low} and {high}"
+    if term.endswith("**2"):
+        return f"{_uncentered(term[:-3])}, near the middle or far from it"
+    one, times, other = term.partition(")*")
+    if times or "*(" in term:
+        one, other = (one + ")", other) if times else term.split("*", 1)
+        return f"{_uncentered(one)} together with {_uncentered(other)}"
+    found = _ENCODED.fullmatch(term)
+    if found:
+        return found[1] if found[2] is None else f"{found[1]} (as for {found[2]})"
+    found = _CATEGORY.fullmatch(term)
+    if found:
+        no = "not " if value is not None and float(value) == 0 else ""
+        return f"{found[1]}: {no}{found[2]}"
+    return term
+
+
+def _uncentered(term: str) -> str:
+    found = _CENTERED.fullmatch(term)
+    return plain_words(found[1] if found else term)
+
+
+def value_words(value: Any) -> str:
+    """A value as it is shown: four digits of numbers, "missing" for gaps.
+
+    Examples
+    --------
+    >>> value_words(0.061696), value_words(41000), value_words(None), value_words("Rome")
+    ('0.0617', '41000', 'missing', 'Rome')
+    """
+    if value is None or value != value:
+        return "missing"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if value == round(value) and abs(value) < 1e7:
+            return str(int(value))
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:.{_digits(value)}g}"
+    text = " ".join(str(value).removesuffix(" 00:00:00").split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _digits(value: float) -> int:
+    """As many as there are before the point, and one more below a thousand."""
+    before = len(str(int(abs(value))))
+    return before + 1 if before < 4 else min(before, 7)
+
+
+def reason_words(reason: Mapping[str, Any]) -> str:
+    """A reason of ``explain``: ``bilirubin 0.8 (typical 3.2)``, ``self-employed: no``.
+
+    Examples
+    --------
+    >>> reason_words({"column": "bilirubin", "value": 0.8, "typical": 3.2, "push": 0.3})
+    'bilirubin 0.8 (typical 3.2)'
+    >>> reason_words({"column": "town", "value": None, "typical": "Rome", "push": 0.3})
+    'town: missing (typical Rome)'
+    """
+    value, typical = value_words(reason["value"]), value_words(reason["typical"])
+    is_number = isinstance(reason["value"], int | float) and value != "missing"
+    sign = " " if is_number and not isinstance(reason["value"], bool) else ": "
+    beside = "" if typical == value else f" (typical {typical})"
+    return f"{reason['column']}{sign}{value}{beside}"

@@ -1,0 +1,272 @@
+"""What a model remembers of the columns that it was fitted on: typical values, and others seen.
+
+Explanations compare a row with the typical one, and a change of a column must lead to a value that
+has been seen. All values are such as occurred: a typical number of children is not 1.5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from covey._blocks import take_rows
+from covey._categories import column_of
+
+# Rows, and numbers, that are looked at: enough for quantiles.
+_MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
+# The quantiles of numbers that are kept, and how many words of a column.
+SHARES = np.linspace(0.0, 1.0, 21)
+_MIDDLE = len(SHARES) // 2
+MOST_WORDS = 50
+
+# Times are dates of a data frame, and dates are text.
+Kind = Literal["number", "word", "date", "time"]
+
+
+@dataclass(frozen=True)
+class SeenColumn:
+    """One column: its typical value, and others in ascending order, or the commonest first."""
+
+    name: str
+    kind: Kind
+    typical: Any  # a number (NaN: a gap), a time as text, or a word (None: a gap)
+    values: tuple[Any, ...]
+    scale: float = 1.0  # how far numbers are from each other: their standard deviation
+    whole: bool = False  # whether all numbers are whole
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all words that were seen are kept."""
+        return 0 < len(self.values) < MOST_WORDS
+
+    def raw(self, value: Any) -> Any:
+        """A value as a model takes it."""
+        if self.kind == "number":
+            return np.nan if value is None else value
+        if self.kind != "time":
+            return value
+        import pandas as pd
+
+        return pd.NaT if value is None else pd.Timestamp(value)
+
+
+@dataclass(frozen=True)
+class SeenColumns:
+    """All columns of a table that a model was fitted on."""
+
+    columns: tuple[SeenColumn, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names."""
+        return [column.name for column in self.columns]
+
+    def typical(self) -> dict[str, Any]:
+        """The typical row, as it is shown: None for gaps."""
+        return {column.name: shown_value(column.typical, column) for column in self.columns}
+
+    def row_like(self, X: Any) -> Any:
+        """The typical row as a table with one row, of the form of X."""
+        if not hasattr(X, "columns"):
+            numbers = [column.raw(column.typical) for column in self.columns]
+            if hasattr(X, "tocsr"):
+                return type(X)(np.array([numbers], dtype=np.float64))
+            is_number = np.asarray(X).dtype.kind in "biuf"
+            return np.array([numbers], dtype=np.float64 if is_number else object)
+        import pandas as pd
+
+        if not isinstance(X, pd.DataFrame):
+            return type(X)({one.name: [one.raw(one.typical)] for one in self.columns})
+        called = {str(name): name for name in X.columns}
+        if not set(self.names) <= set(called):  # names that are no text are no names
+            called = dict(zip(self.names, X.columns, strict=False))
+        return pd.DataFrame(
+            {
+                called[one.name]: as_column([one.raw(one.typical)], X[called[one.name]].dtype)
+                for one in self.columns
+                if one.name in called
+            }
+        )
+
+
+def seen_columns(
+    X: Any,
+    names: Sequence[str],
+    *,
+    weight: np.ndarray | None = None,
+    words: Mapping[int, Sequence[str]] | None = None,
+) -> SeenColumns:
+    """Learn from a table: an array, a sparse matrix or a data frame.
+
+    ``words`` are the categories of columns of an array that holds their codes. Rows of weight 0
+    do not count.
+    """
+    n_rows, n_columns = X.shape
+    rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+    most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // max(1, n_columns)))
+    if len(rows) > most:
+        rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+    sample = X if len(rows) == n_rows else take_rows(X, rows)
+    if hasattr(sample, "toarray"):
+        sample = sample.toarray()
+    if hasattr(sample, "columns"):
+        return SeenColumns(
+            tuple(_of_series(name, column_of(sample, place)) for place, name in enumerate(names))
+        )
+    sample = np.asarray(sample)
+    if sample.dtype.kind not in "biuf":
+        found = [_of_words(name, column) for name, column in zip(names, sample.T, strict=True)]
+        return SeenColumns(tuple(found))
+    numbers = _of_numbers(names, sample.astype(np.float64, copy=False))
+    for place, known in (words or {}).items():
+        codes = sample[:, place]
+        called = [None if np.isnan(code) else known[int(code)] for code in codes]
+        numbers[place] = _of_words(names[place], called)
+    return SeenColumns(tuple(numbers))
+
+
+def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> SeenColumns:
+    """Columns of numbers of which no more is known than means and standard deviations."""
+    return SeenColumns(
+        tuple(
+            SeenColumn(name, "number", float(mean), (), float(size))
+            for name, mean, size in zip(names, means, scale, strict=True)
+        )
+    )
+
+
+def seen_table(
+    table: Any, kinds: Mapping[str, str], free_text: Collection[str] = ()
+) -> SeenColumns:
+    """Learn from a data frame whose columns are known to be numbers, text or dates.
+
+    Of ``free_text``, which hardly repeats, nothing is typical but a gap.
+    """
+    from covey._kinds import as_kind
+
+    if len(table) > _MOST_ROWS:
+        table = table.iloc[np.linspace(0, len(table) - 1, _MOST_ROWS).astype(np.intp)]
+    found = []
+    for name, kind in kinds.items():
+        if name in free_text:
+            found.append(SeenColumn(name, "word", None, ()))
+            continue
+        values = as_kind(table[name], kind)
+        if kind == "number":
+            found += _of_numbers([name], values.to_numpy(dtype=np.float64)[:, None])
+        elif kind == "date":
+            found.append(_of_dates(name, values))
+        else:
+            found.append(_of_words(name, values.to_numpy(dtype=object)))
+    return SeenColumns(tuple(found))
+
+
+def _of_series(name: str, values: Any) -> SeenColumn:
+    if hasattr(values, "to_pandas"):
+        values = values.to_pandas()
+    dtype = values.dtype
+    if getattr(dtype, "kind", "O") == "M":
+        return _of_dates(name, values)
+    if getattr(dtype, "kind", "O") in "biuf":
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        return _of_numbers([name], numbers[:, None])[0]
+    return _of_words(name, values.to_numpy(dtype=object))
+
+
+def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
+    """Columns of numbers (n, D), NaN for gaps."""
+    ordered = np.sort(np.where(np.isinf(columns), np.nan, columns), axis=0)
+    counts = np.sum(~np.isnan(ordered), axis=0)
+    places = np.ceil(SHARES[:, None] * counts).astype(np.intp) - 1
+    quantiles = np.take_along_axis(ordered, np.maximum(places, 0), axis=0)
+    with np.errstate(all="ignore"):
+        whole = np.nanmax(np.abs(ordered - np.round(ordered)), axis=0, initial=0.0) == 0
+        centered = ordered - quantiles[_MIDDLE]
+        scale = np.sqrt(np.nanmean(centered**2, axis=0)) if len(ordered) else counts * 0.0
+    found = []
+    for place, name in enumerate(names):
+        own = quantiles[:, place]
+        mostly_gaps = 2 * counts[place] < len(columns)
+        size = float(scale[place])
+        found.append(
+            SeenColumn(
+                str(name),
+                "number",
+                float("nan") if mostly_gaps else float(own[_MIDDLE]),
+                tuple(np.unique(own[~np.isnan(own)]).tolist()),
+                size if np.isfinite(size) and size > 0 else 1.0,
+                bool(whole[place]),
+            )
+        )
+    return found
+
+
+def _of_words(name: str, values: Any) -> SeenColumn:
+    """The commonest, of equals the first in alphabetical order."""
+    counted = Counter(_plain(value) for value in values)
+    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0] is None, str(one[0])))
+    words = tuple(word for word, _ in ordered[:MOST_WORDS])
+    return SeenColumn(str(name), "word", words[0] if words else None, words)
+
+
+def _of_dates(name: str, values: Any) -> SeenColumn:
+    """The one in the middle and other quantiles, written as they were given."""
+    import pandas as pd
+
+    times = values
+    as_text = not pd.api.types.is_datetime64_any_dtype(values.dtype)
+    if as_text:
+        times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
+    known = np.flatnonzero(times.notna().to_numpy())
+    shown: list[str] = []
+    if len(known):
+        order = known[times.iloc[known].argsort(kind="stable").to_numpy()]
+        chosen = order[np.maximum(np.ceil(SHARES * len(order)).astype(np.intp) - 1, 0)]
+        shown = [str(values.iloc[row]) for row in chosen]
+    typical = shown[_MIDDLE] if shown and 2 * len(known) >= len(values) else None
+    kind: Kind = "date" if as_text else "time"
+    return SeenColumn(str(name), kind, typical, tuple(dict.fromkeys(shown)))
+
+
+def _plain(value: Any) -> Any:
+    """A value of Python's own; None for gaps."""
+    if isinstance(value, list | tuple | dict | set | np.ndarray):
+        return str(value)
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def as_column(values: Sequence[Any], dtype: Any) -> Any:
+    """A column of values, of a type if that holds them."""
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        known = dtype.categories
+        new = [value for value in values if not pd.isna(value) and value not in known]
+        known = known.append(pd.Index(dict.fromkeys(new))) if new else known
+        return pd.Categorical(values, categories=known, ordered=dtype.ordered)
+    column = pd.Series(list(values))
+    if dtype is None or column.dtype == dtype:
+        return column
+    try:
+        found = column.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return column
+    # A type that cannot hold the value is not forced on it.
+    same = found.isna() & column.isna() | (found == column)
+    return found if bool(same.all()) else column
+
+
+def shown_value(value: Any, column: SeenColumn | None = None) -> Any:
+    """A value as people read it: whole numbers without a point, None for gaps."""
+    value = _plain(value)
+    whole = column is None or column.whole
+    if isinstance(value, float) and whole and value == round(value) and abs(value) < 2**53:
+        return int(value)
+    return value

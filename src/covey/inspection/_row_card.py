@@ -1,0 +1,293 @@
+"""A card for one row: what is predicted, why, how sure that is, and what would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from covey._plain_words import reason_words, value_words
+from covey._seen_columns import SeenColumns
+from covey.inspection._changed_rows import one_row, shown_of
+from covey.inspection._mixing_rows import column_names, seen_by
+from covey.inspection._reasons import reasons
+from covey.inspection._smallest_change import SmallestChange, smallest_change
+from covey.inspection._what_if import Curve, curves
+
+# How many columns are named on either side, and how many can be tried out.
+_TOP, _MOST_CURVES = 5, 6
+# Rows held out of which a model was about as sure: so near in probability, and how many at least.
+_AS_SURE, _FEWEST_ROWS = 0.05, 20
+_LEVEL = 0.9
+# Members of less weight are not named.
+_LEAST_WEIGHT = 0.05
+# And pushes of less than this share of all together are not.
+_LEAST_PUSH = 0.01
+
+
+@dataclass(frozen=True)
+class RowCard:
+    """What `row_card` found; `text` says it in words.
+
+    Attributes
+    ----------
+    record : dict
+        As of `reasons`; where a flock decides, with ``members`` as in its ``explain``.
+    sure : dict
+        How sure the model is: ``rows`` held out of which it was about as sure, and the share
+        ``right`` among them; ``classes`` that the row may have, or the ``interval`` of its number,
+        at ``level``. What is not known is left out.
+    change : SmallestChange or None
+    unusual : list of str
+        Sentences about values unlike all that the model was fitted on.
+    curves : list of Curve
+        For the columns that count most.
+    classes : tuple
+        In the order of the curves' answers; empty of a regressor.
+    """
+
+    record: dict[str, Any]
+    sure: dict[str, Any]
+    change: SmallestChange | None
+    unusual: list[str]
+    curves: list[Curve]
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a number is predicted."""
+        return "probability" not in self.record
+
+    @property
+    def answer(self) -> str:
+        """What is predicted, in a few words."""
+        return _answer_words(self.record)
+
+    @property
+    def sentence(self) -> str:
+        """What is predicted, and what speaks for and against it."""
+        because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
+        if not because and not against:
+            return f"{self.answer}: it is a typical row"
+        parts = [f"{self.answer}: mainly {_listed(because[:2])}" if because else self.answer]
+        if against:
+            parts.append(f"against it: {_listed(against[:2])}")
+        return "; ".join(parts)
+
+    @property
+    def how_sure(self) -> str:
+        """How sure the model is, as a sentence; empty if that is not known."""
+        sure, said = self.sure, []
+        if "right" in sure:
+            said.append(
+                f"of {sure['rows']:,} rows held out that it was about as sure of, "
+                f"{100 * sure['right']:.0f} % were right"
+            )
+        if "interval" in sure:
+            low, high = map(value_words, sure["interval"])
+            said.append(f"with {100 * sure['level']:.0f} % it is between {low} and {high}")
+        if "classes" in sure and len(sure["classes"]) != 1:
+            labels = _listed([str(one) for one in sure["classes"]], "or") or "none of the classes"
+            said.append(f"with {100 * sure['level']:.0f} % it is {labels}")
+        return "; ".join(said)
+
+    @property
+    def asked(self) -> str:
+        """Who decided, as a sentence; empty of a model without members."""
+        members = [one for one in self.record.get("members", ()) if one["weight"] >= _LEAST_WEIGHT]
+        if not members:
+            return ""
+        if len(members) == 1 and members[0]["weight"] > 1 - _LEAST_WEIGHT:
+            return f"{_member_name(members[0])} alone"
+        return _listed(
+            [
+                f"{_member_name(one)} ({100 * one['weight']:.0f} %, says {_answer_words(one)})"
+                for one in members[:3]
+            ]
+        )
+
+    @property
+    def would_change(self) -> str:
+        """The smallest change that changes the answer, as a sentence."""
+        if self.change is None:
+            return "" if self.is_number else "no change of one or two columns that was tried does"
+        words = [
+            f"{one['column']} {value_words(one['to'])} instead of {value_words(one['value'])}"
+            for one in self.change.changes
+        ]
+        return f"with {_listed(words)} it would be {_answer_words(self.change.after)}"
+
+    def text(self) -> list[str]:
+        """The card as lines for a terminal."""
+        record, lines = self.record, [f"{self.sentence}."]
+        rows = [("a typical row", record["baseline"])]
+        rows += [(reason_words(one), one["push"]) for side in _SIDES for one in record[side]]
+        rows += [("all other columns", record["other"])]
+        rows += [("this row", record.get("probability", record["prediction"]))]
+        width = min(50, max(len(name) for name, _ in rows))
+        ends = (0, len(rows) - 1)
+        shown = [
+            self.part_words(value, whole=place in ends) for place, (_, value) in enumerate(rows)
+        ]
+        right = max(map(len, shown))
+        lines.append("")
+        lines += [
+            f"  {name:{width}s}  {part:>{right}s}"
+            for (name, _), part in zip(rows, shown, strict=True)
+        ]
+        lines.append("")
+        for head, said in (
+            ("How sure", self.how_sure),
+            ("Who decided", self.asked),
+            ("What would change it", self.would_change),
+        ):
+            if said:
+                lines.append(f"{head}: {said}.")
+        return lines + [f"Note: {sentence}." for sentence in self.unusual]
+
+    def part_words(self, value: float, *, whole: bool = False) -> str:
+        """What a column adds, in points of a hundred of a probability, or the whole of it."""
+        if self.is_number:
+            shown = value_words(float(value))
+            return shown if whole or value < 0 else f"+{shown}"
+        # Adding zero makes one of minus zero.
+        return f"{100 * value:.0f} %" if whole else f"{round(100 * value, 1) + 0.0:+.1f}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The card as plain data, for JSON."""
+        change = None if self.change is None else vars(self.change)
+        return {
+            **self.record,
+            "sure": self.sure,
+            "change": change,
+            "unusual": self.unusual,
+            "sentence": self.sentence,
+            "what_if": [vars(curve) for curve in self.curves],
+        }
+
+
+_SIDES = ("because", "against")
+
+
+def row_card(
+    model: Any,
+    row: Any,
+    *,
+    to: Any = None,
+    fixed: Collection[Any] = (),
+    background: Any = None,
+) -> RowCard:
+    """What a model says of one row, why, how sure it is, and what would change the answer.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, or regressor
+    row : data frame or array with one row, Series, one-dimensional array or dict
+    to, fixed
+        As for `smallest_change`; of a regressor no change is looked for without ``to``.
+    background : array-like, sparse matrix or data frame, optional
+        As for `contributions`.
+
+    Returns
+    -------
+    card : RowCard
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.inspection import row_card
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> print(row_card(model, X.iloc[0], background=X).sentence)
+    98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and sepal width (cm) 3.5 (typical 3)
+    """
+    table, seen = one_row(model, row), seen_by(model, background)
+    if hasattr(model, "explain"):
+        (record,) = model.explain(table, top=_TOP, background=background)
+    else:
+        (record,) = reasons(model, table, top=_TOP, background=background)
+    record = _without_small(record)
+    named = [one for side in _SIDES for one in record[side]]
+    named.sort(key=lambda one: -abs(one["push"]))
+    wanted = [one["column"] for one in named[:_MOST_CURVES]]
+    change = None
+    if to is not None or "probability" in record:
+        change = smallest_change(model, table, to=to, fixed=fixed, background=background)
+    return RowCard(
+        record,
+        _how_sure(model, table, record),
+        change,
+        _unusual(model, table, seen),
+        curves(model, table, wanted, background=background) if wanted else [],
+        tuple(model.classes_.tolist()) if "probability" in record else (),
+    )
+
+
+def _without_small(record: dict[str, Any]) -> dict[str, Any]:
+    """The same with pushes that hardly count among those of all other columns."""
+    pushes = [one["push"] for side in _SIDES for one in record[side]]
+    least = _LEAST_PUSH * (sum(map(abs, pushes)) + abs(record["other"]))
+    kept = {side: [one for one in record[side] if abs(one["push"]) >= least] for side in _SIDES}
+    left_out = sum(push for push in pushes if abs(push) < least)
+    return {**record, **kept, "other": record["other"] + left_out}
+
+
+def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
+    """What rows held out tell about predictions like this one."""
+    inner = getattr(model, "estimator_", model)
+    scores = getattr(inner, "calibration_", None)
+    if scores is None:
+        return {}
+    found: dict[str, Any] = {"level": _LEVEL}
+    if "probability" not in record:
+        found["interval"] = [float(end) for end in model.predict_interval(table, _LEVEL)[0]]
+        return found
+    near = np.abs(scores.top - record["probability"]) <= _AS_SURE
+    if near.sum() >= _FEWEST_ROWS:
+        found["rows"] = int(near.sum())
+        found["right"] = float(np.average(scores.right[near], weights=scores.weight[near]))
+    found["classes"] = model.classes_[model.predict_set(table, _LEVEL)[0]].tolist()
+    return found
+
+
+def _unusual(model: Any, table: Any, seen: SeenColumns) -> list[str]:
+    """Sentences about values unlike those that were seen."""
+    said = []
+    for place, (name, column) in enumerate(
+        zip(column_names(model, table), seen.columns, strict=True)
+    ):
+        value = shown_of(table, place, column)
+        if value is None or not column.values:
+            continue
+        if column.kind == "number":
+            low, high = column.values[0], column.values[-1]
+            if isinstance(value, int | float) and not low <= value <= high:
+                between = f"{value_words(low)} to {value_words(high)}"
+                what = f"{name} {value_words(value)}"
+                said.append(f"{what} is outside of what the model has seen ({between})")
+        elif (
+            column.kind == "word"
+            and column.is_complete
+            and str(value) not in map(str, column.values)
+        ):
+            said.append(f"{name}: {value_words(value)} is a category that the model has not seen")
+    return said
+
+
+def _answer_words(answer: dict[str, Any]) -> str:
+    """``91 % yes``, or a number."""
+    if "probability" in answer:
+        return f"{100 * answer['probability']:.0f} % {value_words(answer['prediction'])}"
+    return value_words(answer["prediction"])
+
+
+def _member_name(member: dict[str, Any]) -> str:
+    return str(member.get("name", f"member {member['member']}"))
+
+
+def _listed(words: list[str], last: str = "and") -> str:
+    """Words as a sentence lists them."""
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -1,0 +1,119 @@
+"""What explains single rows of a model, whatever the model is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from covey._seen_columns import SeenColumns, seen_columns
+
+if TYPE_CHECKING:
+    from covey.inspection import Contributions, SmallestChange, WhatIf
+
+
+class ExplainedRows:
+    """A mixin for models that know what is typical of the columns that they were fitted on.
+
+    A subclass calls ``_keep_seen`` in ``fit``. It may write ``_explained_rows``, ``_answers`` and
+    ``_columns_looked_at``, which are faster than its public methods.
+    """
+
+    # None of a model that was fitted before this was learnt.
+    _seen_columns: SeenColumns | None = None
+
+    def _keep_seen(
+        self,
+        X: Any,
+        weight: np.ndarray | None = None,
+        words: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
+        """Learn what is typical of the columns of the rows that the model is fitted to."""
+        names = feature_names(self)
+        self._seen_columns = seen_columns(X, names, weight=weight, words=words)
+
+    def contributions(self, X: Any, *, background: Any = None) -> Contributions:
+        """How much each column moves the prediction of a row from that of the typical row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+        background : array-like, sparse matrix or data frame, optional
+            Rows that show what is typical; by default what was learnt when the model was fitted.
+
+        Returns
+        -------
+        found : covey.inspection.Contributions
+            ``found.baseline + found.values.sum(axis=1)`` is the prediction.
+        """
+        from covey.inspection import contributions
+
+        return contributions(self, X, background=background)
+
+    def what_if(self, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
+        """What is predicted of a row as it is, and of one in which columns are changed.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        changes : mapping from column to value
+            None is a gap.
+
+        Returns
+        -------
+        found : covey.inspection.WhatIf
+            ``before``, ``after``, and how far each change ``moved`` it.
+        """
+        from covey.inspection import what_if
+
+        return what_if(self, row, changes)
+
+    def smallest_change(
+        self,
+        row: Any,
+        *,
+        to: Any = None,
+        fixed: Collection[Any] = (),
+        max_columns: int = 2,
+        background: Any = None,
+    ) -> SmallestChange | None:
+        """The smallest change of a row, of one column or two, that changes the answer.
+
+        Parameters
+        ----------
+        row : data frame or array with one row, Series, one-dimensional array or dict
+        to : class, or number of a regressor, optional
+            What is to be predicted; by default any class but that of now.
+        fixed : collection of columns, default=()
+            Columns that cannot change.
+        max_columns : {1, 2}, default=2
+        background : array-like, sparse matrix or data frame, optional
+            As for `contributions`.
+
+        Returns
+        -------
+        found : covey.inspection.SmallestChange or None
+            None if no such change was found.
+        """
+        from covey.inspection import smallest_change
+
+        how = {"to": to, "fixed": fixed, "max_columns": max_columns, "background": background}
+        return smallest_change(self, row, **how)
+
+    def _with_reasons(
+        self, X: Any, decided: list[dict[str, Any]], top: int, background: Any
+    ) -> list[dict[str, Any]]:
+        """Records of who decided, with what speaks for and against each decision before that."""
+        from covey.inspection import reasons
+
+        why = reasons(self, X, top=top, background=background)
+        return [{**reason, **record} for reason, record in zip(why, decided, strict=True)]
+
+
+def feature_names(model: Any) -> list[str]:
+    """The names of a model's features; x0, x1, ... where it knows none."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{position}" for position in range(model.n_features_in_)]
+    return [str(name) for name in names]
