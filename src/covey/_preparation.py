@@ -173,6 +173,20 @@ def frequent_categories(
     return free, np.hstack(made), np.array(made_of, dtype=np.intp)
 
 
+def nothing_varies(n_features: int, preparation: Preparation | None) -> str:
+    """Why there is nothing to learn from columns that are all constant, in a sentence."""
+    if preparation is not None and len(preparation.tables) > len(preparation.levels):
+        return (
+            f"The categories of X tell no more about y than chance would, and none of its "
+            f"{n_features} feature(s) varies otherwise, so there is nothing to learn from; give a "
+            "column that knows something, or fewer categories."
+        )
+    return (
+        f"All {n_features} feature(s) of X are constant, so there is nothing to learn from; give "
+        "at least one column that varies."
+    )
+
+
 def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
     """Rows of a table of categories: a gap is the last but one, what nobody has seen the last."""
     codes = np.where(np.isnan(column), n_known, column)

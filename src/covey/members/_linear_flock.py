@@ -22,7 +22,7 @@ from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
-from covey._preparation import checked_rows
+from covey._preparation import checked_rows, nothing_varies
 from covey._seen_columns import seen_means
 from covey._validation import check_choice, check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
@@ -251,10 +251,7 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
         varies = deviation > 0
         if not varies.any():
             count = getattr(self, "n_features_in_", len(varies))
-            raise ValueError(
-                f"All {count} feature(s) of X are constant, so there is nothing to learn "
-                "from; give at least one column that varies."
-            )
+            raise ValueError(nothing_varies(count, self.preparation_))
         # What is missing in a new row, and in no row of the training.
         self._means = mean
         # Beside an intercept a constant column adds nothing; without one it is the intercept.
