@@ -162,7 +162,7 @@ def frequent_categories(
     """
     by_target = [of for of in preparation.tables if of not in preparation.levels]
     free = np.flatnonzero(~np.isin(preparation.column_of, by_target))
-    made, made_of = [np.zeros((len(X), 0))], []
+    made, made_of = [np.zeros((X.shape[0], 0))], []
     for of in by_target:
         codes = codes_of(X[:, of], len(preparation.words[of]))
         counts = np.bincount(codes)
