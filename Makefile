@@ -10,8 +10,8 @@ BIN := $(VENV)/bin
 # Two test processes share two cores; each keeps to one BLAS thread.
 ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak lint picture report-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
-	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-speed bench-subsets bench-dask clean
+.PHONY: demo test test-torch test-integrations test-oldest test-peers fuzz fuzz-files soak soak-serve lint picture report-picture serve-picture gallery reproduce bench-accuracy bench-automl bench-busy bench-categories bench-coverage bench-fusion bench-gap \
+	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-serve bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m covey.demo
@@ -47,6 +47,10 @@ fuzz-files: $(VENV)/.test
 soak: $(VENV)/.demo
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.soak.run $(if $(ROWS),--rows $(ROWS))
 
+# ``covey serve`` under load and kills: flat memory, no answer lost or wrong. MINUTES=60.
+soak-serve: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.serving.run --minutes $(if $(MINUTES),$(MINUTES),60)
+
 # The same suite on the oldest supported versions of what covey stands on.
 test-oldest: $(OLDEST)/.test
 	$(ONE_THREAD) $(OLDEST)/bin/python -m pytest --doctest-modules -n 2
@@ -64,6 +68,10 @@ picture: $(VENV)/.docs
 # The README's picture of a report; needs Chromium and chromedriver.
 report-picture: $(VENV)/.test
 	$(BIN)/python docs/report.py
+
+# The picture of a served page in docs/serve.md; needs Chromium and chromedriver.
+serve-picture: $(VENV)/.test
+	$(BIN)/python docs/serve.py
 
 # The paper again: all of it in a few minutes, or with RUNS=100 as the paper has it.
 reproduce: $(VENV)/.reproduce
@@ -146,6 +154,10 @@ bench-dask: $(VENV)/.test
 	$(BIN)/python benchmarks/dask/run.py memory --rows 1000000 4000000
 	$(BIN)/python benchmarks/dask/run.py beyond --limit 600
 	$(BIN)/python benchmarks/dask/scale.py --page docs/dask.md
+
+# Requests a second of ``covey serve``, how soon they are answered, and a few minutes of soak-serve.
+bench-serve: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.serving.run $(if $(MINUTES),--minutes $(MINUTES))
 
 # Ways to choose the subsets of one gated group, in equal time; goes on where it was interrupted.
 bench-subsets: $(VENV)/.bench

@@ -20,7 +20,7 @@ LAYERS = [
      "#f3e6e4"),
     ("persistence · onnx", "models that travel", "#e9edf1"),
     ("tables · reproduce · demo · utils", "whole tables, the paper again", "#e9edf1"),
-    ("cli", "the command covey", "#e9edf1"),
+    ("cli · serving", "the command covey, and a model as a web page", "#e9edf1"),
 ]  # fmt: skip
 
 

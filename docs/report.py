@@ -1,5 +1,6 @@
 """The README's picture of a report: ``python docs/report.py`` (needs Chromium and selenium)."""
 
+import base64
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from covey import FlockClassifier
 
-WIDTH, HEIGHT = 1180, 1900
+WIDTH = 1180
 
 
 def main():
@@ -24,19 +25,20 @@ def main():
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--hide-scrollbars"):
         options.add_argument(argument)
-    options.add_argument(f"--window-size={WIDTH},{HEIGHT}")
     with tempfile.TemporaryDirectory() as folder:
         page.save(Path(folder) / "report.html")
         driver = webdriver.ChromeService(shutil.which("chromedriver"))
         browser = webdriver.Chrome(options=options, service=driver)
         try:
+            browser.set_window_size(WIDTH, 900)
             browser.get((Path(folder) / "report.html").as_uri())
-            # The picture has no room for these sections.
-            browser.execute_script(
-                "for (const key of ['asked', 'health', 'features'])"
-                " document.getElementById(key).remove();"
+            # All that comes before the fold, and the fold.
+            fold = browser.find_element("id", "experts")
+            clip = {"x": 0, "y": 0, "width": WIDTH, "height": fold.location["y"] + 70, "scale": 1}
+            shot = browser.execute_cdp_cmd(
+                "Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip}
             )
-            browser.save_screenshot(str(Path(__file__).with_suffix(".png")))
+            Path(__file__).with_suffix(".png").write_bytes(base64.b64decode(shot["data"]))
         finally:
             browser.quit()
 

@@ -9,8 +9,10 @@ from sklearn.metrics import r2_score
 
 from covey._intervals import (
     accuracy_interval,
+    holm,
     mean_interval,
     mean_interval_from_sums,
+    mean_p_value,
     proportion_interval,
     r2_interval,
 )
@@ -83,10 +85,8 @@ def test_interval_over_groups_that_are_all_correct_is_that_of_as_many_rows():
 
 
 def test_the_interval_of_a_mean_is_students():
-    from scipy.stats import ttest_1samp
-
     values = np.random.default_rng(0).normal(size=30)
-    wanted = ttest_1samp(values, 0.0).confidence_interval(0.95)
+    wanted = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
     found = mean_interval(values)
     assert found[1:] == pytest.approx((wanted.low, wanted.high))
     excess = values - values.mean()
@@ -102,3 +102,24 @@ def test_r2_and_its_interval():
     value, low, high = r2_interval(y, (predicted - y) ** 2)
     assert value == pytest.approx(r2_score(y, predicted))
     assert low < value < high < low + 0.2
+
+
+def test_chances_of_means_are_those_of_student_s_test():
+    values = np.random.default_rng(0).normal(0.3, 1.0, 40)
+    assert mean_p_value(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    # Rows that are repeated in groups tell no more than once.
+    repeated, groups = np.repeat(values, 3), np.repeat(np.arange(40), 3)
+    assert mean_p_value(repeated, groups) == pytest.approx(mean_p_value(values))
+    assert mean_p_value(np.zeros(5)) == 1.0
+    assert mean_p_value(np.ones(5)) == 0.0
+
+
+def test_holm_is_his_procedure_step_by_step():
+    p_values = np.random.default_rng(0).uniform(0, 0.1, 12)
+    for level in (0.01, 0.05, 0.2):
+        rejected = np.zeros(12, dtype=bool)
+        for step, one in enumerate(np.argsort(p_values)):
+            if p_values[one] > level / (12 - step):
+                break
+            rejected[one] = True
+        np.testing.assert_array_equal(holm(p_values) <= level, rejected)

@@ -5,11 +5,14 @@
 Needs two quiet cores; numba, which covey does not use, is tried if it is installed.
 """
 
+import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import problems
+from problems import BUNDLED
 from scipy.linalg.lapack import dpotrf, dpotri
 from threadpoolctl import ThreadpoolController
 
@@ -264,10 +267,52 @@ def fused_by_numba():
         )
 
 
+def small_fit(name):
+    X, y = BUNDLED[name](return_X_y=True)
+    FlockClassifier(random_state=0).fit(X, y)
+
+
+def side_by_side():
+    """Two fits of a small table, the most that families on two threads could gain.
+
+    Beside threads stand processes, which wait for nothing but a core.
+    """
+    forked = get_context("fork")
+    with ThreadPoolExecutor(2) as pool, ProcessPoolExecutor(2, mp_context=forked) as processes:
+        for name in ("wine", "breast_cancer"):
+            ways = {
+                "one after another": lambda function, items: [*map(function, items)],
+                "two threads": lambda function, items: [*pool.map(function, items)],
+                "two processes": lambda function, items: [*processes.map(function, items)],
+            }
+            seconds = {way: [] for way in ways}
+            for _ in range(9):
+                for way, called in ways.items():
+                    start = time.perf_counter()
+                    called(small_fit, [name, name])
+                    seconds[way].append(time.perf_counter() - start)
+            first, *others = (float(np.median(times)) for times in seconds.values())
+            threads_share, processes_share = (other / first for other in others)
+            print(
+                f"two fits of {name} on two threads: {threads_share:.2f} of one after another "
+                f"({first:.2f} s), in two processes {processes_share:.2f}",
+                flush=True,
+            )
+
+
+TRIALS = (
+    threads,
+    blocks_of_rows,
+    memory_order,
+    curvature,
+    fused_by_numba,
+    precision,
+    side_by_side,
+)
+
+
 if __name__ == "__main__":
-    threads()
-    blocks_of_rows()
-    memory_order()
-    curvature()
-    fused_by_numba()
-    precision()
+    # Some of them by name, or all.
+    for trial in TRIALS:
+        if trial.__name__ in (sys.argv[1:] or [one.__name__ for one in TRIALS]):
+            trial()

@@ -5,11 +5,26 @@ import pandas as pd
 import pytest
 
 import covey.cli._fitting
-from covey.cli._evaluate import evaluate, linear, make_splits, simplest
+from covey.cli._evaluate import (
+    Trial,
+    difference,
+    first_look,
+    judged_by_search,
+    judgement_of,
+    linear,
+    make_splits,
+    simplest,
+)
 from covey.cli._fitting import PreparedRows, flock, tuning_folds
 from covey.tables import TableClassifier, TablePreparation
 
 from .conftest import as_json, problem_of, some_table
+
+
+def scores_of(estimators, problem, splits, **how):
+    trial = Trial(problem, splits, **how)
+    trial.run(estimators)
+    return trial.scores()
 
 
 def test_groups_are_held_out_together(folder, run):
@@ -93,7 +108,7 @@ def test_scores_are_those_of_cross_validation_by_hand():
     problem = problem_of(some_table())
     ((name, estimator),) = linear(problem).items()
     splits, _ = make_splits(problem, 0)
-    (score,), first = evaluate({name: estimator}, problem, splits)
+    (score,) = scores_of({name: estimator}, problem, splits)
     right, loss = [], []
     for train, test in splits:
         model = TableClassifier(estimator, columns=problem.kinds, random_state=0)
@@ -108,9 +123,10 @@ def test_scores_are_those_of_cross_validation_by_hand():
         ]
     assert score.value == pytest.approx(np.mean(right))
     assert score.loss == pytest.approx(np.mean(loss))
-    assert first.n_features_in_ == 2
+    # All rows are judged, in the order of the table.
+    assert score.rows.tolist() == list(range(60))
+    part = score.on(problem, splits[0][1])
     n_first = len(splits[0][1])
-    part = score.on_first(problem, n_first)
     assert part.value == pytest.approx(np.mean(right[:n_first]))
     assert part.loss == pytest.approx(np.mean(loss[:n_first]))
     assert part.low < part.value
@@ -128,10 +144,14 @@ def test_a_table_is_prepared_once_a_split_for_all_models(monkeypatch):
     problem = problem_of(some_table(town=["Rome", "Oslo", "Bath"] * 20))
     splits, _ = make_splits(problem, 0)
     models = {"flock": flock(problem, effort="fast"), **simplest(problem), **linear(problem)}
-    scores, first = evaluate(models, problem, splits)
-    assert [one.name for one in scores] == list(models)
+    trial = Trial(problem, splits)
+    flocks = {"flock": models.pop("flock")}
+    # Simple models first, which who waits can read.
+    trial.run(models)
+    assert [one.name for one in trial.scores()] == list(models)
+    trial.run(flocks)
     assert prepared == [len(train) for train, _ in splits]
-    assert first.estimator_.n_features_in_ == len(first.preparation_.get_feature_names_out())
+    assert {len(one.rows) for one in trial.scores()} == {60}
 
 
 @pytest.mark.parametrize("numbers", [False, True])
@@ -142,7 +162,7 @@ def test_the_linear_baseline_scores_as_well_on_numbers_whose_squares_are_none(nu
     found = []
     for table in (ordinary, far):
         problem = problem_of(table)
-        (score,), _ = evaluate(linear(problem), problem, make_splits(problem, 0)[0])
+        (score,) = scores_of(linear(problem), problem, make_splits(problem, 0)[0])
         found.append((score.value, score.loss))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
 
@@ -154,9 +174,9 @@ def test_a_model_that_fails_is_left_out_and_the_others_are_scored():
     splits, _ = make_splits(problem, 0)
     models = {"bad": LogisticRegression(C=-1.0), **simplest(problem)}
     with pytest.raises(ValueError, match="'C' parameter"):
-        evaluate(models, problem, splits)
+        scores_of(models, problem, splits)
     failures = {}
-    scores, _ = evaluate(models, problem, splits, failures=failures)
+    scores = scores_of(models, problem, splits, failures=failures)
     assert [one.name for one in scores] == ["commonest class"]
     assert "'C' parameter" in failures["bad"]
 
@@ -167,14 +187,96 @@ def test_scores_of_numbers_are_r2_and_rmse():
     problem = problem_of(some_table(y=np.random.default_rng(1).normal(size=60)))
     splits, _ = make_splits(problem, 0)
     ((name, estimator),) = linear(problem).items()
-    (score,), _ = evaluate({name: estimator}, problem, splits)
-    predicted = np.concatenate(
-        [
-            PreparedRows(problem, train).fit(estimator).predict(problem.table.iloc[test])
-            for train, test in splits
-        ]
-    )
-    truth = problem.y[score.rows]
+    (score,) = scores_of({name: estimator}, problem, splits)
+    predicted = np.zeros(60)
+    for train, test in splits:
+        fitted = PreparedRows(problem, train).fit(estimator)
+        predicted[test] = fitted.predict(problem.table.iloc[test])
+    truth = problem.y
     assert score.value == pytest.approx(r2_score(truth, predicted))
     assert score.loss == pytest.approx(root_mean_squared_error(truth, predicted))
     assert set(score.as_record(True)) == {"name", "r2", "low", "high", "rmse", "seconds"}
+
+
+def test_a_judgement_has_all_rows_by_their_numbers_in_the_file_and_the_scores():
+    table = some_table()
+    table.loc[[0, 7], "y"] = None
+    problem = problem_of(table)
+    scores = scores_of(
+        {**linear(problem), **simplest(problem)}, problem, make_splits(problem, 0)[0]
+    )
+    judgement = judgement_of(problem, scores, "5 folds")
+    # Rows 1 and 8 of the file have no target.
+    assert judgement.numbers.tolist() == [n for n in range(1, 61) if n not in (1, 8)]
+    assert judgement.y.tolist() == table["y"].dropna().tolist()
+    assert judgement.correct.mean() == pytest.approx(judgement.scores[0]["accuracy"])
+    assert judgement.losses.mean() == pytest.approx(judgement.scores[0]["log_loss"])
+    by_class = judgement.by_class()
+    assert sum(one["right"] for one in by_class) == judgement.correct.sum()
+    assert sum(one["said"] for one in by_class) == len(judgement.y) == 58
+
+
+def test_a_class_that_a_part_lacks_has_no_probability_there():
+    table = some_table(90)
+    table["y"] = np.where(np.arange(90) < 2, "rare", table["y"])
+    problem = problem_of(table)
+    splits = [(np.arange(2, 60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
+    (score,) = scores_of(simplest(problem), problem, splits)
+    assert score.predictions.shape == (60, 3)
+    np.testing.assert_allclose(score.predictions.sum(axis=1), 1.0)
+    assert (score.predictions[:, 2] == 0).all()
+    assert score.losses[:2].min() > 30
+    assert score.correct[:2].sum() == 0
+
+
+def test_what_is_finished_is_kept_when_a_trial_is_stopped():
+    from sklearn.dummy import DummyClassifier
+
+    class Stopped(DummyClassifier):
+        fits = 0
+
+        def fit(self, X, y):
+            Stopped.fits += 1
+            if Stopped.fits > 2:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    problem = problem_of(some_table())
+    splits, _ = make_splits(problem, 0)
+    trial = Trial(problem, splits)
+    trial.run(simplest(problem))
+    with pytest.raises(KeyboardInterrupt):
+        trial.run({"flock": Stopped()})
+    assert trial.n_finished("flock") == 2
+    simple, flocks = trial.scores()
+    expected = np.sort(np.concatenate([test for _, test in splits[:2]]))
+    assert simple.rows.tolist() == flocks.rows.tolist() == expected.tolist()
+
+
+def test_the_search_itself_says_how_good_a_flock_is_that_is_not_judged_by_others():
+    problem = problem_of(some_table(80))
+    splits, _ = make_splits(problem, 0)
+    rivals = scores_of(simplest(problem), problem, splits)
+    rows = PreparedRows(problem, np.arange(80))
+    own, other = judged_by_search(problem, rows.fit(flock(problem)), rivals)
+    assert own.rows.tolist() == other.rows.tolist() == list(range(80))
+    assert own.value > other.value == rivals[0].value
+    assert judged_by_search(problem, rows.fit(flock(problem, effort="fast")), rivals) == []
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_difference_is_that_of_the_two_scores(numbers):
+    y = {"y": np.random.default_rng(1).normal(size=60)} if numbers else {}
+    problem = problem_of(some_table(**y))
+    splits, _ = make_splits(problem, 0)
+    one, other = scores_of({**linear(problem), **simplest(problem)}, problem, splits)
+    gap = difference(one, other, problem)
+    assert gap.value == pytest.approx(one.value - other.value)
+    assert gap.low < gap.value < gap.high
+
+
+def test_a_first_look_at_a_long_table_takes_some_rows_of_it():
+    problem = problem_of(some_table(6_000))
+    (score,) = first_look(problem, linear(problem), 0)
+    assert len(score.rows) == 800
+    assert score.value > 0.95

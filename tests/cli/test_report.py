@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from covey.persistence import load
+from covey.reporting._words import number
 
 from .conftest import as_json
 
@@ -35,7 +36,13 @@ def test_numbers_are_reported_as_classes_are(prices, run):
     assert said["report"] == "held.html"
     page = (prices / "held.html").read_text()
     assert "ridge regression, tuned" in page
-    assert "reported on 20 others" in page
+    assert "Judged on 100\u00a0rows, each by a model that had not seen it" in page
+    # What the terminal answers, the page answers by the same numbers.
+    sure = said["sure"]
+    assert f"within <strong>{number(sure['half'])}</strong>" in page
+    assert f"nine of ten within {number(sure['nine_of_ten'])}" in page
+    first = max(said["importances"].items(), key=lambda one: one[1])
+    assert f'Mostly at <strong><span class="name">{first[0]}</span></strong>' in page
     said = as_json(
         run("report", "flock.covey", "new.csv", "--out", "page.html", "--json", cwd=prices)
     )
@@ -55,7 +62,38 @@ def test_rows_without_a_true_number_are_left_out(prices, run):
     assert result.exit_code == 0, result.output
     assert "1 of 60 rows have no true value" in result.stderr
     assert "1 rows have values that the model does not know ('cheap')" in result.stderr
+    # Rows have the numbers that they have in the file, in which the first two are left out.
+    page = (prices / "gaps.html").read_text()
+    model, known = load(prices / "flock.covey"), pd.read_csv(prices / "new.csv").iloc[2:]
+    off = np.abs(model.predict(known) - known["price"])
+    assert f'Row <span class="name">{off.idxmax() + 1}</span>' in page
+    # What is said of columns is said of this table, and of those that the model reads.
+    health = page.partition('id="health"')[2].partition("</section>")[0]
+    assert ">town<" in health
+    assert ">price<" not in health
+    # Nothing of them was fitted on.
+    assert "60 rows that it had not seen" not in page
+    assert "58\u00a0rows that it had not seen" in page
+    assert 'class="caution"' not in page
     arguments = ("report", "flock.covey", "new.csv", "--out", "no.html", "--target", "town")
     result = run(*arguments, cwd=prices)
     assert result.exit_code == 2
     assert "no value of 'town' is a number to compare with" in result.stderr
+
+
+def test_rows_that_were_fitted_on_are_no_rows_that_it_had_not_seen(prices, run):
+    pytest.importorskip("jinja2")
+    table = pd.read_csv(prices / "prices.csv")
+    table.insert(0, "house", [f"No {number}" for number in range(len(table))])
+    table.to_csv(prices / "named.csv", index=False)
+    arguments = ("report", "flock.covey", "named.csv", "--out", "seen.html", "--id", "house")
+    result = run(*arguments, cwd=prices)
+    assert result.exit_code == 0, result.output
+    page = (prices / "seen.html").read_text()
+    assert "100 of these 100 rows were fitted on: on new ones the model is less right" in page
+    assert "that it had not seen" not in page
+    assert "These numbers cannot tell: 100 of these 100 rows" in page
+    assert 'Row <span class="name">No ' in page
+    result = run(*arguments[:-1], "hous", cwd=prices)
+    assert result.exit_code == 2
+    assert "--id: the table has no column 'hous'; did you mean 'house'?" in result.stderr

@@ -43,3 +43,23 @@ def test_both_answers_are_told_and_which_columns_may_stand_in(tmp_path, run):
     assert "3 of 6 columns carry something about price" in shown
     assert f"Together these suffice: {', '.join(said['smallest'])}." in shown
     assert "Instead of {}: {}.".format(*said["twins"][0]) in shown
+
+
+def test_options_that_select_lacks_are_not_advised(tmp_path, run, monkeypatch):
+    from covey.cli import _problem
+
+    noted = _problem.note_columns
+
+    def advise(problem, note):
+        noted(problem, note)
+        note("when: give --time when for an honest estimate.")
+        note("y: --task numbers says otherwise.")
+
+    monkeypatch.setattr(_problem, "note_columns", advise)
+    pd.DataFrame({"x": range(40), "y": ["a", "b"] * 20, "z": [1.5, 2, 3, 4] * 10}).to_csv(
+        tmp_path / "table.csv", index=False
+    )
+    command = ("select", "table.csv", "--target", "y", "--resamples", "2", "--json")
+    said = as_json(run(*command, cwd=tmp_path))
+    assert not any("--time" in note for note in said["notes"])
+    assert any("--task numbers" in note for note in said["notes"])

@@ -244,10 +244,10 @@ def test_json_is_one_object(folder, run, command):
         assert {one["name"] for one in said["scores"]} >= {"flock", "commonest class"}
         assert {one["column"] for one in said["columns"]} >= {"Größe", "patient_id"}
         assert any("patient_id" in note for note in said["notes"])
-        # On the 18 of 86 rows that the model of the page has not seen.
+        # On all of the 86 rows, by models that had not seen them.
         page = (folder / "held.html").read_text()
         assert "logistic regression, tuned" in page
-        assert "reported on 18 others" in page
+        assert "Judged on 86\u00a0rows, each by a model that had not seen it" in page
         assert (folder / "new.covey").exists()
     if command == "predict":
         assert said["rows"] == len(said["predictions"]) == 90
@@ -298,7 +298,7 @@ def test_a_fit_that_is_stopped_says_what_is_left(folder, run, monkeypatch, numbe
     def stop(*arguments, **options):
         signal.raise_signal(number)
 
-    monkeypatch.setattr("covey.cli._evaluate.evaluate", stop)
+    monkeypatch.setattr("covey.cli._evaluate.Trial.run", stop)
     before = signal.signal(signal.SIGTERM, _terminate)
     arguments = ("fit", "patients.csv", "--target", "outcome", "--quiet", "--checkpoint", "kept")
     try:

@@ -11,7 +11,7 @@ from distributed import Client
 from sklearn.base import clone
 
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
-from covey._core.search.rows import SearchBlock
+from covey._core.search.block import SearchBlock
 from covey.dask import _worker
 from covey.dask._blocks import table_block
 from covey.dask._table import Table

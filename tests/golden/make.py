@@ -68,6 +68,8 @@ def models():
         ),
         "gaps": covey.FlockClassifier(effort="fast", random_state=0),
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
+        # Files before this one have no typical values.
+        "typical": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
         "targets": covey.MultiTargetClassifier(
             covey.FlockClassifier(effort="fast", random_state=0), random_state=0
         ),
@@ -107,7 +109,12 @@ def main():
         if path.exists():
             continue
         narrow = X.iloc[:, :2]
-        rows = {"table": more, "gaps": more.drop(columns="seen"), "values": narrow}.get(name, X)
+        rows = {
+            "table": more,
+            "typical": more,
+            "gaps": more.drop(columns="seen"),
+            "values": narrow,
+        }.get(name, X)
         save(model.fit(rows, several.get(name, y)), path)
         rows = rows.iloc[::7]
         said = {

@@ -24,6 +24,7 @@ import covey._core.search.search as search
 import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey._core.search.cross_fit import CrossFit
+from covey._core.search.optimum import Optimum
 from covey._folds import make_folds
 
 
@@ -610,11 +611,12 @@ def test_a_feature_that_only_a_gate_sees_is_important():
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Lets a method of `CrossFit` be interrupted when it is called for the nth time."""
+    """Lets `Optimum`, or a method of `CrossFit`, be interrupted when called for the nth time."""
 
     def at(name, number):
         calls = []
-        method = getattr(CrossFit, name)
+        of = Optimum if name == "__call__" else CrossFit
+        method = getattr(of, name)
 
         def counted(*args, **kwargs):
             calls.append(name)
@@ -622,7 +624,7 @@ def interrupted(monkeypatch):
                 raise KeyboardInterrupt
             return method(*args, **kwargs)
 
-        monkeypatch.setattr(CrossFit, name, counted)
+        monkeypatch.setattr(of, name, counted)
 
     return at
 
@@ -630,7 +632,7 @@ def interrupted(monkeypatch):
 def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, monkeypatch):
     whole = flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("_minimum", 12)
+    interrupted("__call__", 12)
     with pytest.warns(UserWarning, match="Interrupted: [12] of 6 families"):
         model = flock(n_estimators=3).fit(*noisy)
     n_known = len(model.cv_results_["weight"])
@@ -640,11 +642,11 @@ def test_who_interrupts_at_a_prompt_gets_the_best_so_far(noisy, interrupted, mon
 
 
 def test_nobody_gets_a_part_of_a_search_unasked(noisy, interrupted, monkeypatch):
-    interrupted("_minimum", 12)
+    interrupted("__call__", 12)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
     monkeypatch.setattr(_searched_flock, "is_interactive", lambda: True)
-    interrupted("_minimum", 1)
+    interrupted("__call__", 1)
     with pytest.raises(KeyboardInterrupt):
         flock(n_estimators=3).fit(*noisy)
 

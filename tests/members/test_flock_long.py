@@ -20,7 +20,7 @@ from covey._core import threads
 from covey._core.search import rows as rows_module
 from covey._core.search import rungs, sampling, search
 from covey._core.search.cross_fit import CrossFit
-from covey.members._training_rows import InMemoryRows
+from covey.members._rows_in_memory import InMemoryRows
 
 N = 1_000
 

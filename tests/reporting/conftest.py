@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -24,6 +25,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
+from covey._judgement import Judgement
 from covey.reporting import build_report
 
 # With COVEY_BROWSER=required a browser that is missing fails the tests that need one.
@@ -132,7 +134,70 @@ def reports(wine, product, gated, fused, diabetes, gated_values, mean_values, fu
     }
 
 
-EMPTY = {"meta", "link", "br"}
+@pytest.fixture(scope="session")
+def loans():
+    """A table with gaps, categories and dates, and labels of which one is rare."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 420
+    debt = rng.gamma(4.0, 0.09, n).round(3)
+    work = rng.choice(["employed", "self-employed <1>", "none"], n, p=[0.7, 0.2, 0.1])
+    risk = 7 * (debt - 0.45) + 1.6 * (work == "none") + rng.logistic(0, 0.6, n)
+    table = pd.DataFrame(
+        {
+            "debt": np.where(rng.random(n) < 0.05, np.nan, debt),
+            "work": work,
+            "asked on": pd.date_range("2021-01-01", periods=n, freq="D").strftime("%Y-%m-%d"),
+            "rooms": rng.integers(1, 5, n),
+            "noise": rng.normal(size=n).round(3),
+        }
+    )
+    return table, np.where(risk > 0.9, "denied", "granted")
+
+
+@pytest.fixture(scope="session")
+def loan_model(loans):
+    """A model of all rows of the table."""
+    pytest.importorskip("skrub")
+    from covey.tables import TableClassifier
+
+    return TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(*loans)
+
+
+@pytest.fixture(scope="session")
+def judged(loans, loan_model):
+    """What models without a row predict of it."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    table, y = loans
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    chances = cross_val_predict(
+        clone(loan_model), table, y, cv=folds, method="predict_proba", n_jobs=1
+    )
+    rows = np.arange(len(y))
+    return Judgement(rows, rows + 1, y, chances, loan_model.classes_, "3-fold cross-validation")
+
+
+@pytest.fixture(scope="session")
+def loan_report(loans, loan_model, judged):
+    """The page of the model of all rows, judged by models without them."""
+    baselines = [
+        {"name": "commonest class", "accuracy": float((loans[1] == "granted").mean())},
+        {"name": "logistic regression, tuned", "accuracy": 0.85},
+    ]
+    return build_report(loan_model, *loans, target="loan", baselines=baselines, judgement=judged)
+
+
+def words_of(html, part=None):
+    """The words of a page, or of an element by its identifier, with plain spaces."""
+    if part is not None:
+        tag, inside = re.search(f'<([a-z0-9]+) id="{part}"[^>]*>(.*)', html, re.DOTALL).groups()
+        html = inside.split(f"</{tag}>")[0]
+    return " ".join(unescape(re.sub("<[^>]*>", " ", html)).split())
+
+
+EMPTY = {"meta", "link", "br", "input"}
 
 
 class Outline(HTMLParser):
@@ -192,7 +257,7 @@ def _absent(what):
 
 @pytest.fixture(scope="session")
 def browser():
-    """A headless Chromium that reaches no host."""
+    """A headless Chromium that reaches no host but this one."""
     try:
         from selenium import webdriver
     except ImportError:
@@ -211,7 +276,7 @@ def browser():
         "--disable-gpu",
         "--disable-dev-shm-usage",
         "--hide-scrollbars",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     ):
         options.add_argument(argument)
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -2,6 +2,8 @@
 
 import base64
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -9,21 +11,24 @@ from tests.reporting.conftest import KINDS
 
 
 @pytest.fixture(scope="session")
-def pages(tmp_path_factory, reports):
+def pages(tmp_path_factory, reports, loan_report):
     folder = tmp_path_factory.mktemp("reports")
     return {
-        name: report.save(folder / f"{name}.html").as_uri() for name, report in reports.items()
+        name: report.save(folder / f"{name}.html").as_uri()
+        for name, report in {**reports, "loans": loan_report}.items()
     }
 
 
 @pytest.fixture
 def look(browser, pages):
-    """Open a page as a reader with such a screen and theme would."""
+    """Open a page as a reader with such a screen and theme would, with what is for experts."""
 
-    def open_page(name, width=1280, theme="light"):
+    def open_page(name, width=1280, theme="light", experts=True):
         emulate(browser, width, theme)
         browser.get_log("browser")
         browser.get(pages[name])
+        if experts:
+            browser.execute_script("document.getElementById('experts').open = true")
         return browser
 
     return open_page
@@ -61,7 +66,7 @@ def colours(png):
     return Image.open(BytesIO(png)).convert("RGB").getcolors(1 << 24)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, "loans"])
 def test_a_page_loads_nothing_and_complains_of_nothing(name, look):
     browser = look(name)
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
@@ -89,7 +94,7 @@ def test_names_of_columns_are_shown_and_never_run(look):
     assert "</title><script>" in browser.find_element("css selector", "h1").text
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", [*KINDS, "loans"])
 def test_no_page_scrolls_sideways(name, look):
     browser = look(name, 390)
     for width in (390, 320, 768, 1280):
@@ -101,7 +106,7 @@ def test_no_page_scrolls_sideways(name, look):
 
 
 def test_letters_of_charts_stay_readable_on_a_phone(look):
-    browser = look("gated", 390)
+    browser = look("loans", 390)
     smallest = browser.execute_script(
         """
         return Math.min(...[...document.querySelectorAll("svg text")].map((text) =>
@@ -140,12 +145,157 @@ def test_pictures_of_its_parts_can_be_taken(look, tmp_path):
 
 
 def test_it_prints_on_a_few_pages(look):
-    pdf = look("product").execute_cdp_cmd(
+    pdf = look("product", experts=True).execute_cdp_cmd(
         "Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69}
     )
     data = base64.b64decode(pdf["data"])
     assert data.startswith(b"%PDF")
     assert 4 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", data)) <= 20
+
+
+def test_what_is_for_experts_is_not_printed_unless_it_is_open(look):
+    pdf = look("loans", experts=False).execute_cdp_cmd(
+        "Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69}
+    )
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", base64.b64decode(pdf["data"]))) <= 4
+
+
+# -- what anybody reads ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*KINDS, "loans"])
+def test_three_screens_come_before_the_fold_which_is_closed(name, look):
+    browser = look(name, 1180, experts=False)
+    fold = browser.find_element("css selector", "#experts")
+    assert fold.get_attribute("open") is None
+    assert fold.location["y"] <= 3 * 900
+    emulate(browser, 1280)
+    assert fold.location["y"] <= 3 * 900
+    # The answers to all five questions begin on the first screen.
+    for key in ("how-sure", "looks-at", "when-wrong", "what-changes", "may-i-trust"):
+        answer = browser.find_element("id", key)
+        assert answer.is_displayed()
+        assert answer.location["y"] < 900
+
+
+def said(browser):
+    """The numbers of the sentence below the threshold, by what they are."""
+    shown = browser.find_elements("css selector", ".threshold [data-shows]")
+    return {one.get_attribute("data-shows"): one.text.replace("\u00a0", " ") for one in shown}
+
+
+def move(browser, position):
+    """Move the threshold as a hand would, and say so to the page."""
+    browser.execute_script(
+        "const slider = document.getElementById('threshold-at'); slider.value = arguments[0];"
+        "slider.dispatchEvent(new Event('input', { bubbles: true }));",
+        position,
+    )
+
+
+def test_a_threshold_that_is_moved_moves_the_numbers(look, judged):
+    browser = look("loans", experts=False)
+    chances = judged.predictions[:, 0]
+    denied = judged.y == "denied"
+    at = browser.execute_script(
+        "return JSON.parse(document.querySelector('.threshold').dataset.counts)[0].at"
+    )
+
+    def wanted(threshold):
+        called = chances >= threshold
+        return int((called & denied).sum()), int((called & ~denied).sum())
+
+    before, dots = said(browser), []
+    assert before["at"] == "50 %"
+    for position in (at.index(0.5), at.index(0.2), at.index(0.1), 0):
+        move(browser, position)
+        found, false = wanted(at[position])
+        now = said(browser)
+        assert (now["found"], now["false"]) == (str(found), str(false))
+        assert now["called"] == str(found + false)
+        assert now["found-share"].startswith(f"{100 * found / denied.sum():.0f}"[:2])
+        dots.append(browser.find_element("css selector", ".curve-roc .moves").get_attribute("cx"))
+        slider = browser.find_element("id", "threshold-at")
+        assert slider.get_attribute("aria-valuetext").replace("\u00a0", " ") == now["at"]
+    assert said(browser)["found-share"] == "100 %"
+    assert len(set(dots)) == 4
+    # What is there before anything moves is what the script writes.
+    move(browser, at.index(0.5))
+    assert said(browser) == before
+
+
+def test_a_threshold_moves_by_the_keyboard(look):
+    browser = look("loans", experts=False)
+    before = said(browser)["at"]
+    slider = browser.find_element("id", "threshold-at")
+    slider.send_keys("\ue012")  # arrow left
+    assert said(browser)["at"] != before
+
+
+def test_of_several_classes_each_can_be_asked_for(look):
+    from selenium.webdriver.support.ui import Select
+
+    browser = look("fused", experts=False)
+    choice = Select(browser.find_element("id", "threshold-class"))
+    seen = set()
+    for option in [one.text for one in choice.options]:
+        choice.select_by_visible_text(option)
+        now = said(browser)
+        assert now["name"] == option
+        assert now["at"] == "50 %"
+        points = browser.find_element("css selector", ".curve-pr polyline")
+        seen.add((now["n"], points.get_attribute("points")))
+    assert len(seen) == 3
+
+
+def test_a_link_into_what_is_for_experts_opens_it(look):
+    browser = look("loans", experts=False)
+    assert not browser.find_element("id", "members").is_displayed()
+    browser.find_element("css selector", 'nav a[href="#members"]').click()
+    until(browser, browser.find_element("id", "members").is_displayed)
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """The rules of axe-core, from the registry of npm; without one the pages are not checked."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is missing, so axe-core's rules were not tried")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--no-save"]
+    try:
+        subprocess.run(
+            [*command, "--prefix", str(folder), "axe-core@4"],
+            check=True,
+            timeout=60,
+            capture_output=True,
+            cwd=folder,
+        )
+    except (subprocess.SubprocessError, OSError):
+        pytest.skip("axe-core cannot be installed here, so its rules were not tried")
+    return (folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["loans", "fused", "gated values"])
+def test_a_page_breaks_no_rule_of_accessibility(name, theme, axe, browser, pages, look):
+    browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    try:
+        look(name, theme=theme)
+        browser.execute_script(axe)
+        found = browser.execute_async_script(
+            "const done = arguments[0]; axe.run(document).then((found) => done("
+            "[found.passes.length, found.violations.map((one) => "
+            "[one.id, one.impact, one.nodes[0].html])]));"
+        )
+    finally:
+        browser.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+    n_passed, broken = found
+    assert n_passed > 20
+    assert [one for one in broken if one[1] in ("serious", "critical")] == []
+
+
+# -- what is for experts ---------------------------------------------------------------------
 
 
 def column(browser, place):

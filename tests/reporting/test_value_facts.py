@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 from covey import FusionRegressor
 from covey.reporting._inputs import check_inputs
 from covey.reporting._value_facts import Errors, ValueFacts
+from tests.reporting.test_rows import card_of
 
 
 @pytest.fixture(scope="module")
@@ -67,5 +68,5 @@ def test_rows_with_the_largest_errors_are_shown(facts, diabetes, gated_values, r
     _, X, _, y = diabetes
     worst = int(np.argmax(np.abs(gated_values.predict(X) - y)))
     assert facts.telling_rows()[0] == (worst, "largest errors")
-    card = reports["gated values"].html.split(f"<h3>Row {worst}<")[1].split("</article>")[0]
+    card = card_of(reports["gated values"].html, X.index[worst])
     assert "verdict wrong" in card

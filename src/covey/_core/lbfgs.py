@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from array_api_compat import device
 
-from covey._core.arrays import Array, BoolArray, IntArray, namespace_of, to_host
+from covey._core.arrays import Array, BoolArray, IntArray, is_on_host, namespace_of, to_host
 from covey._core.journal import Arrays, Journal
 
 # Sufficient decrease (Armijo), and the most halvings before a run gives up.
@@ -22,6 +22,8 @@ _DECREASE = 1e-4
 _MAX_HALVINGS = 25
 # How far rounding moves a value, in units of its last place.
 _ROUNDING = 4.0
+
+_NOBODY: IntArray = np.zeros(0, dtype=np.int64)
 
 #: ``objective(x, runs)`` gives the values (r,) and gradients (r, N) of the runs named.
 Objective = Callable[[Array, IntArray], tuple[Array, Array]]
@@ -103,8 +105,9 @@ def minimise(
         n_done = 0
     for number in range(n_done, max_iter):
         flat = to_host(xp.max(xp.abs(stack.gradient), axis=1)) <= tol
-        result.converged[stack.runs[flat]] = True
         if flat.any():
+            result.converged[stack.runs[flat]] = True
+            _note(stack, result)
             stack.keep(np.flatnonzero(~flat))
         if not len(stack.runs):
             break
@@ -112,18 +115,25 @@ def minimise(
         if on_iteration is not None:
             on_iteration()
         result.n_iter[stack.runs] += 1
-        result.x[stack.runs, :] = stack.x
-        result.value[stack.runs] = stack.value
         if not moved.all():
             # No step lowers the value any more: rounding is all that is left.
+            _note(stack, result)
             stack.keep(np.flatnonzero(moved))
         if not len(stack.runs):
             break
         if task is not None:
             task.step(partial(_snapshot, stack, result, number + 1))
+    if len(stack.runs):
+        _note(stack, result)
     if task is not None:
         task.finish(_arrays(result))
     return result
+
+
+def _note(stack: _Stack, result: Minimum) -> None:
+    """Let the result know where the runs under way are."""
+    result.x[stack.runs, :] = stack.x
+    result.value[stack.runs] = stack.value
 
 
 def _arrays(result: Minimum) -> Arrays:
@@ -147,6 +157,7 @@ def _minimum(arrays: Arrays, like: Array) -> Minimum:
 
 def _snapshot(stack: _Stack, result: Minimum, n_done: int) -> Arrays:
     """All that the next iteration needs."""
+    _note(stack, result)
     arrays = {f"result {name}": x for name, x in _arrays(result).items()}
     arrays |= {
         "runs": stack.runs,
@@ -213,25 +224,22 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
     slope = xp.vecdot(direction, stack.gradient)
     # A direction that does not descend is replaced by the steepest one.
     uphill = slope >= 0
-    direction = xp.where(uphill[:, None], -stack.gradient, direction)
-    slope = xp.where(uphill, -xp.vecdot(stack.gradient, stack.gradient), slope)
+    if not is_on_host(uphill) or uphill.any():
+        direction = xp.where(uphill[:, None], -stack.gradient, direction)
+        slope = xp.where(uphill, -xp.vecdot(stack.gradient, stack.gradient), slope)
     length = xp.ones_like(slope)
     if not stack.steps:
         length = xp.minimum(length, 1.0 / xp.sum(xp.abs(stack.gradient), axis=1))
 
     rounding = _ROUNDING * float(xp.finfo(stack.x.dtype).eps)
 
-    def tried(trying: IntArray | slice) -> tuple[Array, Array, Array, BoolArray]:
-        """Where some runs come by their length, its value and gradient, and who accepts it."""
-        candidate = stack.x[trying, :] + length[trying, None] * direction[trying, :]
-        new_value, new_gradient = objective(candidate, stack.runs[trying])
-        before = stack.value[trying]
-        # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
-        bound = before + _DECREASE * length[trying] * slope[trying] + rounding * xp.abs(before)
-        return candidate, new_value, new_gradient, to_host(new_value <= bound)
-
-    x, value, gradient, accepted = tried(slice(None))
-    trying = np.flatnonzero(~accepted)
+    # Near the minimum the decrease drowns in rounding; the gradient still knows the way.
+    bound = stack.value + _DECREASE * length * slope + rounding * xp.abs(stack.value)
+    x = length[:, None] * direction
+    x += stack.x
+    value, gradient = objective(x, stack.runs)
+    accepted = to_host(value <= bound)
+    trying = _NOBODY if accepted.all() else np.flatnonzero(~accepted)
     if len(trying):
         new_value = value[trying]
         x[trying, :], gradient[trying, :] = stack.x[trying, :], stack.gradient[trying, :]
@@ -245,7 +253,11 @@ def _advance(objective: Objective, stack: _Stack, memory: int) -> BoolArray:
         proposal = -slope[trying] * now * now / (2.0 * xp.where(rise > 0, rise, 1.0))
         finite = xp.isfinite(new_value) & (rise > 0)
         length[trying] = xp.where(finite, xp.clip(proposal, 0.1 * now, 0.5 * now), 0.1 * now)
-        candidate, new_value, new_gradient, accepted = tried(trying)
+        before, now = stack.value[trying], length[trying]
+        candidate = stack.x[trying, :] + now[:, None] * direction[trying, :]
+        new_value, new_gradient = objective(candidate, stack.runs[trying])
+        bound = before + _DECREASE * now * slope[trying] + rounding * xp.abs(before)
+        accepted = to_host(new_value <= bound)
         done, took = trying[accepted], np.flatnonzero(accepted)
         x[done, :], value[done] = candidate[took, :], new_value[took]
         gradient[done, :] = new_gradient[took, :]

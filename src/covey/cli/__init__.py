@@ -20,6 +20,7 @@ _COMMANDS = {
     "select": "Show which columns matter, and which pairs.",
     "compare": "Compare flocks with the usual models.",
     "report": "Show on a page how good a model is, and why.",
+    "serve": "Show a model as a web page, and answer programs.",
     "fuse": "Fuse predictions that were saved in files.",
     "export": "Write a model as ONNX.",
     "demo": "Show what flocks do, or write a table to try.",

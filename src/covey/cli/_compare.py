@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,9 @@ EXAMPLE = (
     "covey compare wine.csv --target cultivar --models logistic --models fast",
 )
 
+# A difference is called real if chance would make one as large less often than this.
+_CHANCE = 0.05
+
 
 def compare(
     table: options.Table,
@@ -22,6 +26,15 @@ def compare(
         list[str] | None,
         typer.Option(
             "--models", metavar="NAME", help="Only those whose names hold this; repeatable."
+        ),
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="A model of another package besides: lightgbm, ebm (of interpret) or catboost; "
+            "repeatable. LightGBM is there by itself where it is installed.",
         ),
     ] = None,
     group: options.Group = None,
@@ -35,17 +48,21 @@ def compare(
 ) -> None:
     """Compare flocks with the usual models on the same rows held out, honestly.
 
-    All get the same columns and the same folds. A model whose interval of the difference from
-    the best holds zero may as well be the best.
+    All get the same columns and the same rows. The best comes first. A difference from it is
+    called real if chance alone would hardly make one so large in any of the comparisons; models
+    without such a difference may as well be the best. Besides: how much there is to read, or to
+    store, and how long a fit takes.
     """
-    from covey.cli._evaluate import evaluate, make_splits
+    from covey.cli._contestants import contestants
+    from covey.cli._evaluate import Trial, make_splits
     from covey.cli._problem import read_problem
+    from covey.cli._sizes import size_of
 
     console = Console(quiet, as_json)
     problem = read_problem(
         table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
     )
-    field = contestants(problem, seed)
+    field = contestants(problem, seed, more or ())
     for wanted in models or []:
         if not any(wanted.lower() in name.lower() for name in field):
             raise CommandError(
@@ -55,92 +72,116 @@ def compare(
         field = {
             name: one
             for name, one in field.items()
-            if any(wanted.lower() in name.lower() for wanted in models)
+            if any(wanted.lower() in name.lower() for wanted in (*models, *(more or ())))
         }
     splits, how = make_splits(problem, seed)
     # A model that cannot learn this table is left out; the others are still compared.
     failures: dict[str, str] = {}
+    sizes: dict[str, Any] = {}
+
+    def measure(name: str, model: Any) -> None:
+        if name not in sizes:
+            sizes[name] = size_of(model.estimator_)
+
+    stopped = False
     with console.progress(len(field) * len(splits), "comparing") as step:
-        scores, _ = evaluate(field, problem, splits, seed, step=step, failures=failures)
+        trial = Trial(problem, splits, seed, step=step, failures=failures, on_fitted=measure)
+        try:
+            trial.run(field)
+        except KeyboardInterrupt:
+            if not trial.scores():
+                raise
+            stopped = True
+            console.note("stopped: what is finished is compared on the rows held out by then.")
     for name, message in failures.items():
         console.note(f"{name}: left out, since it failed: {message}")
+    scores = trial.scores()
     if not scores:
         raise CommandError("no model could be fitted to this table.", 1)
     scores.sort(key=lambda one: (-one.value, one.loss))
-    _show(console, problem, scores, how, list(failures))
+    _show(console, problem, scores, how, sizes, failures)
+    if stopped:
+        raise typer.Exit(130)
 
 
-def contestants(problem: Any, seed: int) -> dict[str, Any]:
-    """Our ensembles and the usual rivals, by name, unfitted."""
-    import numpy as np
-    from sklearn import ensemble, linear_model, neighbors, svm
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    import covey
-    from covey.cli._evaluate import linear, simplest
-    from covey.cli._fitting import flock
-
-    kind = "Regressor" if problem.regression else "Classifier"
-
-    def trees(name: str, *settings: int) -> Any:
-        return getattr(ensemble, f"{name}{kind}")(*settings, random_state=seed)
-
-    def scaled(learner: Any) -> Any:
-        return make_pipeline(StandardScaler(), learner)
-
-    plain: Any
-    if problem.regression:
-        machine, plain, paper = "SVR", linear_model.Ridge(), {}
-        folds = 5
-    else:
-        machine, plain = "SVC", linear_model.LogisticRegression(max_iter=1000)
-        folds = max(2, min(5, int(np.unique(problem.y, return_counts=True)[1].min()) // 2))
-        paper = {"covey, as the paper": covey.SubsetEnsembleClassifier.paper(random_state=seed)}
-    members = [
-        ("linear", scaled(plain)),
-        ("forest", trees("RandomForest", 100)),
-        ("boosting", trees("HistGradientBoosting")),
-    ]
-    grid = {f"{machine.lower()}__C": [0.1, 1.0, 10.0, 100.0]}
-    return {
-        "covey": flock(problem, seed=seed),
-        "covey, fast": flock(problem, effort="fast", seed=seed),
-        "covey, mixed": flock(problem, limits={"members": "mixed"}, seed=seed),
-        **paper,
-        "covey, fusion of three": getattr(covey, f"Fusion{kind}")(members, fuser="mean"),
-        **linear(problem),
-        "random forest": trees("RandomForest", 300),
-        "extra trees": trees("ExtraTrees", 300),
-        "gradient boosting": trees("HistGradientBoosting"),
-        f"RBF {machine}, tuned": GridSearchCV(scaled(getattr(svm, machine)()), grid, cv=folds),
-        "nearest neighbours": scaled(getattr(neighbors, f"KNeighbors{kind}")(10)),
-        **simplest(problem),
-    }
-
-
-def _show(console: Console, problem: Any, scores: list, how: str, failed: list[str]) -> None:
-    from covey.cli._evaluate import difference
+def _show(
+    console: Console,
+    problem: Any,
+    scores: list,
+    how: str,
+    sizes: dict[str, Any],
+    failures: dict[str, str],
+) -> None:
+    from covey.cli._evaluate import difference, loss_difference
 
     regression, best = problem.regression, scores[0]
     console.result(f"{problem.target}: {len(best.rows):,} rows held out ({how}).", "")
+    worse = _really_worse(scores, problem)
     rows, records = [], []
     for one in scores:
         record = one.as_record(regression)
-        row = [one.name, one.text(regression)]
-        if not regression:
-            record["difference_from_best"] = gap, low, high = difference(one, best, problem)
-            between = f"{100 * gap:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
-            row.append("" if one is best else between)
+        gap = difference(one, best, problem)
+        record["difference_from_best"] = gap
+        record["really_worse_in"] = worse[one.name]
+        record["size"] = sizes[one.name].as_record()
+        between = f"{100 * gap[0]:+.1f} ({100 * gap[1]:+.1f} to {100 * gap[2]:+.1f})"
+        row = [one.name, one.text(regression), "" if one is best else between]
         loss = "-" if one.loss != one.loss else f"{one.loss:.4g}"
-        rows.append([*row, loss, f"{one.seconds:.2f}"])
+        if not regression:
+            more = loss_difference(one, best, problem)
+            record["loss_difference_from_best"] = more
+            if one is not best and more.value == more.value:
+                loss += f" ({more.value:+.3f})"
+        real = ", ".join(worse[one.name]) or ("" if one is best else "no")
+        rows.append([*row, loss, real, str(sizes[one.name]), f"{one.seconds:.2f}"])
         records.append(record)
-    if regression:
-        head = ("", "R2 (95 %)", "RMSE", "fit, s")
-    else:
-        head = ("", "accuracy (95 %)", "from the best, points", "log-loss", "fit, s")
-    console.table(head, rows)
-    console.emit(
-        target=problem.target, rows=len(best.rows), held_out=how, scores=records, failed=failed
+    value, loss = ("R2", "RMSE") if regression else ("accuracy", "log-loss")
+    console.table(
+        ("", f"{value} (95 %)", "from the best, points", loss, "really worse", "size", "fit, s"),
+        rows,
     )
+    if len(scores) > 1:
+        console.result(
+            "",
+            f"Really worse than {best.name}: chance would make any of these {len(scores) - 1} "
+            f"differences so large in fewer than {100 * _CHANCE:.0f} of 100 tables (Holm's "
+            "correction; the same rows were predicted by all).",
+        )
+        as_good = [one.name for one in scores[1:] if not worse[one.name]]
+        if as_good:
+            console.result(f"As good, as far as these rows tell: {', '.join(as_good)}.")
+    console.emit(
+        target=problem.target,
+        rows=len(best.rows),
+        held_out=how,
+        scores=records,
+        failed=[{"name": name, "reason": reason} for name, reason in failures.items()],
+    )
+
+
+def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
+    """By name the measures in which a model is worse than the first one, and not by chance.
+
+    The chances of all models are corrected together, of each measure by itself.
+    """
+    import numpy as np
+
+    from covey._intervals import holm
+    from covey.cli._evaluate import chance_of_difference
+
+    best, *others = scores
+    worse: dict[str, list[str]] = {one.name: [] for one in scores}
+    measures = {"losses": "squared error"} if problem.regression else _OF_CLASSES
+    for measure, name in measures.items():
+        chances = [chance_of_difference(one, best, problem, measure) for one in others]
+        known = np.isfinite(chances)
+        adjusted = holm(np.array(chances)[known]) if known.any() else np.empty(0)
+        for one, chance in zip(np.array(others, dtype=object)[known], adjusted, strict=True):
+            between = getattr(one, measure).mean() - getattr(best, measure).mean()
+            is_worse = between < 0 if measure == "correct" else between > 0
+            if chance < _CHANCE and is_worse:
+                worse[one.name].append(name)
+    return worse
+
+
+_OF_CLASSES = {"correct": "accuracy", "losses": "log-loss"}

@@ -18,8 +18,12 @@ from typing import Any
 _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-class Terminated(KeyboardInterrupt):
-    """The process got a signal, whose number is the argument: SIGTERM or SIGHUP."""
+class Terminated(BaseException):
+    """The process got a signal, whose number is the argument: SIGTERM or SIGHUP.
+
+    It is no KeyboardInterrupt: after Ctrl-C a fit may end with what it has found, after this it
+    must not.
+    """
 
 
 class CommandError(Exception):
@@ -46,17 +50,26 @@ class Console:
     """The output of a command.
 
     ``quiet`` leaves notes and progress out; with ``as_json`` the result is one JSON object.
+    Notes that advise options which the command ``lacks`` are left out.
     """
 
-    def __init__(self, quiet: bool = False, as_json: bool = False):
+    def __init__(self, quiet: bool = False, as_json: bool = False, lacks: Sequence[str] = ()):
         self.quiet = quiet
+        self.lacks = lacks
         self.as_json = as_json
         self.notes: list[str] = []
 
     def note(self, sentence: str) -> None:
         """Write a remark on the input or the method to stderr, and keep it for the JSON."""
+        if any(option in sentence.split() for option in self.lacks):
+            return
         self.notes.append(sentence)
         if not self.quiet:
+            print(printable(sentence), file=sys.stderr, flush=True)
+
+    def meanwhile(self, sentence: str) -> None:
+        """Write to stderr what is known so far, for who waits; it is no part of the result."""
+        if not self.quiet and not self.as_json:
             print(printable(sentence), file=sys.stderr, flush=True)
 
     def result(self, *lines: str) -> None:
@@ -161,7 +174,7 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             # The reader has closed the pipe: nothing is left to do, or to report.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
-        except (Exception, KeyboardInterrupt) as error:
+        except (Exception, KeyboardInterrupt, Terminated) as error:
             sentence, status = _failure(error, kwargs.get("checkpoint"))
             print(f"covey: {printable(sentence)}", file=sys.stderr, flush=True)
             if kwargs.get("as_json"):
@@ -176,7 +189,7 @@ def _failure(error: BaseException, checkpoint: str | None) -> tuple[str, int]:
     """A sentence about an error, and the exit status."""
     if isinstance(error, CommandError):
         return str(error), error.status
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt | Terminated):
         status = 128 + error.args[0] if isinstance(error, Terminated) else 130
         if checkpoint and glob.glob(f"{glob.escape(checkpoint)}*"):
             return f"stopped; the same command goes on from {checkpoint}.", status

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from covey._judgement import LEAST_PROBABILITY
 from covey.cli._console import CommandError, Console
-from covey.cli._evaluate import LEAST_PROBABILITY, Score
+from covey.cli._evaluate import Score
 from covey.cli._fit_summary import show_fit
 from covey.cli._fitting import flock
 from covey.cli._problem import (
@@ -56,6 +57,7 @@ def fit_and_save(
     task: str,
     seed: int,
     scheduler: str | None,
+    verbose: bool,
 ) -> None:
     """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
     from covey.cli._models import keep_facts, save_model
@@ -82,7 +84,8 @@ def fit_and_save(
         fitted = kind(learner, columns=problem.kinds, random_state=seed)
         fitted._set_fitted(table.rows[ALL].preparation, table.fit(learner, ALL, files[1])[0])
         step("", 1)
-    keep_facts(fitted, problem, scores, how, table.sample, table.n_answered)
+    records = [one.as_record(problem.regression) for one in scores]
+    keep_facts(fitted, problem, records, how, table.sample, table.n_answered)
     save_model(fitted, model, table.sample)
     for file in filter(None, files):
         Path(file).unlink(missing_ok=True)
@@ -94,9 +97,11 @@ def fit_and_save(
         gap=gap,
         how=how,
         n_rows=table.n_answered,
+        rows=table.sample,
         model=model,
         report=None,
         seconds=clock.perf_counter() - started,
+        verbose=verbose,
     )
 
 

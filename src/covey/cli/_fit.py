@@ -10,12 +10,15 @@ import typer
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
-from covey.cli._fit_summary import show_fit
+
+# What a flock may have at most that is to fit on a page.
+_SIMPLE = {"max_members": 3, "max_features": 5}
 
 EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
-    "covey fit wine.csv --target cultivar --effort fast --max-members 3 --max-features 4",
+    "covey fit wine.csv --target cultivar --effort fast --simple",
+    "covey fit wine.csv --target cultivar --linear",
     "covey fit wine.csv --target cultivar --effort fast --engine dask --drop bottle --drop shade",
 )
 
@@ -60,6 +63,21 @@ def fit(
     max_features: options.MaxFeatures = None,
     max_members: options.MaxMembers = None,
     max_terms: options.MaxTerms = None,
+    simple: Annotated[
+        bool,
+        typer.Option(
+            "--simple",
+            help="A flock that fits on a page: at most 3 members of 5 features each (or what the "
+            "options above say). What that costs against a full flock is printed.",
+        ),
+    ] = False,
+    linear: Annotated[
+        bool,
+        typer.Option(
+            "--linear",
+            help="No flock: save the tuned linear model that flocks are compared with.",
+        ),
+    ] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +106,9 @@ def fit(
             "tcp://10.0.0.1:8786; by default the work is done on this machine, block by block.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="More numbers: losses, times, all columns.")
+    ] = False,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -95,14 +116,21 @@ def fit(
 
     The model is a flock, found by a search over groups of sparse members and gates. Numbers,
     categories, text, dates and gaps are all right. Columns that only name the rows, or never
-    change, are left out, with a note. The accuracy (or R2) is that on rows held out, beside the
-    commonest class (or the mean) and a tuned linear model; the model that is saved has seen all
-    rows.
+    change, are left out, with a note. The model that is saved is fitted on all rows. How right it
+    is, is what models that are fitted in the same way without some rows reach on these, beside
+    the commonest class (or the mean) and a tuned linear model. Ctrl-C keeps what is finished.
     """
     from covey.cli._fitting import checked_limits, checked_search
     from covey.cli._writing import check_writable
 
     console = Console(quiet, as_json)
+    limits = {
+        **checked_limits(max_features, max_members, max_terms),
+        **checked_search(members, time_limit),
+    }
+    _check_kind(linear, simple, limits, fuser, effort, checkpoint)
+    if simple:
+        limits = {**_SIMPLE, **limits}
     check_writable(model, (".covey",))
     check_writable(report, (".html", ".htm"))
     check_writable(checkpoint, inputs=(table, model))
@@ -111,11 +139,9 @@ def fit(
         "report": report,
         "effort": effort,
         "fuser": fuser,
-        "limits": {
-            **checked_limits(max_features, max_members, max_terms),
-            **checked_search(members, time_limit),
-        },
+        "limits": limits,
         "checkpoint": checkpoint,
+        "verbose": verbose,
         "group": group,
         "time": time,
         "drop": drop,
@@ -124,13 +150,44 @@ def fit(
         "seed": seed,
     }
     if engine == "dask":
+        if linear or simple:
+            raise CommandError(
+                f"--{'linear' if linear else 'simple'}: it is for --engine plain; leave one of "
+                "them out."
+            )
         from covey.cli._dask import fit_and_save
 
         fit_and_save(console, table, target, scheduler=scheduler, **settings)
     elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
-        _fit_and_save(console, table, target, **settings)
+        _fit_and_save(console, table, target, linear=linear, simple=simple, **settings)
+
+
+def _check_kind(
+    linear: bool,
+    simple: bool,
+    limits: dict[str, Any],
+    fuser: str | None,
+    effort: str,
+    checkpoint: str | None,
+) -> None:
+    """Refuse options that say nothing about the kind of model that is wanted."""
+    if simple and fuser:
+        raise CommandError(
+            "--simple: it is for the search, which --fuser replaces by Algorithm 1; leave one of "
+            "them out."
+        )
+    if not linear:
+        return
+    given = [*limits, *(["simple"] if simple else []), *(["fuser"] if fuser else [])]
+    given += ["effort"] if effort != "balanced" else []
+    given += ["checkpoint"] if checkpoint else []
+    if given:
+        raise CommandError(
+            f"--{given[0].replace('_', '-')}: it is for flocks, and --linear takes none; leave "
+            "one of them out."
+        )
 
 
 def _fit_and_save(
@@ -143,15 +200,20 @@ def _fit_and_save(
     effort: str,
     fuser: str | None,
     limits: dict[str, Any],
+    linear: bool,
+    simple: bool,
+    verbose: bool,
     checkpoint: str | None,
     seed: int,
     **reading: Any,
 ) -> None:
-    """Read, evaluate, fit on all rows, save, and show it; ``reading`` as of `read_problem`."""
-    import numpy as np
-
-    from covey.cli import _evaluate as evaluation
-    from covey.cli._fitting import PreparedRows, flock
+    """Read, fit on all rows, judge by rows held out, save, show; ``reading`` as `read_problem`."""
+    from covey.cli._evaluate import difference, judgement_of, loss_difference, make_splits
+    from covey.cli._evaluate import linear as linear_model
+    from covey.cli._evaluate import simplest as simplest_model
+    from covey.cli._fit_summary import show_fit
+    from covey.cli._fitting import flock
+    from covey.cli._judging import fitted_and_judged
     from covey.cli._models import keep_facts, save_model
     from covey.cli._problem import read_problem
 
@@ -159,54 +221,84 @@ def _fit_and_save(
         from covey.cli._report import check_reporting, write_report
 
         check_reporting()
-    problem = read_problem(path, target, console, **reading)
-    learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
-    splits, how = evaluation.make_splits(problem, seed)
-    n_rows = len(problem.y)
-    files = None
-    if checkpoint:
-        # A file for each fold's flock, and one for that of all rows.
-        files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
     started = clock.perf_counter()
-    estimators = {"flock": learner, **evaluation.simplest(problem), **evaluation.linear(problem)}
-    with console.progress(len(estimators) * len(splits) + 1, "preparing") as step:
-        scores, held_out = evaluation.evaluate(
-            estimators, problem, splits, seed, step=step, checkpoints=files
+    problem = read_problem(path, target, console, **reading)
+    how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
+    rivals, full = simplest_model(problem), None
+    if linear:
+        ((name, learner),) = linear_model(problem, seed).items()
+    else:
+        name, learner = "flock", flock(problem, limits=limits, **how_to_search)
+        rivals.update(linear_model(problem, seed))
+    if simple:
+        given = {option: limits[option] for option in limits if option not in _SIMPLE}
+        full = flock(problem, limits=given, **how_to_search)
+    splits, how = make_splits(problem, seed)
+    n_rows, files = len(problem.y), None
+    if checkpoint:
+        # A file for each part's flock, and one for that of all rows.
+        files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
+    found = fitted_and_judged(
+        console, problem, name, learner, rivals, splits, how, seed, full=full, files=files
+    )
+    if not found.is_whole:
+        console.note(
+            "Stopped: the model is the best that was found by then. Rows by which it is judged: "
+            f"{found.how}."
         )
-        step(f"flock, on all {n_rows:,} rows")
-        fitted = PreparedRows(problem, np.arange(n_rows), seed).fit(learner, files and files[-1])
-        step("flock", 1)
-    keep_facts(fitted, problem, scores, how, problem.table, n_rows)
-    save_model(fitted, model, problem.table)
+    judgement = judgement_of(problem, found.scores, found.how) if found.scores else None
+    records = judgement.scores if judgement else []
+    keep_facts(found.model, problem, records, found.how, problem.table, n_rows, judgement)
+    save_model(found.model, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
-    if report:
-        train, test = splits[0]
+    if report and judgement:
         write_report(
-            held_out,
-            problem.table.iloc[test],
-            problem.y[test],
+            found.model,
+            problem.table.iloc[judgement.rows],
+            judgement.y,
             report,
             target=target,
-            # On the very rows of the page, to be fair.
-            baselines=[
-                one.on_first(problem, len(test)).as_record(problem.regression)
-                for one in scores[1:]
-            ],
+            baselines=judgement.scores[1:],
             health=problem.health,
-            title=f"{target}: a flock fitted on {len(train):,} rows, reported on "
-            f"{len(test):,} others",
+            title=f"Predicting “{target}” from {Path(path).name}",
+            judgement=judgement,
         )
-    gap = None if problem.regression else evaluation.difference(scores[0], scores[2], problem)
+    by_name = {one.name: one for one in found.scores}
+    line = next((by_name[one] for one in linear_model(problem) if one in by_name), None)
+    constant = next((by_name[one] for one in simplest_model(problem) if one in by_name), None)
+    own = found.scores[0] if found.scores else None
     show_fit(
         console,
         problem,
-        fitted,
-        scores,
-        gap=gap,
-        how=how,
+        found.model,
+        found.scores,
+        how=found.how,
         n_rows=n_rows,
+        rows=problem.table,
         model=model,
-        report=report,
+        report=report if judgement else None,
         seconds=clock.perf_counter() - started,
+        command=_words(path, target, reading),
+        gap=difference(own, line, problem) if own and line and line is not own else None,
+        loss_gap=(
+            loss_difference(own, line, problem) if own and line and line is not own else None
+        ),
+        over_simplest=difference(own, constant, problem) if own and constant else None,
+        loss_over_simplest=loss_difference(own, constant, problem) if own and constant else None,
+        price=found.price,
+        judgement=judgement,
+        verbose=verbose,
     )
+    if not found.is_whole:
+        raise typer.Exit(130)
+
+
+def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:
+    """What to type after ``covey fit`` to read the same table in the same way."""
+    words = [path, "--target", target]
+    for option, given in reading.items():
+        for value in [given] if isinstance(given, str) else given or []:
+            if value != "auto":
+                words += [f"--{option}", value]
+    return words

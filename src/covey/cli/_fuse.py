@@ -31,14 +31,15 @@ def fuse(
         list[str],
         typer.Argument(
             metavar="FILE FILE ...",
-            help="Predictions: one column a class, or a column 'prediction' of labels.",
+            help="Predictions: one column a class, or a column 'prediction' of labels or numbers.",
         ),
     ],
     rule: Annotated[
         str,
         typer.Option(
             help="mean, product, median, trimmed_mean, max, min, majority or borda; with --truth "
-            "also linear_stacking, greedy_selection and single_best, which learn."
+            "also linear_stacking, greedy_selection and single_best, which learn. Numbers are "
+            "fused by mean, median or trimmed_mean, or with --truth by linear_stacking."
         ),
     ] = "mean",
     identifier: Annotated[
@@ -46,11 +47,12 @@ def fuse(
         typer.Option("--id", metavar="COLUMN", help="Align rows by this column, not by position."),
     ] = None,
     truth: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A table with the true classes.")
+        str | None, typer.Option(metavar="FILE", help="A table with the true values.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column of the true classes.")
+        str | None, typer.Option(metavar="COLUMN", help="The column of the true values.")
     ] = None,
+    task: options.Task = "auto",
     out: options.Out = None,
     raw: options.Raw = False,
     as_json: options.Json = False,
@@ -59,7 +61,7 @@ def fuse(
     """Fuse predictions that were saved in files into one decision a row.
 
     What `covey predict --proba` writes is understood; so is a file with one column a class, and
-    one with a column of labels.
+    one with a column of labels, or of numbers: then numbers are fused.
     """
     import numpy as np
     import pandas as pd
@@ -74,10 +76,21 @@ def fuse(
         raise CommandError("give two files of predictions at least.")
     if (truth is None) != (target is None):
         raise CommandError(
-            "give --truth and --target together: a file, and its column of true classes."
+            "give --truth and --target together: a file, and its column of true values."
         )
     paths = [*predictions, *filter(None, [truth])]
     frames, ids = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
+    if _are_numbers(frames[: len(predictions)], task):
+        from covey.cli._fuse_numbers import fuse_numbers
+
+        aligned = {} if ids is None else {identifier: _whole(ids)}
+        columns = [
+            _label_column(one, path)
+            for one, path in zip(frames[: len(predictions)], predictions, strict=True)
+        ]
+        known = None if truth is None else _known_numbers(frames[-1], target, truth)
+        fuse_numbers(console, columns, predictions, rule, known, aligned, out, raw)
+        return
     labels = None if truth is None else _true_labels(frames.pop(), target, truth)
     saved, classes = _as_probabilities(frames, predictions, labels)
     fused, scores, learned = _fused(saved, classes, rule, labels)
@@ -101,6 +114,52 @@ def fuse(
     if not out:
         result["predictions"] = frame.to_dict("records")
     console.emit(**result)
+
+
+def _are_numbers(frames: list[pd.DataFrame], task: str) -> bool:
+    """Whether files hold a number for each row, and no classes."""
+    from covey.cli._problem import MOST_FRACTION_CLASSES, MOST_NUMBERED_CLASSES
+
+    many = False
+    for frame in frames:
+        labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
+        made = any(str(name).startswith(_PROBABILITY) for name in frame.columns)
+        if made or not (labels or frame.shape[1] == 1):
+            return False
+        values = frame[labels[0]] if labels else frame.iloc[:, 0]
+        if values.dtype.kind not in "fi":
+            return False
+        whole = bool((values.dropna() % 1 == 0).all())
+        most = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
+        many |= values.nunique() > most or (not whole and len(values) <= most)
+    return task == "numbers" or (task == "auto" and many)
+
+
+def _label_column(frame: pd.DataFrame, path: str) -> np.ndarray:
+    """The column of a file that holds its predictions."""
+    import numpy as np
+
+    labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
+    values = frame[labels[0]] if labels else frame.iloc[:, 0]
+    if values.isna().any():
+        raise CommandError(f"{path}: column {values.name!r} has gaps.")
+    return values.to_numpy(dtype=np.float64)
+
+
+def _known_numbers(frame: pd.DataFrame, target: str | None, path: str) -> np.ndarray:
+    import numpy as np
+    import pandas as pd
+
+    from covey.cli._problem import check_column
+
+    check_column(frame, str(target), "--target")
+    values = pd.to_numeric(frame[target], errors="coerce")
+    if not np.isfinite(values).all():
+        raise CommandError(
+            f"{path}: {target!r} holds gaps or other things than numbers; every row needs its "
+            "true number."
+        )
+    return values.to_numpy(dtype=np.float64)
 
 
 def _aligned(

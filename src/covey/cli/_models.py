@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covey._judgement import Judgement
 from covey._kinds import listed
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
@@ -21,17 +22,31 @@ _MOST_ROWS_REMEMBERED = 20_000
 
 
 def keep_facts(
-    model: Any, problem: Problem, scores: list, how: str, rows: pd.DataFrame, n_rows: int
+    model: Any,
+    problem: Problem,
+    scores: list[dict],
+    how: str,
+    rows: pd.DataFrame,
+    n_rows: int,
+    judgement: Judgement | None = None,
 ) -> None:
-    """Keep with a model how good it is and of what table, and which rows it was fitted on."""
+    """Keep with a model how good it is and of what table, and which rows it was fitted on.
+
+    ``scores`` are records of the model and of those that it was compared with.
+    """
     model.about_ = {
         "target": problem.target,
         "held_out": how,
         "n_rows": n_rows,
-        "scores": [one.as_record(problem.regression) for one in scores],
+        "scores": scores,
         "health": problem.health,
         "decimal_commas": problem.decimal_commas,
     }
+    if judgement is not None:
+        model.about_["judged"] = {
+            "rows": len(judgement.y),
+            "by_class": judgement.by_class(),
+        }
     model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
 
 

@@ -31,7 +31,8 @@ _DAY_AND_MONTH = (
 class Problem:
     """Rows, their target, and how rows depend on each other."""
 
-    table: Any  # the columns that may be used, rows with a target only
+    # The columns that may be used, rows with a target only; its index counts rows of the file.
+    table: Any
     y: np.ndarray  # labels, or floats
     target: str
     regression: bool  # whether the target is a quantity rather than classes
@@ -46,6 +47,11 @@ class Problem:
     def kinds(self) -> dict[str, str]:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The number of each row in the user's file: the first below the header has 1."""
+        return self.table.index.to_numpy() + 1
 
     @property
     def health(self) -> list[dict[str, Any]]:
@@ -95,6 +101,8 @@ def read_problem(
         raise CommandError("give --group or --time, not both: rows are held out by one of them.")
     if table is None:
         table = read_table(path, labels=[target], note=console.note)
+    else:
+        table = table.reset_index(drop=True)
     decimal_commas = table.attrs.get("decimal_commas", [])
     check_columns(table, target, drop=drop, keep=keep, group=group, time=time)
     table = _rows_with(table, target, "target", console)
@@ -209,7 +217,7 @@ def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) ->
     if not gaps.any():
         return table
     console.note(f"{column}: {gaps.sum()} of {len(table)} rows have no {what} and are left out.")
-    return table[~gaps].reset_index(drop=True)
+    return table[~gaps]
 
 
 def is_regression(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,10 +31,16 @@ def report(
         str | None,
         typer.Option(metavar="COLUMN", help="The true values; by default the model's target."),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--id", metavar="COLUMN", help="What names the rows; by default they are counted."
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Write a page that shows how good a model is on a table, who decides, and why.
+    """Write a page that shows how right a model is on a table, what it looks at, and why.
 
     Give rows that the model has not seen: on others it looks better than it is, which covey
     notes.
@@ -62,17 +69,21 @@ def report(
         decimal_commas=about.get("decimal_commas", []),
     )
     check_column(frame, target, "--target")
+    if name is not None:
+        check_column(frame, name, "--id")
     models.check_needed(fitted, frame.columns, table)
     frame, truth = _known_rows(frame, target, fitted, console)
+    caution = None
     if hasattr(fitted, "seen_"):
         again = int(np.isin(models.fingerprints(fitted, frame), fitted.seen_).sum())
         if again:
-            console.note(
-                f"{again:,} of these {len(frame):,} rows were fitted on: the report flatters."
-            )
+            rows = f"{again:,} of these {len(frame):,} rows were fitted on"
+            console.note(f"{rows}: the report flatters.")
+            caution = f"{rows}: on new ones the model is less right than it looks here."
     write_report(
         fitted,
-        frame,
+        # The page is about the columns of this table that the model reads.
+        frame[list(fitted.feature_names_in_)],
         truth,
         out,
         target=target,
@@ -80,8 +91,9 @@ def report(
             {**one, "name": f"{one['name']}, held out when fitted"}
             for one in about.get("scores", [])
         ],
-        health=about.get("health", []),
-        title=f"{target}: {model} on {table}",
+        title=f"Predicting “{target}” of {Path(table).name}",
+        caution=caution,
+        names=None if name is None else frame[name],
     )
     score = float(fitted.score(frame, truth))
     if hasattr(fitted, "classes_"):
@@ -106,7 +118,7 @@ def _known_rows(
         console.note(
             f"{target}: {gaps.sum()} of {len(frame)} rows have no true value and are left out."
         )
-        frame = frame[~gaps].reset_index(drop=True)
+        frame = frame[~gaps]
     if not hasattr(fitted, "classes_"):
         truth = pd.to_numeric(frame[target], errors="coerce").to_numpy(dtype=np.float64)
         known, unlike = np.isfinite(truth), "a number to compare with"
@@ -121,7 +133,7 @@ def _known_rows(
             f"{target}: {int((~known).sum())} rows have values that the model does not know "
             f"({frame[target][~known].iloc[0]!r}) and are left out."
         )
-    return frame[known].reset_index(drop=True), truth[known]
+    return frame[known], truth[known]
 
 
 def check_reporting() -> None:
@@ -140,16 +152,22 @@ def write_report(
     *,
     target: str,
     baselines: list[dict],
-    health: list[dict],
     title: str,
+    health: list[dict] | None = None,
+    judgement: Any = None,
+    caution: str | None = None,
+    names: pd.Series | None = None,
 ) -> None:
-    """Build a report on rows and write it, completely or not at all."""
+    """Build a report on rows and write it, completely or not at all.
+
+    With a `Judgement` the rows are those that it is of, and so is all that says how good it is.
+    """
     from covey.cli._writing import writing
     from covey.reporting import build_report
 
     page = build_report(
         model,
-        X.reset_index(drop=True),
+        X,
         y,
         title=title,
         target=target,
@@ -157,6 +175,10 @@ def write_report(
         baselines=baselines,
         data_health=health,
         command=shlex.join(["covey", *sys.argv[1:]]),
+        judgement=judgement,
+        # As in the file: the first row below the header has 1.
+        row_names=X.index + 1 if names is None else names,
+        caution=caution,
     )
     with writing(path):
         page.save(path)

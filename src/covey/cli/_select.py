@@ -42,7 +42,8 @@ def select(
     """
     from covey.cli._problem import read_problem
 
-    console = Console(quiet, as_json)
+    # Nothing is held out here.
+    console = Console(quiet, as_json, lacks=("--time", "--group"))
     problem = read_problem(table, target, console, drop=drop, keep=keep, task=task)
     with console.progress(None, "growing members"):
         found = selected_columns(

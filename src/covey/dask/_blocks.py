@@ -19,8 +19,8 @@ from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import call
+from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.replay import ReplayLog
-from covey._core.search.rows import Kind, SearchBlock
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
@@ -43,10 +43,16 @@ class TableBlock(SearchBlock):
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
 
     def begin_growing(
-        self, name: str, settings: TrainingSettings, columns: np.ndarray | None = None
+        self,
+        name: str,
+        settings: TrainingSettings,
+        columns: np.ndarray | None = None,
+        by_contrasts: bool = False,
     ) -> None:
         """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
         design = self.designs[name] if columns is None else self.designs[name].only(columns)
+        if by_contrasts and self.n_classes == 2:
+            design = design.by_contrasts()
         self._growing[name] = RowBlock(
             design, self.target.truth, self.run_weight, settings, SCRATCH
         )
@@ -59,7 +65,7 @@ class TableBlock(SearchBlock):
     def n_bytes(self) -> int:
         """How large it may become, as far as it has got."""
         n_runs, n_rows = self.run_weight.shape
-        arrays = [self._X, self.run_weight, *self._share.values(), *self._predicted.values()]
+        arrays = [self._X, self.run_weight, *self._share.values(), *self.held_out.arrays]
         if self.is_sparse:
             arrays += [self._X] * len(self.designs)
         else:

@@ -20,8 +20,9 @@ from covey._core.lbfgs import minimise
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.bases import basis_moments
+from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import GrowingRows, Kind, SearchBlock, folds_of_rows
+from covey._core.search.rows import GrowingRows, folds_of_rows
 from covey._core.search.rungs import Rung, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._plain_words import reason_words, value_words
+from covey._plain_words import one_line, reason_words, value_words
 from covey._seen_columns import SeenColumns
 from covey.inspection._changed_rows import one_row, shown_of
 from covey.inspection._mixing_rows import column_names, seen_by
@@ -114,7 +114,8 @@ class RowCard:
         if self.change is None:
             return "" if self.is_number else "no change of one or two columns that was tried does"
         words = [
-            f"{one['column']} {value_words(one['to'])} instead of {value_words(one['value'])}"
+            f"{one_line(one['column'])} {value_words(one['to'])} instead of "
+            f"{value_words(one['value'])}"
             for one in self.change.changes
         ]
         return f"with {_listed(words)} it would be {_answer_words(self.change.after)}"
@@ -202,7 +203,7 @@ def row_card(
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression(max_iter=500).fit(X, y)
     >>> print(row_card(model, X.iloc[0], background=X).sentence)
-    98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and sepal width (cm) 3.5 (typical 3)
+    98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and sepal length (cm) 5.1 (typical 5.8)
     """
     table, seen = one_row(model, row), seen_by(model, background)
     if hasattr(model, "explain"):
@@ -259,7 +260,7 @@ def _unusual(model: Any, table: Any, seen: SeenColumns) -> list[str]:
     for place, (name, column) in enumerate(
         zip(column_names(model, table), seen.columns, strict=True)
     ):
-        value = shown_of(table, place, column)
+        value, name = shown_of(table, place, column), one_line(name)
         if value is None or not column.values:
             continue
         if column.kind == "number":

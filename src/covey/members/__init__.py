@@ -9,6 +9,7 @@ from covey.members._boosted import (
 from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
 from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
+from covey.members._flock_summary import Origins
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -19,6 +20,7 @@ from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
 from covey.members._routing import FitParameters, RoutesToEstimator
+from covey.members._rows_in_memory import InMemoryRows
 from covey.members._sampled import (
     SampledFusionClassifier,
     SampledFusionRegressor,
@@ -28,7 +30,7 @@ from covey.members._sampled import (
 from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._template import GrownClassifier, check_warm_start
-from covey.members._training_rows import InMemoryRows, TrainingRows
+from covey.members._training_rows import TrainingRows
 
 __all__ = [
     "BoostedClassifiers",
@@ -54,6 +56,7 @@ __all__ = [
     "MemberColumns",
     "MultiviewClassifier",
     "NamedMembers",
+    "Origins",
     "Regressors",
     "RoutesToEstimator",
     "SampledClassifiers",

@@ -18,28 +18,29 @@ from covey import __version__
 from covey._blocks import finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
-from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.settings import DivergedError
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
-from covey._preparation import checked_rows, nothing_varies
+from covey._preparation import checked_rows
 from covey._seen_columns import seen_means
-from covey._validation import check_choice, check_coefficients, check_number, one_fit_at_once
+from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
+from covey.members._algorithm1_settings import Algorithm1Settings
 from covey.members._explained import feature_names
-from covey.members._flock_summary import flock_summary
+from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
-from covey.members._training_rows import InMemoryRows, TrainingRows
+from covey.members._rows_in_memory import InMemoryRows
+from covey.members._training_rows import TrainingRows
 
-_DEFAULT_TEMPERATURE = 0.01
 # Products with so many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
 
 
-class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
+class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, FusedEnsemble):
     """An ensemble of linear members on feature subsets, for classes or for values.
 
     Algorithm 1's settings that an estimator has no parameters for are constants of its class.
@@ -202,68 +203,7 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
                 f"{error.member} diverge; use learning_rate='auto' or a smaller number."
             ) from None
 
-    # -- settings of Algorithm 1 -----------------------------------------------------------
-
-    def _setting(self, name: str) -> Any:
-        """A parameter of Algorithm 1; a search has constants in their place."""
-        return getattr(self, name)
-
-    def _check_settings(self) -> None:
-        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
-        check_number(self._setting("flip_probability"), "flip_probability", low=0, high=1)
-        if isinstance(self._setting("learning_rate"), str):
-            check_choice(self._setting("learning_rate"), "learning_rate", self._learning_rates)
-        else:
-            check_number(self._setting("learning_rate"), "learning_rate", low=0, closed="neither")
-        check_number(self._setting("tol"), "tol", finite=False)
-        if not (self._setting("n_iter_no_change") is None and not self._numeric):
-            check_number(self._setting("n_iter_no_change"), "n_iter_no_change", low=1, whole=True)
-        check_number(self._setting("max_iter"), "max_iter", low=1, whole=True)
-        check_number(self._setting("init_scale"), "init_scale", low=0)
-        check_choice(self._setting("acceptance"), "acceptance", ("greedy", "metropolis"))
-        if self._setting("temperature") is not None:
-            check_number(self._setting("temperature"), "temperature", low=0, closed="neither")
-        check_number(self._setting("subset_penalty"), "subset_penalty", low=0)
-
-    def _settings(self) -> TrainingSettings:
-        """How a member is trained."""
-        temperature = self._setting("temperature")
-        if temperature is None:
-            temperature = _DEFAULT_TEMPERATURE
-        return TrainingSettings(
-            learning_rate=self._setting("learning_rate"),
-            tol=float(self._setting("tol")),
-            patience=self._setting("n_iter_no_change"),
-            max_iter=int(self._setting("max_iter")),
-            init_scale=float(self._setting("init_scale")),
-            acceptance=self._setting("acceptance"),
-            temperature=float(temperature),
-            subset_penalty=float(self._setting("subset_penalty")),
-            **self._settings_of_task(),
-        )
-
-    @abstractmethod
-    def _settings_of_task(self) -> dict[str, Any]:
-        """The settings that depend on the target."""
-
-    def _set_scale(self, mean: np.ndarray, deviation: np.ndarray) -> None:
-        """Set what columns are centered and scaled by, and which can be used at all."""
-        varies = deviation > 0
-        if not varies.any():
-            count = getattr(self, "n_features_in_", len(varies))
-            raise ValueError(nothing_varies(count, self.preparation_))
-        # What is missing in a new row, and in no row of the training.
-        self._means = mean
-        # Beside an intercept a constant column adds nothing; without one it is the intercept.
-        self._usable = varies if self._setting("fit_intercept") else varies | (mean != 0)
-        # Without an intercept no column may be shifted: that would amount to one.
-        centered = self._setting("scale_features") and self._setting("fit_intercept")
-        self.mean_ = mean if centered else np.zeros_like(mean)
-        self.scale_ = (
-            np.where(varies, deviation, 1.0)
-            if self._setting("scale_features")
-            else np.ones(len(mean))
-        )
+    # -- columns ---------------------------------------------------------------------------
 
     def _narrowed(self, rows: TrainingRows) -> tuple[TrainingRows, np.ndarray]:
         """The rows without columns of no use, and which columns (D,) are left.
@@ -538,16 +478,20 @@ class LinearFlock(CallbackSupportMixin, PreparedFeatures, FusedEnsemble):
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return flock_summary(self)
+        return self._summary()
+
+    def _summary(self, origins: Origins | None = None) -> str:
+        """The summary, by the columns of a table that features are made of, if it is known."""
+        return flock_summary(self, origins=origins)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
         return html + self._table() if hasattr(self, "fuser_") else html
 
-    def _table(self) -> str:
-        """The members as an HTML table."""
-        return flock_table(self)
+    def _table(self, origins: Origins | None = None) -> str:
+        """The members as an HTML table, by the columns of a table, if these are known."""
+        return flock_table(self, origins)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -21,6 +21,7 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.rungs import rung_sizes
 from covey._core.search.search import Limits, Search
 from covey._folds import check_cv_parameter
+from covey._interrupts import keeps_what_is_found
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
 from covey.members._linear_flock import LinearFlock
@@ -321,5 +322,5 @@ class Progress:
 
 
 def is_interactive() -> bool:
-    """Whether a person is at a prompt or in a notebook."""
-    return hasattr(sys, "ps1")
+    """Whether a person is at a prompt, in a notebook, or at a command that reads on."""
+    return hasattr(sys, "ps1") or keeps_what_is_found()

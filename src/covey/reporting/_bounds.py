@@ -17,7 +17,7 @@ def bounds(facts: ClassFacts) -> dict:
     dots = [Dot("this model", held.value, held.value, held.guarantee, "own")]
     how = "from its errors on these rows alone (Clopper and Pearson)"
     rows = [_row("This model", held.value, held.guarantee, how)]
-    if facts.n_members > 1 and facts.all_available:
+    if facts.n_members > 1 and facts.all_available and not facts.held_out:
         _add_oracle(facts, dots, rows)
         _add_votes(facts, dots, rows)
     drawing = dot_plot(

@@ -303,11 +303,10 @@ def scatter(
 ) -> Markup:
     """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
     both = np.concatenate([x, y])
-    plane = Plane(
-        (64, 8, 300, 300),
-        _ends(both if diagonal else x),
-        _ends(both if diagonal else np.append(y, 0.0)),
-    )
+    up = _ends(both if diagonal else np.append(y, 0.0))
+    # The name of the axis stands left of its numbers.
+    left = room_for(map(number, ticks(*up, 5)), 90) + 32
+    plane = Plane((left, 8, 300 - left, 226), _ends(both if diagonal else x), up)
     start, end = plane.x if diagonal else (0.0, 0.0)
     level = line(plane.left, plane.up(start), plane.right, plane.up(end), "level")
     dots = [

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import metrics
 
 from covey._core.fusion.constancy import staged_oracle
-from covey._intervals import Interval, proportion_interval
+from covey._intervals import Interval, accuracy_interval, mean_interval, proportion_interval
 from covey.fusers import Predictions
 from covey.reporting._facts import Facts, shares
 from covey.reporting._inputs import Details, ReportInputs
@@ -33,7 +33,10 @@ class ClassFacts(Facts):
         self.classes = self.outcomes = [str(label) for label in inputs.classes]
         self.n_classes = len(self.classes)
         self.truth = self.P.classes[self.y[self.sample]]
-        self.probabilities = self.flock.predict_proba(inputs.seen)
+        judged = inputs.judgement
+        self.probabilities = (
+            self.flock.predict_proba(inputs.seen) if judged is None else judged.predictions
+        )
         self.predicted = self.probabilities.argmax(axis=1)
         self.right = self.predicted == self.y
         self.n_right = int(self.right.sum())
@@ -56,7 +59,39 @@ class ClassFacts(Facts):
     @cached_property
     def accuracy(self) -> Interval:
         """The share of rows that are predicted correctly."""
-        return proportion_interval(self.n_right, self.n_rows)
+        return accuracy_interval(self.right, self.groups)
+
+    @cached_property
+    def above_common(self) -> Interval:
+        """By how much the accuracy is above that of always answering the most common class."""
+        gained = self.right.astype(np.float64) - (self.y == self.most_common[0])
+        if self.n_rows < 2:
+            return Interval(float(gained.mean()), -1.0, 1.0)
+        return mean_interval(gained, self.groups)
+
+    @cached_property
+    def recall(self) -> np.ndarray:
+        """The share of each class that is found; NaN for a class without rows."""
+        return shares(np.diag(self.confusion), self.confusion.sum(axis=1))
+
+    @cached_property
+    def watched(self) -> int:
+        """The class to look out for: of two the rarer, of several the one that is missed most."""
+        counts = np.bincount(self.y, minlength=self.n_classes)
+        if self.n_classes == 2:
+            return int(counts.argmin()) if counts[0] != counts[1] else 1
+        return int(np.nanargmin(np.where(counts > 0, self.recall, np.nan)))
+
+    @cached_property
+    def row_losses(self) -> np.ndarray:
+        """1 where a row is wrong, else 0."""
+        return (~self.right).astype(np.float64)
+
+    def wrong_rows(self, most: int) -> np.ndarray:
+        """Positions of the rows that are wrong, the surest first."""
+        wrong = np.flatnonzero(~self.right)
+        sure = self.probabilities.max(axis=1)[wrong]
+        return wrong[np.argsort(-sure, kind="stable")][:most]
 
     @cached_property
     def log_loss(self) -> float:
@@ -160,6 +195,14 @@ class ClassFacts(Facts):
 
     def show_truth(self, row: int) -> str:
         return self.classes[self.y[row]]
+
+    def said(self, row: int) -> dict:
+        """What is predicted for a row by a model that was not fitted on it."""
+        code = int(self.predicted[row])
+        return {
+            "prediction": self.flock.classes_.tolist()[code],
+            "probability": float(self.probabilities[row, code]),
+        }
 
     def show_prediction(self, label: Any) -> str:
         """A label of the flock as users know it."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from covey._blocks import take_rows
 from covey.inspection import GateShare, gate_share
+from covey.reporting._columns import UserColumns
 from covey.reporting._inputs import Details, ReportInputs
 from covey.reporting._strength import Strength, strength_of
 from covey.reporting._words import DASH, number
@@ -64,7 +65,42 @@ class Facts:
         self.P = self.flock._predictions(self.flock._check_rows(self.seen))
         self.importance = self.flock.explain_fusion(self.seen)
         self.names = [str(name) for name in self.P.names]
+        self._made: dict[Callable, Any] = {}
         self.n_members = self.P.n_members
+
+    def once(self, function: Callable[[Any], Any]) -> Any:
+        """What a function finds in these facts, computed once for all sections."""
+        if function not in self._made:
+            self._made[function] = function(self)
+        return self._made[function]
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the whole is judged by models without these rows, on which members were fitted.
+
+        What is measured of single members flatters them then.
+        """
+        return self.inputs.judgement is not None
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Which rows belong together; None where each stands for itself."""
+        return None if self.inputs.judgement is None else self.inputs.judgement.groups
+
+    @property
+    def how(self) -> str | None:
+        """In words how rows were held out."""
+        return None if self.inputs.judgement is None else self.inputs.judgement.how
+
+    @cached_property
+    def columns(self) -> UserColumns:
+        """The columns of the user's table, and how much each matters."""
+        weight = self.feature_weight if not self.inputs.steps else None
+        return UserColumns(self.inputs, weight)
+
+    def row_name(self, row: int) -> str:
+        """What the user calls a row."""
+        return self.inputs.row_names[row]
 
     # -- the members -----------------------------------------------------------------------
 

@@ -11,6 +11,9 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import column_or_1d
 
+from covey._judgement import Judgement
+from covey._plain_words import plain_words
+
 # How many unknown labels or missing columns a sentence names.
 _MOST_NAMED = 3
 
@@ -22,6 +25,7 @@ class Details(NamedTuple):
     target: str | None = None
     task: str | None = None
     command: str | None = None
+    caution: str | None = None
     baselines: list[dict] | None = None
     data_health: list[dict] | None = None
 
@@ -31,6 +35,7 @@ class ReportInputs:
     """A flock, and rows to report on."""
 
     model: object  # as it was given
+    whole: Any  # what takes the rows as they were given: the model, or its pipeline
     flock: Any  # the model itself, or its last step
     rows: Any  # as they were given
     seen: Any  # what the flock sees of them, after the steps before it
@@ -38,6 +43,10 @@ class ReportInputs:
     classes: list | None  # the labels as users know them; None for a regressor
     features: list[str]  # the names of what the flock sees
     steps: list[str]  # what happens to rows before the flock
+    row_names: Sequence[str]  # what the user calls each row
+    # What models without these rows predict of them; None where the model itself was fitted
+    # without them.
+    judgement: Judgement | None = None
 
     def columns(self) -> list[str]:
         """The names of the columns as they were given, before any step."""
@@ -47,7 +56,13 @@ class ReportInputs:
         return [f"x{position}" for position in range(n_columns)] if self.steps else self.features
 
 
-def check_inputs(model: object, X: Any, y: Any) -> ReportInputs:
+def check_inputs(
+    model: object,
+    X: Any,
+    y: Any,
+    judgement: Judgement | None = None,
+    row_names: Any = None,
+) -> ReportInputs:
     """The flock and its rows, or one sentence that states what is wrong."""
     whole, before, flock = _taken_apart(model)
     if getattr(flock.fuser_, "needs_y", False):
@@ -61,11 +76,16 @@ def check_inputs(model: object, X: Any, y: Any) -> ReportInputs:
     else:
         classes = _labels_of(model, whole, flock)
         y = _checked_labels(y, n_rows, classes)
+    if judgement is not None:
+        _check_judgement(judgement, n_rows, classes)
+        row_names = judgement.numbers if row_names is None else row_names
+    names = _checked_row_names(row_names, X, n_rows)
     seen = X
     for _, step in before:
         seen = step.transform(seen)
     return ReportInputs(
         model,
+        whole,
         flock,
         X,
         seen,
@@ -73,6 +93,8 @@ def check_inputs(model: object, X: Any, y: Any) -> ReportInputs:
         classes,
         _feature_names(flock, before, seen),
         [type(step).__name__ for _, step in before],
+        names,
+        judgement,
     )
 
 
@@ -180,6 +202,35 @@ def _checked_values(y: Any, n_rows: int) -> np.ndarray:
     return y
 
 
+def _check_judgement(judgement: Judgement, n_rows: int, classes: list | None) -> None:
+    """Refuse a judgement of other rows, or of other classes."""
+    if len(judgement.y) != n_rows:
+        raise ValueError(
+            f"judgement is of {len(judgement.y)} rows, but X has {n_rows}; give the rows that it "
+            "is of."
+        )
+    wanted = (n_rows,) if classes is None else (n_rows, len(classes))
+    found = np.shape(judgement.predictions)
+    if found != wanted:
+        raise ValueError(
+            f"judgement has predictions of shape {found}, but the model's are of shape {wanted}."
+        )
+    if not np.isfinite(judgement.predictions).all():
+        raise ValueError("judgement holds predictions that are missing; leave these rows out.")
+
+
+def _checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
+    """What users call their rows: as they say, as their frame's index has it, or by position."""
+    if row_names is None:
+        row_names = getattr(X, "index", range(n_rows))
+    names = [str(name) for name in row_names]
+    if len(names) != n_rows:
+        raise ValueError(
+            f"row_names has {len(names)} names, but X has {n_rows} rows; give one name a row."
+        )
+    return names
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, or what pandas has instead."""
     if value is None:
@@ -207,7 +258,7 @@ def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
         names = [f"x{position}" for position in range(n_features)]
     names = [str(name) for name in names]
     # Readers know columns, not the transformers that they went through.
-    bare = [name.split("__", 1)[-1] for name in names]
+    bare = [plain_words(name.split("__", 1)[-1]) for name in names]
     return bare if before and len(set(bare)) == len(bare) else names
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._svg import at, box, room_for, svg, text
+from covey.reporting._svg import at, box, line, room_for, svg, text
 from covey.reporting._words import fitted, number, width_of
 
 # -- maps of shades --------------------------------------------------------------------------
@@ -117,9 +117,14 @@ def bars(
     description: str,
     width: float = 272,
     left: float = 134,
+    highest: float | None = None,
 ) -> Markup:
-    """A few named bars, as long as their values are large; ``left`` is the names' width."""
-    highest = max((abs(item.value) for item in items), default=0.0)
+    """A few named bars, as long as their values are large; ``left`` is the names' width.
+
+    ``highest`` is the value of the longest bar on one scale with others.
+    """
+    if highest is None:
+        highest = max((abs(item.value) for item in items), default=0.0)
     row = 19
     long = width - left - 46
     parts = []
@@ -161,3 +166,73 @@ def strip(
         short = fitted(name, each)
         parts.append(text(x + each / 2, tall + 13, short, "axis", "middle", str(name)))
     return svg(key, width, tall + 18, *parts, title=title, description=description)
+
+
+class Level(NamedTuple):
+    """A bar with its name and a remark above it."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+def level_bars(
+    key: str,
+    levels: list[Level],
+    *,
+    show: Callable[[float], str],
+    highest: float = 1.0,
+    title: str,
+    description: str,
+    width: float = 320,
+) -> Markup:
+    """Bars on one scale from zero, each below its name and its remark."""
+    row, long = 38, width - room_for((show(level.value) for level in levels), 90, 13) - 8
+    parts = []
+    for position, level in enumerate(levels):
+        y = row * position
+        room = max(long * 0.36, long - width_of(level.note) - 14)
+        short = fitted(level.name, room, 12)
+        parts.append(text(0, y + 13, short, "label", None, level.name))
+        left = max(long - width_of(short, 12) - 14, 60)
+        parts.append(text(long, y + 13, fitted(level.note, left), "axis", "end", level.note))
+        length = long * min(level.value / highest, 1.0)
+        tip = f"{level.name}: {show(level.value)}"
+        parts.append(box(0, y + 18, long, 12, "track"))
+        parts.append(box(0, y + 18, max(length, 1.5), 12, "bar", tip))
+        parts.append(text(width, y + 28, show(level.value), "label strong", "end"))
+    return svg(key, width, row * len(levels), *parts, title=title, description=description)
+
+
+class Push(NamedTuple):
+    """What a column does to a prediction: for it above zero, else against it."""
+
+    words: str
+    value: float
+
+
+def push_bars(
+    key: str,
+    pushes: list[Push],
+    *,
+    highest: float,
+    show: Callable[[float], str],
+    title: str,
+    description: str,
+    width: float = 272,
+) -> Markup:
+    """Bars to both sides of a line, each below its words; ``highest`` is the longest of any."""
+    row, right = 33, room_for((show(push.value) for push in pushes), 90) + 10
+    middle = (width - right) / 2
+    parts = []
+    for position, push in enumerate(pushes):
+        y = row * position
+        length = middle * min(abs(push.value) / highest, 1.0) if highest > 0 else 0.0
+        start = middle if push.value >= 0 else middle - length
+        class_ = "bar" if push.value >= 0 else "bar against"
+        parts.append(text(0, y + 12, fitted(push.words, width), "axis ink", None, push.words))
+        parts.append(box(0, y + 17, width - right, 9, "track"))
+        parts.append(box(start, y + 17, max(length, 1.5), 9, class_, push.words))
+        parts.append(line(middle, y + 15, middle, y + 28, "rule"))
+        parts.append(text(width, y + 25, show(push.value), "axis", "end"))
+    return svg(key, width, row * len(pushes), *parts, title=title, description=description)

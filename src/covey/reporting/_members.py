@@ -16,13 +16,16 @@ _MOST_ARROWS = 3
 
 def members(facts: Facts) -> dict:
     """Each member as a small card."""
-    strength = facts.strength
+    strength, shown = facts.strength, facts.by_importance[:_MOST_CARDS]
+    # The cards have one scale, unless members of several kinds measure in units of their own.
+    one_unit = strength is not None and bool((strength.towards >= 0).any())
+    highest = float(strength.size[shown].max()) if one_unit else None
     return {
-        "cards": [_card(facts, int(k)) for k in facts.by_importance[:_MOST_CARDS]],
+        "cards": [_card(facts, int(k), highest) for k in shown],
         "n_left": facts.n_members - _MOST_CARDS,
         "low": np.nanmin(facts.member_score),
         "high": np.nanmax(facts.member_score),
-        "linear": strength is not None and bool((strength.towards >= 0).any()),
+        "linear": one_unit,
         "n_terms": getattr(facts.flock, "n_terms_", None),
         "gates": _gates(facts),
     }
@@ -37,7 +40,7 @@ def _gates(facts: Facts) -> list[tuple[int, int]]:
     return [(int(group) + 1, int(counts[group])) for group in np.flatnonzero(counts)]
 
 
-def _card(facts: Facts, k: int) -> dict:
+def _card(facts: Facts, k: int, highest: float | None) -> dict:
     parts, names = facts.member_parts[k], [one_line(part) for part in facts.parts]
     known = np.flatnonzero(~np.isnan(parts))
     losses = -parts[known] if facts.higher_is_better else parts[known]
@@ -64,7 +67,7 @@ def _card(facts: Facts, k: int) -> dict:
         "importance": facts.mean_importance[k],
         "score": facts.member_score[k],
         "n_features": None if facts.support is None else int(facts.support[k].sum()),
-        "weights": _weights_of(facts, k),
+        "weights": _weights_of(facts, k, highest),
         "parts": drawing,
         "best": best,
         "worst": worst,
@@ -82,7 +85,7 @@ def _kind_of(facts: Facts, k: int) -> str | None:
     return shortened(kind, 26) or None
 
 
-def _weights_of(facts: Facts, k: int) -> dict | None:
+def _weights_of(facts: Facts, k: int, highest: float | None) -> dict | None:
     """The largest weights of a member, and what more of these features favors."""
     if facts.strength is None or not facts.strength.size[k].any():
         return None
@@ -102,6 +105,7 @@ def _weights_of(facts: Facts, k: int) -> dict | None:
         "drawing": bars(
             f"weights-{k}",
             items,
+            highest=highest,
             title=f"The largest weights of {facts.names[k]}",
             description=described((f"{i.name} {i.note}".strip(), number(i.value)) for i in items),
         ),

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from covey._files import write_file
+from covey._judgement import Judgement
 from covey._templates import Markup, environment, escaped
 from covey.reporting import _words as words
 from covey.reporting._class_facts import ClassFacts
 from covey.reporting._facts import Facts
 from covey.reporting._inputs import Details, check_inputs
-from covey.reporting._sections import SECTIONS
+from covey.reporting._sections import FOR_EXPERTS, FOR_PEOPLE, Section
 from covey.reporting._value_facts import ValueFacts
 
 # How tall a report is in a notebook, in pixels.
@@ -32,6 +34,8 @@ _FILTERS = (
     words.number_interval,
     words.one_line,
     words.percent,
+    words.quoted,
+    words.rough,
     words.shortened,
 )
 
@@ -101,8 +105,16 @@ def build_report(
     baselines: list[dict] | None = None,
     data_health: list[dict] | None = None,
     command: str | None = None,
+    judgement: Judgement | None = None,
+    row_names: ArrayLike | None = None,
+    caution: str | None = None,
 ) -> Report:
-    """One self-contained page about a fitted flock: what it does, how well, and who decides.
+    """One self-contained page about a fitted flock: how right it is, what it looks at, and why.
+
+    It begins with what anybody can read: how right the model is and against what, the columns
+    that matter with what their values do, where it errs, a threshold to move, and rows that are
+    wrong with what spoke for and against. The rest, members and gates, calibration, diversity,
+    oracle and guarantees, is behind a fold for experts.
 
     The page loads nothing from anywhere, follows the reader's light or dark theme, prints, and
     is the same to the byte for the same model and rows. Sections that do not apply to a model
@@ -131,6 +143,14 @@ def build_report(
         or a share) and ``note``. By default what can be seen in ``X``.
     command : str, optional
         The command that made the page, to show there.
+    judgement : Judgement, optional
+        What was predicted of these rows by models that were fitted without them. The model itself
+        may then have been fitted on them: how good it is, the page has from the judgement alone.
+    row_names : array-like of shape (n_samples,), optional
+        What to call the rows, such as a column that names them. By default the index of a data
+        frame, else their positions from 0.
+    caution : str, optional
+        What a reader must know before all numbers, such as that some rows were trained on.
 
     Returns
     -------
@@ -150,13 +170,19 @@ def build_report(
     >>> "Which iris is it?" in report.html
     True
     """
-    texts = {"title": title, "target": target, "task": task, "command": command}
+    texts = {
+        "title": title,
+        "target": target,
+        "task": task,
+        "command": command,
+        "caution": caution,
+    }
     for what, given in texts.items():
         if given is not None and not isinstance(given, str):
             raise TypeError(f"{what} must be text, got {type(given).__name__}.")
     _check_records(baselines, "baselines", ("name",))
     _check_records(data_health, "data_health", ("column",))
-    inputs = check_inputs(model, X, y)
+    inputs = check_inputs(model, X, y, judgement, row_names)
     regression = inputs.classes is None
     _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
     details = Details(**texts, baselines=baselines, data_health=data_health)
@@ -166,24 +192,39 @@ def build_report(
 def _page(facts: Facts) -> str:
     templates = environment("covey.reporting")
     templates.filters.update({function.__name__: function for function in _FILTERS})
-    sections = []
-    for section in SECTIONS:
-        context = section.context(facts) if facts.task in section.tasks else None
-        if context is not None:
-            template = templates.get_template(f"sections/{section.key}.html")
-            body = Markup(template.render(facts=facts, details=facts.details, **context))
-            title = context.get("title", section.title)
-            sections.append(
-                {"key": section.key, "short": section.short, "title": title, "body": body}
-            )
+
+    def rendered(sections: tuple[Section, ...], heading: str) -> list[dict]:
+        found = []
+        for section in sections:
+            context = section.context(facts) if facts.task in section.tasks else None
+            if context is not None:
+                template = templates.get_template(f"sections/{section.key}.html")
+                found.append(
+                    {
+                        "key": section.key,
+                        "short": section.short,
+                        "title": context.get("title", section.title),
+                        "heading": heading,
+                        "context": context,
+                        "body": Markup(
+                            template.render(facts=facts, details=facts.details, **context)
+                        ),
+                    }
+                )
+        return found
+
     title, target = facts.details.title, facts.details.target
     if title is None:
-        title = f"A flock for “{words.one_line(target)}”" if target else "A flock, looked into"
+        title = f"Predicting “{words.one_line(target)}”" if target else "A flock, looked into"
+    people = rendered(FOR_PEOPLE, "h2")
+    verdict = templates.get_template("verdict.html").render(facts=facts, **people[0]["context"])
     script = templates.get_template("script.js").render()
     return templates.get_template("page.html").render(
         title=words.one_line(title),
         facts=facts,
-        sections=sections,
+        verdict=Markup(verdict),
+        people=people,
+        experts=rendered(FOR_EXPERTS, "h3"),
         script=Markup(script),
         script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     )

@@ -27,6 +27,8 @@ from covey.reporting._words import (
 
 # More dots than this hide each other.
 _MOST_DOTS = 400
+# Baselines that give one answer for all rows.
+SIMPLEST = ("commonest class", "the mean")
 
 
 class _Compared(NamedTuple):
@@ -116,12 +118,11 @@ def accuracy(facts: ClassFacts) -> dict:
     common, share = facts.most_common
     always = f"always “{one_line(facts.classes[common])}”"
     own, limits = facts.accuracy.value, facts.accuracy[1:]
-    compared = [
-        _Compared("this model", "own", own, limits, (facts.log_loss,)),
-        *_baselines(facts, "accuracy", "log_loss"),
-        _Compared(always, "limit", share.value, share[1:]),
-    ]
-    if facts.n_members > 1:
+    baselines = _baselines(facts, "accuracy", "log_loss")
+    compared = [_Compared("this model", "own", own, limits, (facts.log_loss,)), *baselines]
+    if not any(one.name in SIMPLEST for one in baselines):
+        compared.append(_Compared(always, "limit", share.value, share[1:]))
+    if facts.n_members > 1 and not facts.held_out:
         best = facts.best_member
         found = proportion_interval(
             facts.member_right[:, best].sum(), facts.available[:, best].sum()
@@ -139,18 +140,15 @@ def accuracy(facts: ClassFacts) -> dict:
 def error(facts: ValueFacts) -> dict:
     """How well a regressor does against others."""
     baselines = _baselines(facts, "r2", "rmse", "mae")
-    compared = [
-        _of_errors("this model", "own", facts.errors),
-        *baselines,
+    compared = [_of_errors("this model", "own", facts.errors), *baselines]
+    if not any(one.name in SIMPLEST for one in baselines):
         # Its R2 is 0 by definition and has no interval.
-        _of_errors("always the mean", "limit", facts.constant_errors)._replace(
-            limits=(None, None)
-        ),
-    ]
+        mean = _of_errors("always the mean", "limit", facts.constant_errors)
+        compared.append(mean._replace(limits=(None, None)))
     fits_ridge = not baselines and facts.ridge_errors is not None
     if fits_ridge:
         compared.append(_of_errors("tuned ridge, cross-fitted", "other", facts.ridge_errors))
-    if facts.n_members > 1 and facts.all_available:
+    if facts.n_members > 1 and facts.all_available and not facts.held_out:
         best = Errors(facts.truth, facts.member_values[:, facts.best_member])
         compared.append(_of_errors(_best_member(facts), "limit", best))
     compared = _ordered(compared)
@@ -194,7 +192,8 @@ def _scatter(facts: ValueFacts, rows: np.ndarray, residuals: bool) -> Markup:
         y_name="true less predicted" if residuals else "predicted",
         diagonal=not residuals,
         tips=[
-            f"row {row}: true {number(facts.y[row])}, predicted {number(facts.predicted[row])}"
+            f"row {facts.row_name(row)}: true {number(facts.y[row])}, "
+            f"predicted {number(facts.predicted[row])}"
             for row in rows
         ],
         title=title,

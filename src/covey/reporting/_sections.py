@@ -10,11 +10,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from covey.reporting import (
+    _answers,
     _bounds,
     _calibration,
     _confusion,
     _decides,
     _diversity,
+    _effects,
+    _errors,
     _features,
     _health,
     _members,
@@ -22,6 +25,7 @@ from covey.reporting import (
     _rows,
     _scores,
     _size,
+    _wrong,
 )
 from covey.reporting._facts import Facts
 
@@ -38,7 +42,19 @@ class Section(NamedTuple):
     tasks: tuple[str, ...] = CLASSES + VALUES  # what it serves
 
 
-SECTIONS = (
+# For anybody, without a word that needs explaining.
+FOR_PEOPLE = (
+    Section("answers", "Five questions", "Five questions", _answers.answers),
+    Section("looks", "What it looks at", "What it looks at", _effects.looks),
+    Section(
+        "errors", "Where it errs", "What it finds, and what it misses", _errors.errors, CLASSES
+    ),
+    Section("off", "How far off", "How far off it is", _errors.off, VALUES),
+    Section("wrong", "Wrong rows", "Wrong rows, and why", _wrong.wrong),
+)
+
+# Behind a fold.
+FOR_EXPERTS = (
     Section("asked", "What was asked", "What was asked", _overview.asked),
     Section("health", "Data health", "Data health", _health.health),
     Section("accuracy", "Accuracy", "Accuracy against baselines", _scores.accuracy, CLASSES),
@@ -47,7 +63,6 @@ SECTIONS = (
     Section("features", "Features", "What members look at", _features.features),
     Section("members", "The members", "The members, one by one", _members.members),
     Section("decides", "Who decides", "Who decides where", _decides.decides),
-    Section("fit", "Residuals", "Predicted and true values", _scores.fit, VALUES),
     Section(
         "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
     ),

@@ -15,8 +15,8 @@ _MOST_CURVE = 60
 
 
 def size(facts: Facts) -> dict | None:
-    """What more members bring; None for a single one."""
-    if facts.n_members < 2 or not facts.all_available:
+    """What more members bring; None for a single one, or on rows that members were fitted on."""
+    if facts.n_members < 2 or not facts.all_available or facts.held_out:
         return None
     fuser = facts.flock.fuser_
     given = fuser.get_params()

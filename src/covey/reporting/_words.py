@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from covey._templates import Markup, escaped
 
 # Written as code points, since they look like other characters.
@@ -49,6 +51,26 @@ def percent(value: float | None) -> str:
     if 0 < shown < 0.05:
         return f"<{NO_BREAK}0.1{NO_BREAK}%"
     return f"{number(shown)}{NO_BREAK}%"
+
+
+def rough(value: float | None) -> str:
+    """A share of one in whole per cent; with a decimal where it is close to none or to all."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    shown = 100 * value
+    if 0 < shown < 0.1:
+        return f"<{NO_BREAK}0.1{NO_BREAK}%"
+    if 0 < shown < 9.95 or 99 < shown < 100:
+        shown = min(shown, 99.9)
+        return f"{shown:.1f}".removesuffix(".0") + f"{NO_BREAK}%"
+    return f"{shown:.0f}{NO_BREAK}%"
+
+
+def day(since: float) -> str:
+    """A day by how many have passed since 1970."""
+    if not math.isfinite(since):
+        return NOTHING
+    return str(np.datetime64(math.floor(since), "D"))
 
 
 def count(value: float) -> str:
@@ -124,6 +146,11 @@ def name(text: Any, most: int = 22) -> Markup:
     if short == whole:
         return Markup('<span class="name">{}</span>').format(escaped(whole))
     return Markup('<span class="name" title="{}">{}</span>').format(escaped(whole), escaped(short))
+
+
+def quoted(text: Any, most: int = 22) -> Markup:
+    """A name within quotes, shortened, with its full text on hover."""
+    return Markup("“{}”").format(name(text, most))
 
 
 def listed(parts: Iterable) -> Markup:

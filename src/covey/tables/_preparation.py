@@ -17,6 +17,7 @@ from covey.tables._encoders import (
     SECONDS,
     SECONDS_OF_A_DAY,
     Categories,
+    Dates,
     Encoder,
     Text,
     encoder_of,
@@ -149,7 +150,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _seen_in(self, table: pd.DataFrame) -> SeenColumns:
         """What is typical of the columns of a table, and other values that they have."""
         free = [name for name, encoder in self._encoders.items() if isinstance(encoder, Text)]
-        return seen_table(table, self.kinds_, free)
+        formats = {
+            name: encoder.format
+            for name, encoder in self._encoders.items()
+            if isinstance(encoder, Dates)
+        }
+        return seen_table(table, self.kinds_, free, formats)
 
     def _vectorized(self, table: pd.DataFrame) -> tuple[dict[str, Encoder], dict, dict]:
         """By column, of those that are not numbers: encoders, names of outputs, and numbers."""

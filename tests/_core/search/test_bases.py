@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from covey._core.search.bases import knots_by_sums
-from covey._core.search.rows import SearchBlock
+from covey._core.search.block import SearchBlock
 from tests._core.bases import quantile_knots
 from tests._core.several import Several
 

@@ -14,9 +14,11 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
+from covey._core.search import optimum
+from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
-from covey._core.search.rows import GrowingRows, SearchBlock, SearchInMemory
+from covey._core.search.rows import GrowingRows, SearchInMemory
 from covey._core.search.targets import ClassTarget
 
 
@@ -76,7 +78,7 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
-    return fits._rows._blocks[0]._held_out_predictions()[0]
+    return fits._rows._blocks[0].held_out.predictions()[0]
 
 
 def test_one_member_is_regularised_softmax_regression(table):
@@ -246,13 +248,13 @@ def test_products_with_the_columns_in_use_are_those_with_all(table, monkeypatch)
         restrict(self, kind, columns, gate_columns)
 
     monkeypatch.setattr(SearchBlock, "restrict", noted)
-    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1)
+    monkeypatch.setattr(optimum, "_LEFT_OUT", 1)
     assert_allclose(held_out(cross_fit(table, **how), family), whole, atol=1e-4)
     assert min(columns for columns, _ in copied) < 4
     assert min(columns for _, columns in copied) < 4
     fits = cross_fit(table, **how)
     few = fits.fitted(family, 1e-1, [2])[2][0]
-    monkeypatch.setattr(cross_fit_module, "_LEFT_OUT", 1 << 40)
+    monkeypatch.setattr(optimum, "_LEFT_OUT", 1 << 40)
     many = cross_fit(table, **how).fitted(family, 1e-1, [2])[2][0]
     assert_array_equal(few.support, many.support)
     for name in ("theta", "intercept", "gate", "gate_intercept"):

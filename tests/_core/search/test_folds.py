@@ -6,7 +6,8 @@ from numpy.testing import assert_array_equal
 
 import covey._core.search.folds as dealing
 from covey._core.random import Purpose, UniformRows
-from covey._core.search.rows import SearchBlock, folds_of_rows
+from covey._core.search.block import SearchBlock
+from covey._core.search.rows import folds_of_rows
 from covey._folds import make_folds
 from tests._core.several import Several
 

@@ -23,8 +23,9 @@ from covey._core.search.bases import (
     standardize,
     standardize_single,
 )
+from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.replay import ReplayLog
-from covey._core.search.rows import GrowingRows, Kind, SearchBlock, SearchInMemory, in_blocks
+from covey._core.search.rows import GrowingRows, SearchInMemory, in_blocks
 from covey._core.search.selection import greedy_selection
 from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
@@ -250,7 +251,7 @@ def test_losses_and_picks_are_those_of_all_rows(table, sizes):
     _, codes, weight = table
     rows = spoken(ready(table, sizes))
     (whole,) = spoken(ready(table, [N])).blocks
-    library, row_weight = whole._held_out_predictions()
+    library, _, row_weight = whole.held_out.predictions()
     assert library.shape == (3, N)
     assert library.std() > 0.1
     order = np.argsort(codes, kind="stable")

@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.moments import moments
-from covey._core.search import rungs
+from covey._core.search import comparison, rungs
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
+from covey._core.search.block import SearchBlock
 from covey._core.search.families import CLASSIFICATION, Family
-from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.rows import SearchInMemory
 from covey._core.search.rungs import Rung, rung_sizes, sampled_rung
 from covey._core.search.sampling import sampled_rows
 from covey._core.search.search import Limits, Search
@@ -128,7 +129,7 @@ def test_the_search_is_the_one_that_is_written_out(table, monkeypatch):
     monkeypatch.setattr(search_module, "_RUNG_MAX_ITER", 300)
     monkeypatch.setattr(search_module, "_MAX_ITER", 300)
     monkeypatch.setattr(search_module, "_RUNG_PATH_ITER", 100)
-    monkeypatch.setattr(search_module, "_MOST_PATHS", 2)
+    monkeypatch.setattr(comparison, "_MOST_PATHS", 2)
     # Only points with all features: paths are tested elsewhere.
     monkeypatch.setattr(search_module, "path_sizes", lambda n_units, *args: [n_units])
     X, y, weight = table

@@ -13,8 +13,9 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.moments import moments
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
+from covey._core.search.block import SearchBlock
 from covey._core.search.families import CLASSIFICATION, REGRESSION, families
-from covey._core.search.rows import SearchBlock, SearchInMemory, folds_of_rows
+from covey._core.search.rows import SearchInMemory, folds_of_rows
 from covey._core.search.search import Limits, Search
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss

@@ -6,9 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns
+from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
-from covey._core.search.rows import SearchBlock, SearchInMemory
+from covey._core.search.rows import SearchInMemory
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 
@@ -60,7 +61,7 @@ def test_held_out_rows_are_predicted_without_them():
         fit_intercept=True,
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
-    found, _ = block._held_out_predictions()
+    found, _, _ = block.held_out.predictions()
     for place, alpha in enumerate((0.01, 1.0)):
         expected = []
         for train, test in parts:

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import is_not
+from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -152,6 +154,17 @@ class GatedRows:
         return xp.permute_dims(xp.concat(slopes, axis=2), (1, 0, 2)), total.T
 
 
+@dataclass(frozen=True)
+class _OfRuns:
+    """What an objective knows of some of its runs, in the shapes of their parts."""
+
+    of: tuple[Any, ...]  # the runs, and the arrays of all runs
+    alpha: Array  # (r,)
+    support: Array | None  # (r, K, 1, D)
+    gate_support: Array | None  # (r, 1, P)
+    sharing: Array | None  # (r, 1, 1, D), one more than the members that have a column
+
+
 class GatedObjective:
     """The penalized negative log-likelihood of gated members, as a function of all parameters.
 
@@ -187,6 +200,7 @@ class GatedObjective:
         self.gate_support = gate_support
         self.fit_intercept = fit_intercept
         self.toward_mean = toward_mean
+        self._last: _OfRuns | None = None
 
     @property
     def n_parameters(self) -> int:
@@ -224,32 +238,49 @@ class GatedObjective:
 
     def within(self, x: Array, runs: IntArray) -> Parts:
         """The parts of ``x``, the coefficients within their subsets."""
+        return self._within(x, self._of_runs(runs))
+
+    def _within(self, x: Array, known: _OfRuns) -> Parts:
         theta, intercept, gate, gate_intercept = self.unpack(x)
-        if theta is not None and self.support is not None:
-            theta = theta * self.support[runs][:, :, None, :]
-        if self.gate_support is not None:
-            gate = gate * self.gate_support[runs][:, None, :]
+        if theta is not None and known.support is not None:
+            theta = theta * known.support
+        if known.gate_support is not None:
+            gate = gate * known.gate_support
         return theta, intercept, gate, gate_intercept
+
+    def _of_runs(self, runs: IntArray) -> _OfRuns:
+        """What is known of some runs; most come again and again, as the same array."""
+        of = (runs, self.alpha, self.support, self.gate_support)
+        if self._last is None or any(map(is_not, self._last.of, of)):
+            xp, alpha, support, sharing = self._xp, self.alpha[runs], None, None
+            if self.support is not None:
+                support = self.support[runs][:, :, None, :]
+                sharing = xp.sum(support, axis=1, keepdims=True) + 1.0
+            gate_support = None
+            if self.gate_support is not None:
+                gate_support = self.gate_support[runs][:, None, :]
+            self._last = _OfRuns(of, alpha, support, gate_support, sharing)
+        return self._last
 
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
-        xp = self._xp
-        theta, intercept, gate, _ = parts = self.within(x, runs)
+        xp, known = self._xp, self._of_runs(runs)
+        theta, intercept, gate, _ = parts = self._within(x, known)
         value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
-        alpha = self.alpha[runs]
-        value = -value + 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2))
-        by_gate = -by_gate + alpha[:, None, None] * gate
-        if self.gate_support is not None:
-            by_gate = by_gate * self.gate_support[runs][:, None, :]
+        alpha = known.alpha
+        value = 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2)) - value
+        by_gate = alpha[:, None, None] * gate - by_gate
+        if known.gate_support is not None:
+            by_gate *= known.gate_support
         if theta is None:
             return value, self.pack(None, None, by_gate, -by_gate_intercept)
         by_theta, by_intercept = by_members
         distance = theta
         if self.toward_mean:
-            distance = theta - self.toward_mean * self._common(theta, runs)
-        by_theta = -by_theta + alpha[:, None, None, None] * distance
-        if self.support is not None:
-            by_theta = by_theta * self.support[runs][:, :, None, :]
+            distance = theta - self.toward_mean * self._common(theta, known)
+        by_theta = alpha[:, None, None, None] * distance - by_theta
+        if known.support is not None:
+            by_theta *= known.support
         if self.toward_mean and intercept is not None:
             # The intercepts of the common model are free, so that they are the members' mean.
             apart = intercept - xp.mean(intercept, axis=1, keepdims=True)
@@ -260,18 +291,17 @@ class GatedObjective:
         value = value + 0.5 * alpha * xp.sum(theta * distance, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
 
-    def _common(self, theta: Array, runs: IntArray) -> Array:
+    def _common(self, theta: Array, known: _OfRuns) -> Array:
         """The model mu (R, 1, C, D) with the least sum of |mu|^2 and |theta_k - mu|^2.
 
         It is the sum of the members over one more than their number (of those whose subsets have
         a column). At this mu the sum of squares is that of ``theta_k (theta_k - mu)``, and its
         slope by theta_k twice the distance from mu.
         """
-        xp = self._xp
-        total = xp.sum(theta, axis=1, keepdims=True)
-        if self.support is None:
+        total = self._xp.sum(theta, axis=1, keepdims=True)
+        if known.sharing is None:
             return total / (self.n_members + 1)
-        return total / (xp.sum(self.support[runs], axis=1)[:, None, None, :] + 1.0)
+        return total / known.sharing
 
 
 class GatedLikelihood(GatedObjective):

@@ -35,7 +35,8 @@ class Likelihood(Protocol):
     ) -> tuple[Array, Array | None, Array]:
         """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
 
-        ``weight`` is (R, n). Of frozen members there is no slope.
+        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
+        over.
         """
 
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
@@ -174,8 +175,13 @@ class ClassLikelihood:
     ) -> tuple[Array, Array | None, Array]:
         """Of log sum_k g_k p_k(y)."""
         xp = namespace_of(gates)
-        highest = xp.max(logits, axis=1)
-        p = xp.exp(logits - highest[:, None])
+        highest = xp.max(logits, axis=1)[:, None]
+        if frozen:
+            p = xp.exp(logits - highest)
+        else:
+            # Nobody needs these logits any more.
+            logits -= highest
+            p = xp.exp(logits, out=logits)
         p /= xp.sum(p, axis=1)[:, None]
         true = xp.empty(gates.shape, dtype=gates.dtype, device=device(gates))
         for label, rows in enumerate(self.blocks):

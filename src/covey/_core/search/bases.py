@@ -10,7 +10,8 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.search.rows import SearchBlock, SearchRows
+from covey._core.search.block import SearchBlock
+from covey._core.search.rows import SearchRows
 
 # Ramps of a feature. Beyond so many columns ramps cost more than they bring.
 _N_RAMPS = 6

@@ -14,8 +14,9 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.gating.gate import Parts
+from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.candidates import Candidate
-from covey._core.search.rows import Kind, SearchBlock, SearchRows
+from covey._core.search.rows import SearchRows
 from covey._core.search.selection import mean_and_error
 
 # A path ends where its loss is so many standard errors above that of its best point.

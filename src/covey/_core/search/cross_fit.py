@@ -11,34 +11,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
-from covey._core.gating.gate import GatedObjective, Parts, runs_at_once
-from covey._core.gating.likelihoods import contrast, of_two_classes
+from covey._core.arrays import BoolArray, FloatArray, IntArray, to_host
+from covey._core.gating.gate import Parts, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.journal import Journal
-from covey._core.lbfgs import minimise
+from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.candidates import Candidate, Group, Point
 from covey._core.search.contest import Contest
 from covey._core.search.families import Family
-from covey._core.search.rows import Kind, SearchBlock, SearchRows
-from covey._core.search.starts import Starts, widened
+from covey._core.search.optimum import HostParts, Optimum, on_host
+from covey._core.search.rows import SearchRows
+from covey._core.search.starts import Starts
 
 # Of more than twice so many units, groups see the strongest ones of a member alone.
 _SCREENED = 64
-# Products with a copy of the columns in use are worth it where at least so many numbers, rows
-# times columns, are left out.
-_LEFT_OUT = 1 << 17
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
 _NEVER = -1e3
-
-#: `Parts` as arrays of NumPy.
-HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @dataclass
@@ -106,7 +99,6 @@ class CrossFit:
         self._rows = rows
         self._keeps_folds = keeps_folds
         self._ended_before = {} if starts is None else starts
-        self._penalty_factor = penalty_factor
         self._single = single
         self._columns = columns
         self._n_parts = n_parts
@@ -121,14 +113,18 @@ class CrossFit:
         most_units = columns["features"].units_within(most_features)
         self._allowed = [size for size in sizes if size <= most_units]
         self._most_features = most_features
-        self._fit_intercept = fit_intercept
-        self._toward_mean = toward_mean
-        self._on_iteration = on_iteration
-        self._journal = journal
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
+        self._optimum = Optimum(
+            rows,
+            self._n_rows,
+            fit_intercept=fit_intercept,
+            toward_mean=toward_mean,
+            penalty_factor=penalty_factor,
+            on_iteration=on_iteration,
+            journal=journal,
+        )
         self._needs_double: dict[str, bool] = {}
-        self._with_totals: set[tuple[bool, bool]] = set()
         self._contest = Contest(rows, n_parts, ends_early)
         #: Where candidates ended on the first fold.
         self.ended: dict[Point, Group] = {}
@@ -241,11 +237,11 @@ class CrossFit:
         )
         support = np.stack([one.support[:, columns] for one in before])
         kind = Kind(family.basis, family.gate, family.pool, folds=False, single=single)
-        self._set_totals(False, single)
+        self._optimum.set_totals(False, single)
         alpha = np.array([alpha for _, alpha, _ in points])
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
-        parts, n_iter = self._minimum(
+        parts, n_iter = self._optimum(
             family,
             kind,
             runs,
@@ -256,7 +252,7 @@ class CrossFit:
             self._max_iter,
             restricts=False,
         )
-        theta, intercept, gate, gate_intercept = _on_host(parts)
+        theta, intercept, gate, gate_intercept = on_host(parts)
         groups = []
         for number, one in enumerate(before):
             group = replace(
@@ -289,7 +285,7 @@ class CrossFit:
         go no further.
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        self._set_totals(folds, single)
+        self._optimum.set_totals(folds, single)
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows)
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
@@ -304,11 +300,11 @@ class CrossFit:
                 if size < path[0]:
                     start, support, gate_support = self._pruned(family, start, size)
                     max_iter = self._path_iter
-                parts, more = self._minimum(
+                parts, more = self._optimum(
                     family, kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
                 n_iter += more
-                start = _on_host(parts)
+                start = on_host(parts)
                 if size not in sizes:
                     continue
                 ended = np.zeros(len(chunk), dtype=bool)
@@ -321,95 +317,6 @@ class CrossFit:
                     start = theta, intercept, gate, gate_intercept
                 if not len(chunk):
                     break
-
-    def _minimum(
-        self,
-        family: Family,
-        kind: Kind,
-        runs: IntArray,
-        alpha: FloatArray,
-        start: HostParts,
-        support: BoolArray,
-        gate_support: BoolArray | None,
-        max_iter: int,
-        restricts: bool = True,
-    ) -> tuple[Parts, IntArray]:
-        """Where runs (r,) of a family end, and after how many iterations.
-
-        With ``restricts``, the columns in use may be copied for products that take less time.
-        """
-        shape = start[0].shape[3], start[2].shape[2]
-        used = self._used(family, shape, support, gate_support) if restricts else None
-        if used is not None:
-            columns, gate_columns = used
-            kind = replace(kind, restricted=True)
-            self._rows.broadcast(SearchBlock.restrict, kind, *used)
-            theta, intercept, gate, gate_intercept = start
-            start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
-            support = support[..., columns]
-            gate_support = None if gate_support is None else gate_support[..., gate_columns]
-        n_outputs = self._rows.n_classes
-        if n_outputs == 2:
-            # One number for both classes takes half of the products, and finds the same.
-            n_outputs = 1
-            start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
-        beside = self._rows.like
-        xp = namespace_of(beside)
-        dtype = xp.float32 if kind.single else xp.float64
-        objective = GatedObjective(
-            partial(_reduced, self._rows, kind, runs),
-            like(beside, alpha * self._penalty_factor, dtype),
-            family.n_members,
-            n_outputs,
-            start[0].shape[3],
-            start[2].shape[2],
-            support=_masked(beside, support, dtype),
-            gate_support=_masked(beside, gate_support, dtype),
-            fit_intercept=self._fit_intercept,
-            toward_mean=self._toward_mean if family.n_members > 1 else 0.0,
-        )
-        packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
-        found = minimise(
-            objective,
-            like(beside, packed, dtype),
-            max_iter=max_iter,
-            tol=1e-4,
-            memory=6,
-            journal=self._journal,
-            on_iteration=self._on_iteration,
-        )
-        parts = objective.within(found.x, np.arange(len(runs)))
-        if n_outputs < self._rows.n_classes:
-            parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
-        if used is not None:
-            of_members, of_gate = (
-                widened(part, columns, n_columns)
-                for part, columns, n_columns in zip(parts[::2], used, shape, strict=True)
-            )
-            parts = of_members, parts[1], of_gate, parts[3]
-        return parts, found.n_iter
-
-    def _used(
-        self,
-        family: Family,
-        shape: tuple[int, int],
-        support: BoolArray,
-        gate_support: BoolArray | None,
-    ) -> tuple[IntArray, IntArray] | None:
-        """The columns of members and gate that any run uses, if it is worth to copy them."""
-        if not self._rows.restricts:
-            return None
-        columns = np.flatnonzero(support.any(axis=(0, 1)))
-        gate_columns = np.arange(shape[1])
-        if family.n_members == 1:
-            # One member is always asked.
-            gate_columns = gate_columns[:0]
-        elif gate_support is not None:
-            gate_columns = np.flatnonzero(gate_support.any(axis=0))
-        left_out = shape[0] - len(columns) + shape[1] - len(gate_columns)
-        if left_out * self._n_rows < _LEFT_OUT:
-            return None
-        return columns, gate_columns
 
     def _pruned(
         self, family: Family, parts: HostParts, size: int
@@ -439,13 +346,6 @@ class CrossFit:
             support,
             gate_support[:, 0],
         )
-
-    def _set_totals(self, folds: bool, single: bool) -> None:
-        """Let each block know the sums of all weights in each run."""
-        if (folds, single) not in self._with_totals:
-            (total,) = self._rows.sum(SearchBlock.run_totals, folds, single)
-            self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
-            self._with_totals.add((folds, single))
 
     def _start(
         self, family: Family, runs: IntArray, alpha: FloatArray, size: int
@@ -495,29 +395,8 @@ class CrossFit:
                 for fit in self._fits(
                     alone, runs, alphas, whole, whole, folds=folds, single=single
                 ):
-                    strength = columns.strength(member_squares(_on_host(fit.parts)[0]))
+                    strength = columns.strength(member_squares(on_host(fit.parts)[0]))
                     kept = columns.strongest(strength, size, columns.n_features)
                     found.append(columns.columns(kept)[:, 0])
             self._screens[family.basis] = np.concatenate(found)
         return self._screens[family.basis]
-
-
-def _on_host(parts: Parts) -> HostParts:
-    theta, intercept, gate, gate_intercept = (
-        np.asarray(to_host(part), dtype=np.float64) for part in parts
-    )
-    return theta, intercept, gate, gate_intercept
-
-
-def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:
-    """A subset as ones and zeros, where likelihoods are computed; None if it is everything."""
-    if support is None or support.all():
-        return None
-    return like(beside, support.astype(np.float64), dtype)
-
-
-def _reduced(
-    rows: SearchRows, kind: Kind, of_chunk: IntArray, parts: Parts, runs: IntArray
-) -> tuple[Array, ...]:
-    """The likelihood of some of the runs of a chunk, summed over all rows."""
-    return rows.sum(SearchBlock.value_and_gradient, kind, of_chunk[runs], parts)

@@ -21,6 +21,9 @@ from covey._core.random import Purpose, UniformRows
 #: Rows of a class that are assigned in the order of their draws.
 MOST_RANKED = 100_000
 
+#: Rows to fit on, and rows that are held out, of each fold.
+Folds = Sequence[tuple[IntArray, IntArray]]
+
 #: The numbers (m,) of some rows, their classes (m,), and their draws (n_repeats, m).
 Drawn = tuple[IntArray, IntArray, FloatArray]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.rows import call
-from covey._core.search.rows import SearchBlock
+from covey._core.search.block import SearchBlock
 
 Method = Callable[..., Any]
 Call = tuple[Method, tuple[Any, ...]]

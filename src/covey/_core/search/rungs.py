@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from covey._core.arrays import Array, FloatArray, IntArray
-from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import Folds, SearchBlock, SearchInMemory, SearchRows, in_blocks
+from covey._core.search.block import SearchBlock
+from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
 from covey._core.search.targets import Target
 
 # The most rows of the first rung, and of the second. A table of no more than the first has none.

@@ -9,8 +9,10 @@ for less. The only row of a class is fitted on.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
@@ -33,6 +35,16 @@ class RowSample:
     def fitted(self) -> RowSample:
         """Those that are fitted on."""
         return RowSample(self.rows[: self.n_fitted], self.n_fitted, self.factor[: self.n_fitted])
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Some rows of a block, with their codes or values; those to fit on come first."""
+
+    X: Any
+    target: npt.NDArray[Any]
+    weight: FloatArray
+    n_fitted: int
 
 
 def sampled_rows(

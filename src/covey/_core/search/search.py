@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -25,18 +24,20 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
-from covey._core.search.assembly import Flock, OnFolds, assembled
+from covey._core.search.assembly import Flock, assembled
 from covey._core.search.bases import (
     Features,
     standardize,
     standardize_single,
     standardized_bases,
 )
-from covey._core.search.candidates import Candidate, Group, Point
+from covey._core.search.block import SearchBlock
+from covey._core.search.candidates import Group, Point
+from covey._core.search.comparison import Compared, results
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family, Task
-from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import Folds, GrowingRows, SearchBlock, SearchRows
+from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.rows import GrowingRows, SearchRows
 from covey._core.search.rungs import Rung
 from covey._core.search.sampling import ROWS_FOR_MEANS
 from covey._core.search.selection import Budget, thrifty_weights
@@ -47,8 +48,6 @@ _MAX_ITER = 50
 _PATH_ITER = 12
 # The same on rungs: what wins there is fitted again, on more rows.
 _RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
-# Candidates, with all points of their path, that go on to the next rung.
-_MOST_PATHS = 5
 # Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
 # gains little.
 _MOST_GROUPS = 4
@@ -85,52 +84,6 @@ class _How:
     on_iteration: Callable[[], None] | None
     on_stop: Callable[[], None] | None
     keeps_folds: bool
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """Candidates of a rung, the weight of each in a selection, and its held-out loss, (M,)."""
-
-    rung: Rung
-    candidates: list[Candidate]
-    shares: FloatArray
-    losses: FloatArray
-    on_folds: Mapping[Point, list[Group]]
-
-    def flocks_of_folds(self, assemble: Callable[[list[tuple[float, Group]]], Flock]) -> OnFolds:
-        """What is selected as it was fitted on each fold, and the rows of the folds."""
-        assert not isinstance(self.rung.folds, FoldAssignment)
-        selected = [
-            (share, self.on_folds[one.family.kind, one.alpha, one.size])
-            for one, share in zip(self.candidates, self.shares, strict=True)
-            if share > 0
-        ]
-        folds = list(self.rung.folds)
-        if self.rung.sample is not None:
-            numbers, _ = self.rung.sample
-            folds = [(numbers[train], numbers[test]) for train, test in folds]
-        flocks = [
-            assemble([(share, groups[fold]) for share, groups in selected])
-            for fold in range(len(folds))
-        ]
-        return OnFolds(folds, flocks, self.rung.sample)
-
-    def surviving(self, families: Sequence[Family]) -> list[Family]:
-        """The families, with the penalties whose path may win on more rows.
-
-        Those that are selected come first, then those of the least loss.
-        """
-        paths: dict[tuple[Family, float], tuple[bool, float]] = {}
-        for one, share, loss in zip(self.candidates, self.shares, self.losses, strict=True):
-            path = one.family.kind, one.alpha
-            selected, least = paths.get(path, (False, np.inf))
-            paths[path] = selected or share > 0, min(least, loss)
-        kept = sorted(paths, key=lambda path: (not paths[path][0], paths[path][1]))[:_MOST_PATHS]
-        found = [
-            replace(one, alphas=tuple(alpha for alpha in one.alphas if (one.kind, alpha) in kept))
-            for one in families
-        ]
-        return [one for one in found if one.alphas]
 
 
 class Search:
@@ -230,7 +183,7 @@ class Search:
         as it was fitted on each fold too.
         """
         how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration, on_stop, keeps_folds)
-        found: list[_Compared] = []
+        found: list[Compared] = []
         starts: dict[Point, Group] = {}
         rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
         stopped = False
@@ -264,7 +217,7 @@ class Search:
             else self._refitted(fits, found[-1], n_restarts)
         )
         assemble = partial(assembled, bases=self._bases, importance=self._importance)
-        flock = assemble(groups, candidates=self._results(found))
+        flock = assemble(groups, candidates=results(found, self._task))
         if keeps_folds:
             flock.on_folds = found[-1].flocks_of_folds(partial(assemble, candidates={}))
         return flock
@@ -301,32 +254,8 @@ class Search:
             keeps_folds=how.keeps_folds,
         )
 
-    def _results(self, found: Sequence[_Compared]) -> dict[str, Any]:
-        """What was compared, on which rows, and what came of it."""
-        known = [one for compared in found for one in compared.candidates]
-        per_rung = [len(compared.candidates) for compared in found]
-        n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
-        factor = np.repeat([compared.rung.factor for compared in found], per_rung)
-        shares = [np.zeros_like(compared.shares) for compared in found]
-        shares[-1] = found[-1].shares
-        results = {
-            "basis": [one.family.basis for one in known],
-            "n_members": [one.family.n_members for one in known],
-            "pool": [one.family.pool for one in known],
-            "gate": [one.family.gate for one in known],
-            "alpha": factor * [one.alpha for one in known],
-            "n_features": [one.size for one in known],
-            "n_terms": [one.n_terms for one in known],
-            "n_rows": n_rows,
-            self._task.loss_name: np.concatenate([compared.losses for compared in found]),
-            "weight": np.concatenate(shares),
-        }
-        if self._task.numbers:
-            del results["pool"]
-        return {name: np.array(values) for name, values in results.items()}
-
     def _continued(
-        self, starts: Mapping[Point, Group], compared: _Compared, how: _How, may_stop: bool
+        self, starts: Mapping[Point, Group], compared: Compared, how: _How, may_stop: bool
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows, from where it ended on some of them."""
         points: dict[Family, list[tuple[float, Point]]] = {}
@@ -396,7 +325,7 @@ class Search:
 
     def _only(
         self, rung: Rung, fits: CrossFit, families: Sequence[Family], limits: Limits
-    ) -> _Compared:
+    ) -> Compared:
         """The largest point within the limits: without folds nothing is known of smaller ones."""
         only = next(
             point
@@ -406,9 +335,9 @@ class Search:
         )
         if self._rungs:
             fits.fitted(only.family, only.alpha, [only.size])
-        return _Compared(rung, [only], np.ones(1), np.full(1, np.nan), {})
+        return Compared(rung, [only], np.ones(1), np.full(1, np.nan), {})
 
-    def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> _Compared:
+    def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
         rows = rung.rows
         losses, weight = rows.sum(SearchBlock.candidate_losses)
@@ -426,10 +355,10 @@ class Search:
             budget,
             how.n_errors,
         )
-        return _Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
+        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
 
     def _refitted(
-        self, fits: CrossFit, compared: _Compared, n_restarts: int
+        self, fits: CrossFit, compared: Compared, n_restarts: int
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows; the heaviest first, for a reader may stop early."""
         paths: dict[tuple[Family, float], dict[int, float]] = {}
@@ -448,7 +377,8 @@ class Search:
     ) -> StackTrainer:
         """What grows members on columns of a basis, for runs on the folds and on all rows."""
         scaled = self._bases[name]
-        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns)
+        by_contrasts = is_on_host(rows.like)
+        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns, by_contrasts)
         if columns is None:
             columns = np.arange(scaled.basis.n_columns)
         return StackTrainer(

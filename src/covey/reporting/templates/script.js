@@ -69,6 +69,25 @@ document.addEventListener("pointerdown", show);
 document.addEventListener("scroll", hide, { passive: true });
 document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
 
+// What is for experts opens when a link, or the address of the page, leads into it.
+const experts = document.getElementById("experts");
+function unfold() {
+  const wanted = location.hash ? document.getElementById(location.hash.slice(1)) : null;
+  if (wanted && experts.contains(wanted) && !experts.open) {
+    experts.open = true;
+    wanted.scrollIntoView();
+  }
+}
+addEventListener("hashchange", unfold);
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  const wanted = link ? document.getElementById(link.hash.slice(1)) : null;
+  if (wanted && experts.contains(wanted)) experts.open = true;
+});
+unfold();
+
+{% include "threshold.js" %}
+
 // Contents: open beside the page, closed above it; they say where the reader is.
 const contents = document.querySelector("nav details");
 const wide = matchMedia("(min-width: 1180px)");

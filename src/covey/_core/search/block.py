@@ -1,0 +1,497 @@
+"""Some rows of a table that is searched, and all that a search keeps of them.
+
+A `SearchBlock` holds its part of the matrix, the columns that bases make of it, its folds, the
+rows on which members are grown, and what candidates predict of held-out rows. All that passes
+between it and the search is small: parameters, and sums over rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Concatenate, cast
+
+import numpy as np
+import numpy.typing as npt
+from array_api_compat import device
+
+from covey._core.algorithm1.in_memory import row_block
+from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of
+from covey._core.basis import Basis
+from covey._core.design import Design
+from covey._core.gating.gate import GatedRows, Parts
+from covey._core.gating.groups import group_importance
+from covey._core.gating.likelihoods import Pool
+from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.quantiles import WeightedRows
+from covey._core.rows import P, Result, call
+from covey._core.search.folds import Drawn, FoldAssignment, Folds, drawn
+from covey._core.search.held_out import HeldOutPredictions
+from covey._core.search.sampling import SampledRows, sampled_rows
+from covey._core.search.targets import ClassTarget, Target
+from covey._core.softmax_linear import linear_logits
+
+# Maxima over a block's rows: an empty block has none.
+_MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which likelihood is meant."""
+
+    basis: str  # what members see
+    gate: str  # what the gate sees
+    pool: Pool
+    folds: bool  # whether runs are the folds, or the restarts on all rows
+    single: bool  # whether single precision is enough
+    restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
+
+
+class SearchBlock:
+    """Some rows of a table from row ``start`` on, and what a search keeps of each.
+
+    Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        target: Target,
+        weight: FloatArray,
+        start: int = 0,
+        beside: Array | None = None,
+    ) -> None:
+        self.target = target
+        self._order = target.order
+        self._start = start
+        # Rows as they came, which are not copied where no more is needed of them.
+        self._given = X
+        self.n_features = int(X.shape[1])
+        self._raw_weight = self.weight = weight[self._order]
+        self.is_sparse = hasattr(X, "tocsr")
+        self.beside = beside
+        self.designs: dict[str, Design] = {}
+        self._single_designs: dict[str, Design] = {}
+        self._unkept: dict[str, Callable[[], Design]] = {}
+        self._restricted: tuple[Design, Design]
+        self._features: Array | None = None
+        self._expanded: tuple[str, FloatArray] | None = None
+        self._sorted: tuple[slice, WeightedRows] | None = None
+        self._parts: Folds = []
+        self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
+        self._share: dict[tuple[bool, bool], Array] = {}
+        self._is_fitted_on = False  # whether any fold is fitted on these rows
+        self._growing: dict[str, RowBlock] = {}
+        self.held_out = HeldOutPredictions(target, self.weight, [])
+
+    @cached_property
+    def _X(self) -> Any:
+        """The rows in the order in which the block keeps them."""
+        return self._given[self._order]
+
+    def _rows_in_order(self, which: slice | IntArray = slice(None)) -> Any:
+        """The same, all or some, not kept unless they are already."""
+        return self._X[which] if "_X" in self.__dict__ else self._given[self._order[which]]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are; 1 for numbers."""
+        return self.target.likelihood.n_outputs
+
+    # -- the table -------------------------------------------------------------------------
+
+    def sampled(self, n_fitted: int, counts: IntArray, seed: int) -> SampledRows:
+        """The rows of a rung that lie in this block."""
+        codes, used = self._as_given()
+        sample = sampled_rows(n_fitted, counts, seed, self._start, codes, used)
+        at = self._position()[sample.rows]
+        target = self.target.codes if isinstance(self.target, ClassTarget) else self.target.values
+        weight = self._raw_weight[at] * sample.factor
+        X = self._rows_in_order(at)
+        return SampledRows(X, target[at], weight, sample.n_fitted)
+
+    def class_counts(self) -> tuple[IntArray, FloatArray]:
+        """How many rows of each class have a weight, (C,), and the sum of all weights, (1,)."""
+        counts = np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes)
+        return counts, np.array([self._raw_weight.sum()])
+
+    def n_rows(self) -> IntArray:
+        """How many rows there are, (1,)."""
+        return np.array([len(self.weight)])
+
+    def largest_weight(self) -> FloatArray:
+        """The weight of the heaviest row, (1,)."""
+        return np.array([self._raw_weight.max(initial=0.0)])
+
+    def set_weight_unit(self, unit: FloatArray) -> None:
+        """Count weights in units of the largest one."""
+        # Only their ratios matter; single precision has a smaller range.
+        self.weight = self._raw_weight / unit[0]
+
+    def weight_sum(self) -> tuple[FloatArray]:
+        """The sum of all weights in these units, (1,)."""
+        return (np.array([self.weight.sum()]),)
+
+    def extremes(self, used: bool) -> FloatArray:
+        """The greatest value of each feature, and of its negative, (2, D).
+
+        With ``used``, over rows that have a weight.
+        """
+        rows = self._X[self.weight > 0] if used else self._X
+        highest = np.max(rows, axis=0, initial=-np.inf)
+        return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
+
+    def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
+        """How many rows have a value of each feature that is neither, (D,)."""
+        return (np.sum((low != self._X) & (high != self._X), axis=0),)
+
+    def lowest_values(self, which: slice, most: int) -> FloatArray:
+        """The lowest values of some features, as many as there are up to ``most``, then NaN."""
+        found = np.full((which.stop - which.start, most), np.nan)
+        for column, values in zip(found, self._in_order(which).values, strict=True):
+            first = np.append(True, values[1:] != values[:-1])[: len(values)]
+            lowest = values[np.flatnonzero(first)[:most]]
+            column[: len(lowest)] = lowest
+        return found
+
+    def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
+        """The weight of rows whose values of some features (d,) are at most ``values`` (d, m)."""
+        return (self._in_order(which).up_to(values),)
+
+    def _in_order(self, which: slice) -> WeightedRows:
+        """Some columns in rising order; the last ones are kept: they are needed repeatedly."""
+        if self._sorted is None or self._sorted[0] != which:
+            used = self.weight > 0
+            columns = self._X[used, which].T
+            weight = np.broadcast_to(self.weight[used], columns.shape)
+            self._sorted = which, WeightedRows(columns, weight)
+        return self._sorted[1]
+
+    # -- bases -----------------------------------------------------------------------------
+
+    def extent(self, name: str, basis: Basis) -> FloatArray:
+        """See `covey._core.moments.extent`; of the columns of a basis."""
+        return extent(self._columns(name, basis), self.weight)
+
+    def scaled_means(
+        self, name: str, basis: Basis, size: FloatArray, total: FloatArray
+    ) -> tuple[FloatArray]:
+        """See `covey._core.moments.scaled_means`."""
+        return (scaled_means(self._columns(name, basis), self.weight, size, total),)
+
+    def scaled_squares(
+        self, name: str, basis: Basis, size: FloatArray, center: FloatArray, total: FloatArray
+    ) -> tuple[FloatArray]:
+        """See `covey._core.moments.scaled_squares`."""
+        return (scaled_squares(self._columns(name, basis), self.weight, size, center, total),)
+
+    def standardize(
+        self,
+        name: str,
+        basis: Basis,
+        mean: FloatArray,
+        scale: FloatArray,
+        usable: BoolArray,
+        single: bool = False,
+    ) -> None:
+        """Lay out what members see on a basis; a column that is of no use is zero.
+
+        With ``single``, rows that are not sparse are laid out in single precision only.
+        """
+        self._sorted = None
+        if self.is_sparse:
+            columns = self._X.tocsc()
+            columns.sum_duplicates()
+            self.designs[name] = Design(columns, mean[None], scale[None])
+            return
+        columns = self._standardized(name, basis, mean, scale, usable)
+        if single:
+            self._single_designs[name] = Design(self._on_device(columns.astype(np.float32)))
+        else:
+            self.designs[name] = Design(self._on_device(columns))
+
+    def keep_features(self, mean: FloatArray, scale: FloatArray) -> None:
+        """Standardize the features in single precision, for ``lay_out``."""
+        if self._features is None:
+            rows = self._on_device(self._rows_in_order())
+            xp = namespace_of(rows)
+            standardized = (rows - like(rows, mean, xp.float64)) / like(rows, scale, xp.float64)
+            standardized[like(rows, self._raw_weight == 0, xp.bool)] = 0.0
+            shape = self.n_features, len(self.weight)
+            self._features = xp.empty(shape, dtype=xp.float32, device=device(rows))
+            self._features[...] = standardized.T
+
+    def lay_out(
+        self,
+        name: str,
+        basis: Basis,
+        mean: FloatArray,
+        scale: FloatArray,
+        usable: BoolArray,
+        keep: bool,
+    ) -> None:
+        """What members see on a basis of standardized features, in single precision only.
+
+        Without ``keep`` it is made anew for every use: there is no memory for all of it.
+        """
+        moments = mean.astype(np.float32)[None], scale.astype(np.float32)[None]
+
+        def made() -> Design:
+            assert self._features is not None
+            columns = basis.expand(self._features)
+            if not usable.all():
+                columns = columns * like(columns, usable[:, None])
+            return Design(columns, *(self._on_device(array) for array in moments))
+
+        self._unkept.pop(name, None)
+        if keep:
+            self._single_designs[name] = made()
+        else:
+            self._unkept[name] = made
+
+    def drop_layouts(self) -> None:
+        """Forget all that members see, and those that were grown on it."""
+        self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
+        self.__dict__.pop("_restricted", None)
+
+    def _standardized(
+        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
+    ) -> FloatArray:
+        expanded: FloatArray = self._columns(name, basis)
+        self._expanded = None
+        expanded -= mean[:, None]
+        expanded /= scale[:, None]
+        expanded[~usable] = 0.0
+        # A row without a weight may be beyond the range of single precision.
+        expanded[:, self._raw_weight == 0] = 0.0
+        return expanded
+
+    def _on_device(self, array: npt.NDArray[Any]) -> Array:
+        """An array where likelihoods are computed, of the same precision."""
+        if self.beside is None:
+            return array
+        return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
+
+    def _columns(self, name: str, basis: Basis) -> Any:
+        """The columns of a basis: (P, n), kept until they are standardized, or a CSC matrix."""
+        if self.is_sparse:
+            return self._X.tocsc()
+        if self._expanded is None or self._expanded[0] != name:
+            columns = np.array(self._X.T, dtype=np.float64, order="C")
+            self._expanded = name, basis.expand(columns)
+        return self._expanded[1]
+
+    # -- folds -----------------------------------------------------------------------------
+
+    def fold_draws(self, seed: int, n_repeats: int, ranked: IntArray) -> Drawn:
+        """See `covey._core.search.folds.drawn`."""
+        codes, used = self._as_given()
+        return drawn(self._start, codes, used, seed, n_repeats, ranked)
+
+    def assign_folds(self, assignment: FoldAssignment, n_restarts: int) -> None:
+        """Split the rows into folds as assigned; prepare runs on each fold and on all rows."""
+        codes, used = self._as_given()
+        self._set_parts(assignment.parts(self._start, codes, used), n_restarts)
+
+    def set_folds(self, folds: Folds, n_restarts: int) -> None:
+        """The same for folds that are given: rows to fit on, and rows that are held out."""
+        stop = self._start + len(self.weight)
+        parts = [
+            [rows[(rows >= self._start) & (rows < stop)] - self._start for rows in part]
+            for part in folds
+        ]
+        self._set_parts([(train, test) for train, test in parts], n_restarts)
+
+    def _position(self) -> IntArray:
+        """Where each row lies, in the order in which they came."""
+        position = np.empty(len(self._order), dtype=np.int64)
+        position[self._order] = np.arange(len(self._order))
+        return position
+
+    def _set_parts(self, parts: Folds, n_restarts: int) -> None:
+        position = self._position()
+        self._parts = [(position[train], position[test]) for train, test in parts]
+        self.run_weight = np.zeros((len(parts) + n_restarts, len(self.weight)))
+        for run, (rows, _) in enumerate(self._parts):
+            self.run_weight[run, rows] = self.weight[rows]
+        self._is_fitted_on = bool(self.run_weight.any())
+        self.run_weight[len(parts) :] = self.weight
+        self.held_out = HeldOutPredictions(self.target, self.weight, self._parts)
+
+    def _as_given(self) -> tuple[IntArray, BoolArray]:
+        """The classes of rows in the order in which they came, and whether they have a weight."""
+        codes, used = np.empty_like(self.target.codes), np.empty(len(self.weight), dtype=bool)
+        codes[self._order], used[self._order] = self.target.codes, self.weight > 0
+        return codes, used
+
+    def _weight_of(self, folds: bool, single: bool) -> Array:
+        """The weights of the runs, folds or restarts, as likelihoods take them."""
+        n_parts = len(self._parts)
+        weight = self.run_weight[:n_parts] if folds else self.run_weight[n_parts:]
+        return self._on_device(weight.astype(np.float32 if single else np.float64))
+
+    def run_totals(self, folds: bool, single: bool) -> tuple[Array]:
+        """The sum of the weights of each run, (R,)."""
+        weight = self._weight_of(folds, single)
+        return (namespace_of(weight).sum(weight, axis=1),)
+
+    def set_totals(self, folds: bool, single: bool, total: Array) -> None:
+        """Keep weights as shares of the sums over all blocks."""
+        weight = self._weight_of(folds, single)
+        weight /= total[:, None]
+        self._share[folds, single] = weight
+
+    # -- members ---------------------------------------------------------------------------
+
+    def begin_growing(
+        self,
+        name: str,
+        settings: TrainingSettings,
+        columns: IntArray | None = None,
+        by_contrasts: bool = False,
+    ) -> None:
+        """Prepare to grow members on columns of a basis, on every fold and on all rows.
+
+        With ``by_contrasts``, members of two classes take half of the products.
+        """
+        design = self._design(name, single=False)
+        if columns is not None:
+            design = design.only(columns)
+        if by_contrasts and self.n_classes == 2:
+            design = design.by_contrasts()
+        truth = self.target.truth
+        if isinstance(truth, np.ndarray):
+            truth = self._on_device(truth)
+        self._growing[name] = row_block(design, truth, self._on_device(self.run_weight), settings)
+
+    def grown(
+        self,
+        name: str,
+        method: Callable[Concatenate[RowBlock, P], Result],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Result:
+        """Call a method of the `RowBlock` on which members are grown on a basis."""
+        if not len(self.weight) and method in _MAXIMA:
+            return cast(Result, self._on_device(np.full(len(self.run_weight), -np.inf)))
+        return call(self._growing[name], method, *args, **kwargs)
+
+    # -- candidates ------------------------------------------------------------------------
+
+    def needs_double(self, name: str) -> IntArray:
+        """1 if comparing candidates on a basis takes double precision, else 0; (1,)."""
+        same = self._single_design(name) is self.designs.get(name)
+        return np.array([int(same or self.target.needs_double)])
+
+    def has_outliers(self) -> IntArray:
+        """1 if the target takes double precision, else 0; (1,)."""
+        return np.array([int(self.target.needs_double)])
+
+    def _single_design(self, name: str) -> Design:
+        # Folds are for comparing candidates; single precision is enough, and twice as fast.
+        if name in self._unkept:
+            return self._unkept[name]()
+        if name not in self._single_designs:
+            self._single_designs[name] = self.designs[name].in_single_precision()
+        return self._single_designs[name]
+
+    def restrict(self, kind: Kind, columns: IntArray, gate_columns: IntArray) -> None:
+        """Lay out some columns of members and gate; the last ones are kept."""
+        if kind.folds and not self._is_fitted_on:
+            return
+        members = self._design(kind.basis, kind.single).only(columns)
+        gate = self._design(kind.gate, kind.single).only(gate_columns)
+        self._restricted = members, gate
+
+    def value_and_gradient(self, kind: Kind, runs: IntArray, parts: Parts) -> tuple[Array, ...]:
+        """See `covey._core.gating.gate.GatedRows.value_and_gradient`."""
+        if kind.folds and not self._is_fitted_on:
+            return _nothing(parts)
+        return self._gated_rows(kind).value_and_gradient(parts, runs)
+
+    def predict_held_out(
+        self, kind: Kind, candidates: IntArray, runs: IntArray, parts: Parts
+    ) -> None:
+        """Keep what candidates, each fitted on a fold, predict of the rows that it held out."""
+        predicted = None
+        if self.held_out.n_rows:
+            predicted = self._gated_rows(kind).predictions(parts, runs)
+        self.held_out.add(candidates, runs, predicted)
+
+    def keep_candidates(self, candidates: Sequence[int]) -> None:
+        """Drop the predictions of all others."""
+        self.held_out.keep(candidates)
+
+    def candidate_losses(self) -> tuple[FloatArray, FloatArray]:
+        """The candidates' losses over held-out rows, (M,), and the weight of these rows, (1,)."""
+        return self.held_out.losses()
+
+    def pick_losses(
+        self, picked: Sequence[int], allowed: BoolArray, total: float
+    ) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.Library`."""
+        return self.held_out.library().pick_losses(picked, allowed, total)
+
+    def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
+        """See `covey._core.search.selection.Library`."""
+        return self.held_out.library().compare(weights, best)
+
+    def held_out_losses(
+        self, candidates: IntArray, runs: IntArray, rival: int | None = None
+    ) -> tuple[FloatArray]:
+        """See `HeldOutPredictions.loss_sums`."""
+        return (self.held_out.loss_sums(candidates, runs, rival),)
+
+    def n_used(self) -> tuple[IntArray]:
+        """How many rows have a weight, (1,)."""
+        return (np.array([np.count_nonzero(self.weight)]),)
+
+    def importance(
+        self,
+        every: int,
+        basis: Basis,
+        coef: FloatArray,
+        intercept: FloatArray,
+        sizes: Sequence[int],
+        weights: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """The sum of each member's importance, (K,), and of weights, (1,); see `Groups`.
+
+        Of the rows that have a weight one in ``every`` is looked at.
+        """
+        chosen = np.flatnonzero(self.weight)[::every]
+        weight = self.weight[chosen]
+        logits = linear_logits(basis.rows(self._rows_in_order(chosen)), coef, intercept)
+        importance = group_importance(logits, sizes, weights)
+        return weight @ importance.T, np.array([weight.sum()])
+
+    def _gated_rows(self, kind: Kind) -> GatedRows:
+        if kind.restricted:
+            members, gate = self._restricted
+        else:
+            members = gate = self._design(kind.basis, kind.single)
+            if kind.gate != kind.basis:
+                gate = self._design(kind.gate, kind.single)
+        share = self._share[kind.folds, kind.single]
+        return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
+
+    def _design(self, name: str, single: bool) -> Design:
+        if single:
+            return self._single_design(name)
+        if name not in self.designs:
+            # Laid out to compare candidates, but members are grown on it, too.
+            self.designs[name] = self._single_designs[name].in_double_precision()
+        return self.designs[name]
+
+
+def _nothing(parts: Parts) -> tuple[Array, ...]:
+    """The value and gradient of no rows: see `GatedRows.value_and_gradient`."""
+    theta, intercept, gate, gate_intercept = parts
+    zeros = namespace_of(gate).zeros_like
+    return zeros(gate_intercept[:, 0]), *(
+        zeros(part) for part in (gate, gate_intercept, theta, intercept)
+    )

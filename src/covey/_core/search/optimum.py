@@ -1,0 +1,172 @@
+"""The optimum of a stack of runs: gated members of one family, on folds or on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
+from covey._core.gating.gate import GatedObjective, Parts
+from covey._core.gating.likelihoods import contrast, of_two_classes
+from covey._core.journal import Journal
+from covey._core.lbfgs import minimise
+from covey._core.search.block import Kind, SearchBlock
+from covey._core.search.families import Family
+from covey._core.search.rows import SearchRows
+from covey._core.search.starts import widened
+
+# Products with a copy of the columns in use are worth it where at least so many numbers, rows
+# times columns, are left out.
+_LEFT_OUT = 1 << 17
+
+#: `Parts` as arrays of NumPy.
+HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+class Optimum:
+    """Finds where runs of a family end, from where they start.
+
+    A block of the rows has at most ``n_rows``. The other parameters are those of `CrossFit`.
+    """
+
+    def __init__(
+        self,
+        rows: SearchRows,
+        n_rows: int,
+        *,
+        fit_intercept: bool,
+        toward_mean: float,
+        penalty_factor: float,
+        on_iteration: Callable[[], None] | None,
+        journal: Journal | None,
+    ) -> None:
+        self._rows = rows
+        self._n_rows = n_rows
+        self._fit_intercept = fit_intercept
+        self._toward_mean = toward_mean
+        self._penalty_factor = penalty_factor
+        self._on_iteration = on_iteration
+        self._journal = journal
+        self._with_totals: set[tuple[bool, bool]] = set()
+
+    def set_totals(self, folds: bool, single: bool) -> None:
+        """Let each block know the sums of all weights in each run."""
+        if (folds, single) not in self._with_totals:
+            (total,) = self._rows.sum(SearchBlock.run_totals, folds, single)
+            self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
+            self._with_totals.add((folds, single))
+
+    def __call__(
+        self,
+        family: Family,
+        kind: Kind,
+        runs: IntArray,
+        alpha: FloatArray,
+        start: HostParts,
+        support: BoolArray,
+        gate_support: BoolArray | None,
+        max_iter: int,
+        restricts: bool = True,
+    ) -> tuple[Parts, IntArray]:
+        """Where runs (r,) of a family end, and after how many iterations.
+
+        With ``restricts``, the columns in use may be copied for products that take less time.
+        """
+        shape = start[0].shape[3], start[2].shape[2]
+        used = self._used(family, shape, support, gate_support) if restricts else None
+        if used is not None:
+            columns, gate_columns = used
+            kind = replace(kind, restricted=True)
+            self._rows.broadcast(SearchBlock.restrict, kind, *used)
+            theta, intercept, gate, gate_intercept = start
+            start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
+            support = support[..., columns]
+            gate_support = None if gate_support is None else gate_support[..., gate_columns]
+        n_outputs = self._rows.n_classes
+        if n_outputs == 2:
+            # One number for both classes takes half of the products, and finds the same.
+            n_outputs = 1
+            start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
+        beside = self._rows.like
+        xp = namespace_of(beside)
+        dtype = xp.float32 if kind.single else xp.float64
+        objective = GatedObjective(
+            partial(_reduced, self._rows, kind, runs),
+            like(beside, alpha * self._penalty_factor, dtype),
+            family.n_members,
+            n_outputs,
+            start[0].shape[3],
+            start[2].shape[2],
+            support=_masked(beside, support, dtype),
+            gate_support=_masked(beside, gate_support, dtype),
+            fit_intercept=self._fit_intercept,
+            toward_mean=self._toward_mean if family.n_members > 1 else 0.0,
+        )
+        packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
+        found = minimise(
+            objective,
+            like(beside, packed, dtype),
+            max_iter=max_iter,
+            tol=1e-4,
+            memory=6,
+            journal=self._journal,
+            on_iteration=self._on_iteration,
+        )
+        parts = objective.within(found.x, np.arange(len(runs)))
+        if n_outputs < self._rows.n_classes:
+            parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
+        if used is not None:
+            of_members, of_gate = (
+                widened(part, columns, n_columns)
+                for part, columns, n_columns in zip(parts[::2], used, shape, strict=True)
+            )
+            parts = of_members, parts[1], of_gate, parts[3]
+        return parts, found.n_iter
+
+    def _used(
+        self,
+        family: Family,
+        shape: tuple[int, int],
+        support: BoolArray,
+        gate_support: BoolArray | None,
+    ) -> tuple[IntArray, IntArray] | None:
+        """The columns of members and gate that any run uses, if it is worth to copy them."""
+        if not self._rows.restricts:
+            return None
+        columns = np.flatnonzero(support.any(axis=(0, 1)))
+        gate_columns = np.arange(shape[1])
+        if family.n_members == 1:
+            # One member is always asked.
+            gate_columns = gate_columns[:0]
+        elif gate_support is not None:
+            gate_columns = np.flatnonzero(gate_support.any(axis=0))
+        left_out = shape[0] - len(columns) + shape[1] - len(gate_columns)
+        if left_out * self._n_rows < _LEFT_OUT:
+            return None
+        return columns, gate_columns
+
+
+def on_host(parts: Parts) -> HostParts:
+    """Parts as arrays of NumPy in double precision."""
+    theta, intercept, gate, gate_intercept = (
+        np.asarray(to_host(part), dtype=np.float64) for part in parts
+    )
+    return theta, intercept, gate, gate_intercept
+
+
+def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:
+    """A subset as ones and zeros, where likelihoods are computed; None if it is everything."""
+    if support is None or support.all():
+        return None
+    return like(beside, support.astype(np.float64), dtype)
+
+
+def _reduced(
+    rows: SearchRows, kind: Kind, of_chunk: IntArray, parts: Parts, runs: IntArray
+) -> tuple[Array, ...]:
+    """The likelihood of some of the runs of a chunk, summed over all rows."""
+    return rows.sum(SearchBlock.value_and_gradient, kind, of_chunk[runs], parts)

@@ -1,0 +1,460 @@
+"""The rows of a table in memory that a flock is fitted to."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+
+from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.algorithm1.trainer import StackTrainer
+from covey._core.design import Design, sorted_columns
+from covey._core.fusion.constancy import (
+    constant_by_counts,
+    constant_by_spread,
+    decision_counts,
+)
+from covey._core.gating.gate import GatedLikelihood
+from covey._core.gating.likelihoods import ValueLikelihood
+from covey._core.lbfgs import minimise
+from covey._core.moments import moments
+from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
+from covey._core.search.rungs import Rung, sampled_rung
+from covey._core.search.sampling import ROWS_FOR_MEANS, RowSample, sampled_rows
+from covey._core.search.targets import ClassTarget, ValueTarget
+from covey._core.softmax_linear import class_blocks
+from covey._core.value_losses import ValueLoss, weighted_quantile
+from covey._devices import HostDevice, OnDevice, check_memory, device_of, to_numpy
+from covey._folds import check_groups, make_folds
+from covey._preparation import Preparation, Words, checked_table, needs_target, prepare
+from covey._target_means import TargetMeans
+from covey._validation import check_labels, check_sample_weight, holds_gaps
+from covey.fusers import Fuser, Gate
+from covey.members._hold_out import held_out_rows
+from covey.members._out_of_fold import HeldOut
+from covey.members._training_rows import LinearErrors
+
+# Numbers of X that are sorted at once: bounds the memory that this needs.
+_NUMBERS_AT_ONCE = 1 << 18
+# Numbers of X that may be copied, 32 MB, to leave constant columns out.
+_MOST_COPIED = 1 << 22
+# The penalty of the linear model whose errors show how large the noise is.
+_LINEAR_ALPHA = 1e-3
+
+
+class InMemoryRows:
+    """A table in memory, dense or CSR/CSC, trained on by NumPy or by PyTorch on a device.
+
+    These are `TrainingRows`, whose docstrings say what each method does.
+    """
+
+    single = True
+    keeps_folds = True
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        groups: Any,
+        *,
+        numeric: bool,
+        device: HostDevice | OnDevice,
+        words: Words | None = None,
+    ) -> None:
+        self.X, self.y, self.weight, self._groups = X, y, weight, groups
+        self._words = words or {}
+        self._device = device
+        self.n_features = X.shape[1]
+        self.classes = None
+        self._codes = np.zeros(len(y), dtype=np.int64)
+        if not numeric:
+            self.classes, self._codes = np.unique(y, return_inverse=True)
+        n_classes = 1 if numeric else len(self.classes)
+        self.class_counts = np.bincount(self._codes[weight > 0], minlength=n_classes)
+        self.class_weights = np.bincount(self._codes, weight, minlength=n_classes)
+        self.largest_weights = np.zeros(n_classes)
+        np.maximum.at(self.largest_weights, self._codes, weight)
+        self.class_factors: np.ndarray | None = None
+        self._held_out: np.ndarray | None = None
+        self.target: np.ndarray | None = None
+        self._loss: ValueLoss | None = None
+
+    @classmethod
+    def open(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        *,
+        reset: bool,
+        numeric: bool,
+    ) -> Self:
+        """Check what a user gave to ``fit``."""
+        device = _training_device(estimator, X, y, sample_weight)
+        X, y, sample_weight = to_numpy(X), to_numpy(y), to_numpy(sample_weight)
+        least = 2 if numeric else 1
+        known = None if reset or estimator.preparation_ is None else estimator.preparation_.words
+        X, y, words = checked_table(
+            estimator,
+            X,
+            y,
+            known=known,
+            reset=reset,
+            y_numeric=numeric,
+            ensure_min_samples=least,
+        )
+        if numeric:
+            y = y.astype(np.float64)
+        else:
+            check_labels(y)
+        weight = check_sample_weight(sample_weight, len(y))
+        return cls(X, y, weight, groups, numeric=numeric, device=device, words=words)
+
+    def set_class_weight(self, factors: np.ndarray) -> None:
+        """See `TrainingRows`."""
+        self.class_factors = factors
+        self.weight = self.weight * factors[self._codes]
+
+    def digest(self) -> Any:
+        """See `TrainingRows`."""
+        data = self.X, self.y, self.weight, self._groups
+        return (*data, self._words) if self._words else data
+
+    def prepared(self, known: Preparation | None, seed: int) -> tuple[Preparation, InMemoryRows]:
+        """How gaps and categories become numbers, and the rows as numbers."""
+        target = None
+        if needs_target(self._words):
+            groups = None if self._groups is None else check_groups(self._groups, len(self.y))
+            truth = self.y if self.classes is None else self._codes
+            target = TargetMeans(truth, self.classes, self.weight, seed, groups)
+        preparation, X = prepare(self.X, self._words, self.weight, target, known)
+        rows = copy(self)
+        rows.X, rows.n_features = X, X.shape[1]
+        return preparation, rows
+
+    @property
+    def words(self) -> Words:
+        """The categories by column, of which X holds codes."""
+        return self._words
+
+    @property
+    def needs_preparation(self) -> bool:
+        """See `TrainingRows`."""
+        return bool(self._words) or holds_gaps(self.X, None)
+
+    def done(self, part: str) -> None:
+        """See `TrainingRows`."""
+
+    def close(self) -> None:
+        """See `TrainingRows`."""
+
+    # -- values ----------------------------------------------------------------------------
+
+    def target_moments(self) -> tuple[float, float]:
+        """See `TrainingRows`."""
+        (mean,), (deviation,) = moments(self.y[None], self.weight)
+        return float(mean), float(deviation)
+
+    def target_quantile(self, share: float, center: float | None = None) -> float:
+        """See `TrainingRows`."""
+        values = self.y if center is None else np.abs(self.y - center)
+        return weighted_quantile(values, self.weight, share)
+
+    def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
+        """See `TrainingRows`."""
+        # The y of a row of weight 0 does not count.
+        target = (np.where(self.weight > 0, self.y, center) - center) / scale
+        self.target = target if farthest is None else np.clip(target, -farthest, farthest)
+        return float(np.abs(target).max())
+
+    def set_loss(self, loss: ValueLoss) -> None:
+        """See `TrainingRows`."""
+        self._loss = loss
+
+    def target_loss(self, loss: ValueLoss) -> float:
+        """See `TrainingRows`."""
+        return float(loss.value(self.target) @ self.weight)
+
+    def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
+        """See `TrainingRows`."""
+        design = self._design(np.arange(len(self.y)), mean, scale)
+        objective = GatedLikelihood(
+            design,
+            [design],
+            ValueLikelihood(self.target, loss),
+            self.weight[None, :],
+            np.array([_LINEAR_ALPHA]),
+            "log",
+            1,
+        )
+        found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
+        return LinearErrors(self.target - objective.predictions(found.x)[0], self.weight)
+
+    # -- columns and weights ---------------------------------------------------------------
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        X, weight = self.X, self.weight
+        if self._held_out is not None:
+            X, weight = X[~self._held_out], weight[~self._held_out]
+        return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
+
+    @property
+    def can_narrow(self) -> bool:
+        """See `TrainingRows`; a long table is not copied for that."""
+        return self.X.shape[0] * self.X.shape[1] <= _MOST_COPIED
+
+    def only(self, columns: np.ndarray) -> InMemoryRows:
+        """See `TrainingRows`."""
+        rows = copy(self)
+        rows.X, rows.n_features = self.X[:, columns], int(np.sum(columns))
+        return rows
+
+    def total_weight(self) -> float:
+        """See `TrainingRows`."""
+        return float(self.weight.sum())
+
+    def n_weighted(self) -> int:
+        """See `TrainingRows`."""
+        return int(np.count_nonzero(self.weight))
+
+    def _design(self, order: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> Design:
+        """The standardized columns of rows in the given order."""
+        if hasattr(self.X, "tocsr"):
+            return Design(sorted_columns(self.X, order), mean[None, :], scale[None, :])
+        columns = np.empty((self.n_features, len(order)))
+        at_once = max(1, _NUMBERS_AT_ONCE // self.n_features)
+        for start in range(0, len(order), at_once):
+            rows = slice(start, start + at_once)
+            columns[:, rows] = self.X[order[rows]].T
+        columns -= mean[:, None]
+        columns /= scale[:, None]
+        return Design(columns)
+
+    # -- training --------------------------------------------------------------------------
+
+    def hold_out(self, fraction: float, seed: int) -> None:
+        """See `TrainingRows`."""
+        self._held_out = held_out_rows(self._codes, self.weight, fraction, seed, self._groups)
+
+    def held_out(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        rows = self._held_out
+        return self.X[rows], self.y[rows], self.weight[rows]
+
+    def trainer(
+        self,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        usable: np.ndarray,
+        settings: TrainingSettings,
+        *,
+        flip_probability: float,
+        **how: Any,
+    ) -> StackTrainer:
+        """See `TrainingRows`."""
+        n_classes = len(self.class_counts)
+        newton = settings.learning_rate == "newton"
+        check_memory(
+            self._device, self.X, n_classes, flip_probability > 0, n_matrices=4 if newton else 0
+        )
+        rows = np.arange(len(self.y))
+        if self._held_out is not None:
+            rows = np.flatnonzero(~self._held_out)
+        how |= {"runs": [0], "flip_probability": np.array([flip_probability]), "usable": usable}
+        # The trainer needs rows sorted by class.
+        order = rows[np.argsort(self._codes[rows], kind="stable")]
+        design, weight = self._design(order, mean, scale), self.weight[order][None, :]
+        if not isinstance(self._device, HostDevice):
+            design = design.sent(self._device.send)
+        if self.classes is None:
+            truth = self._device.send(self.target[order])
+        else:
+            truth = class_blocks(np.bincount(self._codes[order], minlength=n_classes))
+        table = in_memory(design, truth, self._device.send(weight), settings)
+        return StackTrainer(table, settings, **how)
+
+    def send(self, array: np.ndarray) -> Any:
+        """See `TrainingRows`."""
+        return self._device.send(array)
+
+    def bring(self, array: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        return self._device.bring(array)
+
+    def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
+        """See `TrainingRows`."""
+        rows = slice(None) if self._held_out is None else self._held_out
+        X, truth = self.X[rows], self.y[rows] if self.classes is None else self._codes[rows]
+        return flock._stages(flock._predictions(X), truth, X, self.weight[rows], fuser)
+
+    def refine(
+        self,
+        gate: Gate,
+        mean: np.ndarray,
+        scale: np.ndarray,
+        members: tuple[np.ndarray, np.ndarray, np.ndarray],
+        **how: Any,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        target = self._search_target()
+        design = self._design(target.order, mean, scale)
+        classes = np.arange(1) if self.classes is None else self.classes
+        return gate.refine(design, *members, self.X, target, self.weight, classes, **how)
+
+    def mean_importance(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        return self.weight @ flock._by_blocks(flock._importance, self.X) / self.weight.sum()
+
+    def mean_predictions(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        used = np.flatnonzero(self.weight)
+        used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
+        weight = self.weight[used]
+        values = flock._by_blocks(lambda rows: flock._predictions(rows).values, self.X[used])
+        return np.tensordot(weight / weight.sum(), values, axes=1)
+
+    def constant_members(self, flock: Any) -> np.ndarray:
+        """See `TrainingRows`."""
+        X = self.X[self.weight > 0]
+        if self.classes is None:
+            values = flock._by_blocks(flock._member_values, X)
+            return constant_by_spread(values, None, flock.y_scale_)
+        labels = flock._by_blocks(lambda rows: flock._predictions(rows).labels, X)
+        return constant_by_counts(decision_counts(labels, None, len(self.classes)))
+
+    # -- search ----------------------------------------------------------------------------
+
+    def search_rows(self, n_members: int) -> SearchRows:
+        """See `TrainingRows`."""
+        check_memory(self._device, self.X, len(self.class_counts) * n_members, flips=True)
+        everyone = slice(0, len(self.y))
+        return SearchInMemory(
+            in_blocks(
+                self.X, self._search_target, self.weight, everyone, self._beside(len(self.y))
+            )
+        )
+
+    def rung(self, n_rows: int, seed: int, factor: float, folds: Any) -> Rung:
+        """See `TrainingRows`."""
+        sample, folds = self._sample(n_rows, seed, folds)
+        rows = sample.rows
+        return sampled_rung(
+            self.X[rows],
+            lambda which: self._search_target(rows[which]),
+            self.weight[rows] * sample.factor,
+            sample.n_fitted,
+            factor,
+            folds=folds,
+            beside=self._beside(len(rows)),
+            numbers=rows,
+        )
+
+    def held_out_sample(self, n_rows: int, seed: int, folds: Any) -> HeldOut:
+        """Some of the rows as folds, as a rung has them."""
+        sample, folds = self._sample(n_rows, seed, folds)
+        if folds is None:
+            folds = [(np.arange(sample.n_fitted), np.arange(sample.n_fitted, len(sample.rows)))]
+        rows, weight = sample.rows, np.zeros_like(self.weight)
+        weight[rows] = self.weight[rows] * sample.factor
+        return HeldOut([(rows[train], rows[test]) for train, test in folds], weight)
+
+    def _sample(self, n_rows: int, seed: int, folds: Any) -> tuple[RowSample, Any]:
+        if folds:
+            return self._sampled_folds(folds, n_rows, seed)
+        used = self.weight > 0
+        sample = sampled_rows(n_rows, self.class_counts, seed, 0, self._codes, used)
+        return (sample, None) if folds is None else (sample.fitted, folds)
+
+    def _sampled_folds(self, folds: list, n_rows: int, seed: int) -> tuple[RowSample, list]:
+        """Some rows that folds fit on, rows that they hold out, and the folds of these.
+
+        Rows that one fold holds out and another one fits on are sampled once; if there are few
+        to hold out, all of them are.
+        """
+        to_fit, to_hold_out = (self._named(side) for side in zip(*folds, strict=True))
+        fitted = self._some(to_fit, n_rows, seed)
+        if np.count_nonzero(to_hold_out) >= 2 * n_rows:
+            to_hold_out &= ~to_fit
+        to_hold_out[fitted.rows] = False
+        held_out = self._some(to_hold_out, n_rows, seed)
+        position = np.full(len(self.y), -1)
+        rows = np.concatenate([fitted.rows, held_out.rows])
+        position[rows] = np.arange(len(rows))
+        found = []
+        for train, test in folds:
+            train, test = position[train], position[test]
+            train, test = train[(train >= 0) & (train < fitted.n_fitted)], test[test >= 0]
+            # Those that the sample leaves nothing of a side say nothing.
+            if len(train) and len(test):
+                found.append((train, test))
+        weights = np.concatenate([fitted.factor, held_out.factor])
+        return RowSample(rows, fitted.n_fitted, weights), found
+
+    def _named(self, parts: Any) -> np.ndarray:
+        """Whether rows that have a weight are in any of these parts."""
+        named = np.zeros(len(self.y), dtype=bool)
+        named[np.concatenate(parts)] = True
+        return named & (self.weight > 0)
+
+    def _some(self, among: np.ndarray, n_rows: int, seed: int) -> RowSample:
+        """About so many of the rows; all, where they are fewer than twice as many."""
+        rows = np.flatnonzero(among)
+        if len(rows) < 2 * n_rows:
+            return RowSample(rows, len(rows), np.ones(len(rows)))
+        counts = np.bincount(self._codes[rows], minlength=len(self.class_counts))
+        return sampled_rows(n_rows, counts, seed, 0, self._codes, among).fitted
+
+    def _beside(self, n_rows: int) -> Any:
+        """An array where a search of so many rows computes; None: NumPy's."""
+        n_numbers = n_rows * self.X.shape[1] * len(self.class_counts)
+        if not self._device.is_worth(n_numbers):
+            return None
+        return self._device.send(np.zeros(0))
+
+    def _search_target(self, rows: Any = slice(None)) -> ClassTarget | ValueTarget:
+        if self.classes is None:
+            return ValueTarget(self.target[rows], self._loss)
+        return ClassTarget(self._codes[rows], len(self.classes))
+
+    def draws_folds(self, cv: Any) -> bool:
+        """See `TrainingRows`."""
+        return self._groups is None and (cv is None or isinstance(cv, int | np.integer))
+
+    def folds(self, cv: Any, seed: int, n_repeats: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """See `TrainingRows`."""
+        return make_folds(
+            cv,
+            self.X,
+            self._codes,
+            self.weight,
+            np.zeros(1) if self.classes is None else self.classes,
+            groups=self._groups,
+            seed=seed,
+            n_repeats=n_repeats,
+            y=self.y,
+        )
+
+
+def _training_device(estimator: Any, X: Any, y: Any, sample_weight: Any) -> HostDevice | OnDevice:
+    """Where members are trained; refuses what only the CPU can do."""
+    device = device_of(estimator.device, X, y, sample_weight)
+    if isinstance(device, HostDevice):
+        return device
+    for refused, what in (
+        (hasattr(X, "tocsr"), "sparse X"),
+        (getattr(estimator, "learning_rate", None) == "newton", "learning_rate='newton'"),
+    ):
+        if refused and device.device.type == "cpu":
+            return HostDevice()
+        if refused:
+            raise ValueError(
+                f"{what} is for the CPU, but the fit is to be computed on {device.name}; "
+                "use device=None and arrays of NumPy."
+            )
+    return device

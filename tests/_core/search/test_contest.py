@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from covey._core.basis import Basis
+from covey._core.search.block import Kind, SearchBlock
+from covey._core.search.candidates import Candidate
+from covey._core.search.contest import Contest
+from covey._core.search.families import Family
+from covey._core.search.rows import SearchInMemory
+from covey._core.search.targets import ClassTarget
+
+FOLDS = np.arange(2)
+LINE = Family("features", 1, (1.0,))
+
+
+@pytest.fixture
+def contest():
+    """Rows of two classes that the sign of a column tells apart, half of them in each fold."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4))
+    block = SearchBlock(X, ClassTarget((X[:, 0] > 0).astype(np.int64), 2), np.ones(200))
+    block.standardize("features", Basis.plain(4), np.zeros(4), np.ones(4), np.ones(4, dtype=bool))
+    rows = np.arange(200)
+    block.set_folds([(rows[::2], rows[1::2]), (rows[1::2], rows[::2])], 1)
+    table = SearchInMemory([block])
+    (total,) = table.sum(SearchBlock.run_totals, True, False)
+    table.broadcast(SearchBlock.set_totals, True, False, total)
+    return Contest(table, 2, ends_early=True)
+
+
+def walked(contest, steepness, sizes=(4, 3, 2, 1)):
+    """How many points of a path are walked, of these features, by lines of a steepness."""
+    points = [Candidate(LINE, 1.0, size, size) for size in sizes]
+    contest.begin(points)
+    theta = np.zeros((2, 1, 2, 4))
+    theta[:, 0, 1, 0] = steepness
+    parts = theta, np.zeros((2, 1, 2)), np.zeros((2, 1, 4)), np.zeros((2, 1))
+    kind = Kind("features", "features", "linear", folds=True, single=False)
+    for place in range(len(points)):
+        if contest.hold_out(kind, np.full(2, place), FOLDS, parts).all():
+            break
+    contest.end()
+    return place + 1
+
+
+def test_a_path_ends_that_is_twice_worse_than_another_of_as_many_features(contest):
+    assert walked(contest, 5.0) == 4
+    assert walked(contest, 1.0) == 2
+    # One that is better, or as good, goes on.
+    assert walked(contest, 6.0) == 4
+    assert walked(contest, 6.0) == 4
+
+
+def test_a_path_is_compared_with_none_of_more_features(contest):
+    assert walked(contest, 5.0, (8, 7, 6, 5)) == 4
+    assert walked(contest, 1.0) == 4
+    # Once is not enough, and it counts only in a row.
+    assert walked(contest, 0.5, (8, 9, 7, 10)) == 4
+    assert walked(contest, 0.5, (9, 8, 7, 6)) == 3
+
+
+def test_all_paths_are_walked_to_their_end_where_few_terms_are_wanted(contest):
+    contest._ends_early = False
+    assert walked(contest, 5.0) == 4
+    assert walked(contest, 1.0) == 4

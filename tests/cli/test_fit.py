@@ -1,0 +1,194 @@
+"""``covey fit``: one model, judged once, whatever shows it."""
+
+import re
+
+import numpy as np
+import pytest
+
+import covey
+
+from .conftest import as_json, some_table
+
+
+@pytest.fixture(scope="module", params=["classes", "numbers"])
+def session(request, tmp_path_factory, run):
+    """A fit with a page, of a table with a row without target: folder, JSON and text."""
+    pytest.importorskip("jinja2")
+    folder = tmp_path_factory.mktemp(request.param)
+    rng = np.random.default_rng(3)
+    table = some_table(90, w=rng.normal(size=90))
+    noise = rng.normal(size=90)
+    if request.param == "numbers":
+        table["y"] = 2 * table["x"] + table["z"] + noise
+    else:
+        table["y"] = np.where(table["x"] + 0.5 * table["z"] + 0.5 * noise > 0, "ill", "well")
+    table.loc[4, "y"] = None
+    table.to_csv(folder / "table.csv", index=False)
+    command = ("fit", "table.csv", "--target", "y", "--report", "page.html")
+    said = as_json(run(*command, "--json", cwd=folder))
+    shown = run(*command, "--model", "again.covey", cwd=folder)
+    return folder, said, shown.stdout
+
+
+def test_terminal_page_and_file_agree(session):
+    folder, said, shown = session
+    model = covey.load(folder / "flock.covey")
+    page = (folder / "page.html").read_text()
+    assert model.about_["scores"] == said["scores"]
+    assert model.about_["held_out"] == said["held_out"] == "5-fold cross-validation"
+    assert said["members"] == model.estimator_.n_estimators_
+    own = said["scores"][0]
+    if "accuracy" in own:
+        numbers = [f"{100 * own[key]:.1f}" for key in ("accuracy", "low", "high")]
+        assert "{} % ({} to {})".format(*numbers) in shown
+        # What is counted by class in the file is what the accuracy is of.
+        by_class = model.about_["judged"]["by_class"]
+        right = sum(one["right"] for one in by_class)
+        assert right / model.about_["judged"]["rows"] == pytest.approx(own["accuracy"])
+    else:
+        numbers = [f"{own[key]:.3f}" for key in ("r2", "low", "high")]
+        assert "{} ({} to {})".format(*numbers) in shown
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    assert numbers[0] in text
+    assert "Judged on 89 rows, each by a model that had not seen it" in text
+
+
+def test_a_judgement_is_of_all_rows(session):
+    folder, said, _ = session
+    model = covey.load(folder / "flock.covey")
+    assert said["rows"] == model.about_["judged"]["rows"] == 89
+
+
+QUESTIONS = (
+    "How right is it?",
+    "How sure is it?",
+    "What does it look at?",
+    "When is it wrong?",
+    "What would change it?",
+    "May I trust it?",
+)
+EXPERT_WORDS = re.compile(
+    r"R2|RMSE|log-loss|cross-validation|folds?|accuracy|kappa|oracle|gate|interval|recall|variance",
+    re.IGNORECASE,
+)
+
+
+def test_the_first_screen_answers_what_readers_ask_without_an_expert_s_word(session):
+    _, said, shown = session
+    screen = shown.splitlines()[:28]
+    for question in QUESTIONS:
+        (line,) = [one for one in screen if one.startswith(question)]
+        assert len(line.removeprefix(question).strip()) > 20
+        assert not EXPERT_WORDS.search(said["answers"][question])
+    answers = said["answers"]
+    own, simplest = said["scores"][:2]
+    if "accuracy" in own:
+        assert f"{100 * own['accuracy']:.1f} %" in answers["How right is it?"]
+        assert f"{100 * simplest['accuracy']:.1f} %" in answers["How right is it?"]
+        low, high = (round(100 * own[key]) for key in ("low", "high"))
+        assert f"{low} to {high} of 100 right" in answers["May I trust it?"]
+        assert said["wrong"]["class"]["class"] in answers["When is it wrong?"]
+        assert f"{100 * said['sure']['right_sure']:.0f} %" in answers["How sure is it?"]
+    else:
+        assert f"explains {100 * own['r2']:.0f} %" in answers["How right is it?"]
+        assert f"{said['sure']['nine_of_ten']:.3g}" in answers["How sure is it?"]
+    assert "x: " in answers["What does it look at?"]
+    assert (
+        "rises" in answers["What does it look at?"] or "falls" in answers["What does it look at?"]
+    )
+    assert "x" in answers["What would change it?"]
+
+
+def test_what_to_do_next_is_a_line_each_that_can_be_typed(session):
+    _, _, shown = session
+    lines = shown[shown.index("Next:") :].splitlines()[1:]
+    commands = [line.strip().split("  ")[0] for line in lines]
+    assert "covey predict again.covey new.csv" in commands
+    assert all(command.startswith("covey ") for command in commands)
+
+
+def test_the_linear_model_can_be_taken_saved_and_explained(session, run):
+    folder, said, _ = session
+    command = ("fit", "table.csv", "--target", "y", "--linear", "--json")
+    taken = as_json(run(*command, cwd=folder))
+    own = next(one for one in said["scores"] if one["name"] == taken["scores"][0]["name"])
+    for key in set(own) - {"name", "seconds"}:
+        assert taken["scores"][0][key] == pytest.approx(own[key])
+    assert taken["members"] == 1
+    result = run("predict", "flock.covey", "table.csv", "--explain", cwd=folder)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.fixture(scope="module")
+def coin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("coin")
+    rng = np.random.default_rng(0)
+    table = some_table(80, y=rng.choice(["heads", "tails"], 80))
+    table.to_csv(folder / "coin.csv", index=False)
+    return folder
+
+
+def test_a_model_that_is_no_better_than_the_commonest_class_says_so(coin, run):
+    said = as_json(run("fit", "coin.csv", "--target", "y", "--effort", "fast", "--json", cwd=coin))
+    assert said["verdict"] == "useless"
+    assert "no better than not looking" in said["answers"]["How right is it?"]
+
+
+def test_simple_limits_the_flock_and_tells_its_price(coin, run):
+    command = ("fit", "coin.csv", "--target", "y", "--effort", "fast", "--simple")
+    result = run(*command, cwd=coin)
+    assert result.exit_code == 0, result.output
+    assert "The price of being simple" in result.stdout
+    flock = covey.load(coin / "flock.covey").estimator_
+    assert flock.n_estimators_ <= 3
+    assert flock.get_params()["max_features"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--linear", "--simple"), "--simple"),
+        (("--linear", "--effort", "fast"), "--effort"),
+        (("--linear", "--max-members", "2"), "--max-members"),
+        (("--linear", "--checkpoint", "kept"), "--checkpoint"),
+        (("--simple", "--fuser", "mean"), "--simple"),
+        (("--simple", "--engine", "dask"), "--simple"),
+    ],
+)
+def test_options_that_say_nothing_together_are_refused_by_name(coin, run, options, named):
+    result = run("fit", "coin.csv", "--target", "y", *options, cwd=coin)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"covey: {named}: it is for")
+
+
+def test_rows_that_belong_together_tune_the_linear_model_too(coin, run):
+    said = as_json(
+        run("fit", "coin.csv", "--target", "y", "--linear", "--group", "z", "--json", cwd=coin)
+    )
+    assert said["members"] == 1
+    assert "group" in said["answers"]["May I trust it?"]
+
+
+@pytest.mark.parametrize("n_rows", [80, 4_400])
+def test_who_presses_ctrl_c_in_the_search_has_the_best_flock_of_it(
+    tmp_path, run, monkeypatch, n_rows
+):
+    from covey._core.search.cross_fit import CrossFit
+
+    some_table(n_rows).to_csv(tmp_path / "table.csv", index=False)
+    hold_out, calls = CrossFit.hold_out, []
+
+    def stop(self, family):
+        calls.append(family)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return hold_out(self, family)
+
+    monkeypatch.setattr(CrossFit, "hold_out", stop)
+    result = run("fit", "table.csv", "--target", "y", cwd=tmp_path)
+    assert result.exit_code == 130, result.output
+    model = covey.load(tmp_path / "flock.covey")
+    assert "search itself held out" in model.about_["held_out"]
+    assert "How right is it?        On " in result.stdout
+    # It says that the numbers are not what they would have been.
+    assert "Stopped: the model is the best that was found by then" in result.stderr

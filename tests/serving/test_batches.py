@@ -1,0 +1,101 @@
+"""Requests that are answered together."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from covey.serving._batches import Batcher
+from covey.serving._schema import BadRequestError
+
+
+def batcher(compute, **limits):
+    return Batcher(compute, **{"max_rows": 50, "max_waiting": 10_000, "seconds": 20, **limits})
+
+
+def test_each_request_gets_its_own_answers_in_order():
+    calls = []
+
+    def squares(rows, how):
+        calls.append(len(rows))
+        time.sleep(0.002)
+        return [(row * row, how) for row in rows]
+
+    async def ask():
+        line = batcher(squares)
+        asked = [(list(range(k, k + k % 4 + 1)), k % 2) for k in range(120)]
+        answers = await asyncio.gather(*(line.ask(rows, how) for rows, how in asked))
+        for (rows, how), answer in zip(asked, answers, strict=True):
+            assert answer == [(row * row, how) for row in rows]
+        assert line.waiting == 0
+
+    asyncio.run(ask())
+    # Together, but never more rows than are allowed.
+    assert len(calls) < 40
+    assert max(calls) <= 50
+
+
+def test_a_request_larger_than_a_call_is_answered_alone():
+    async def ask():
+        return await batcher(lambda rows, how: list(rows)).ask(list(range(500)))
+
+    assert asyncio.run(ask()) == list(range(500))
+
+
+def test_one_that_fails_does_not_fail_its_neighbours():
+    def fragile(rows, how):
+        time.sleep(0.005)
+        if 13 in rows:
+            raise ValueError("13")
+        return rows
+
+    async def ask():
+        line = batcher(fragile)
+        return await asyncio.gather(*(line.ask([k]) for k in range(20)), return_exceptions=True)
+
+    answers = asyncio.run(ask())
+    assert isinstance(answers.pop(13), ValueError)
+    assert answers == [[k] for k in range(20) if k != 13]
+
+
+def test_too_many_rows_are_refused_and_later_ones_are_not():
+    gate = threading.Event()
+
+    def slow(rows, how):
+        gate.wait(20)
+        return rows
+
+    async def ask():
+        line = batcher(slow, max_waiting=3)
+        first = asyncio.create_task(line.ask([1, 2]))
+        await asyncio.sleep(0)
+        with pytest.raises(BadRequestError, match="too many requests") as caught:
+            await line.ask([3, 4])
+        assert caught.value.status == 503
+        gate.set()
+        assert await first == [1, 2]
+        assert await line.ask([5, 6, 7]) == [5, 6, 7]
+
+    asyncio.run(ask())
+
+
+def test_who_has_waited_too_long_is_told_and_not_computed():
+    gate, computed = threading.Event(), []
+
+    def slow(rows, how):
+        computed.extend(rows)
+        gate.wait(20)
+        return rows
+
+    async def ask():
+        line = batcher(slow, seconds=0.05)
+        answers = await asyncio.gather(line.ask([1]), line.ask([2]), return_exceptions=True)
+        assert all("longer than 0.05 seconds" in str(one) for one in answers)
+        gate.set()
+        line._seconds = 20
+        assert await line.ask([3]) == [3]
+        assert line.waiting == 0
+
+    asyncio.run(ask())
+    assert computed == [1, 3]
