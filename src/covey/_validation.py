@@ -270,3 +270,12 @@ def check_coefficients(
             f"Column {name} varies too little for its coefficient to be a number; multiply it by "
             "a constant, or drop it."
         )
+
+
+def check_column_names(X: Any) -> None:
+    """Refuse a data frame of pandas in which two columns have one name."""
+    columns = getattr(X, "columns", None)
+    if getattr(columns, "is_unique", True):
+        return
+    twice = columns[columns.duplicated()][0]
+    raise ValueError(f"X has several columns named {twice!r}; give each a name of its own.")
