@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from covey._kinds import as_numbers, kind_of_text, look
+from covey._kinds import kind_of_text, look
 
 
 def looks(**columns):
@@ -60,7 +60,8 @@ def test_kinds_of_columns():
     [
         (["1", "-2.5e3", " 3 ", "+4", ".5", "6.", "inf"], "number"),
         (["1"] * 19 + ["x"], "number"),
-        (["1"] * 18 + ["x"] * 2, "text"),
+        (["1"] * 18 + ["x"] * 2, "number"),
+        (["1"] * 17 + ["x"] * 3, "text"),
         (["1", "nan"], "text"),
         (["01234", "99999"], "text"),
         (["0", "0.5"], "number"),
@@ -71,19 +72,52 @@ def test_kinds_of_columns():
     ],
 )
 def test_kinds_of_text(values, kind):
-    assert kind_of_text(pa.array(values))[0] == kind
+    assert kind_of_text(pa.array(values)).kind == kind
     assert look(pd.DataFrame({"x": values}))[0].kind == kind
 
 
 def test_one_word_among_numbers_is_text_where_all_must_be_numbers():
     text = pa.array(["1"] * 99 + ["x"])
-    assert kind_of_text(text) == ("number", "1 value is no number ('x') and counted as missing")
-    assert kind_of_text(text, enough=1.0)[0] == "text"
+    found = kind_of_text(text)
+    assert found.kind == "number"
+    assert found.remark("mass", 100) == (
+        "1 of 100 values of mass is not a number ('x'), read as missing"
+    )
+    assert kind_of_text(text, enough=1.0).kind == "text"
 
 
-def test_what_is_no_number_is_null():
-    numbers = as_numbers(pa.array([" 1.5", "x", None, "-inf", "1,5"]))
-    assert numbers.to_pylist() == [1.5, None, None, -np.inf, None]
+def test_numbers_too_large_are_named():
+    (column,) = look(pd.DataFrame({"x": [1.0, 1e300, *range(40)]}))
+    assert column.missing == 1
+    assert column.note == (
+        "1 of 42 values of x is too large to compute with ('1e+300'), read as missing"
+    )
+
+
+def test_ids_that_repeat_are_left_out_and_ranks_and_names_are_not():
+    rng = np.random.default_rng(0)
+    places = [
+        f"{one}{two}"
+        for one in ("Nor", "Sud", "Wes", "Ost")
+        for two in ("heim", "burg", "stadt", "feld", "au", "dorf", "berg", "hafen", "tal", "bach")
+    ]
+    found = looks(
+        customer_id=rng.integers(1, 30, 40),
+        product_key=[f"K{number}" for number in rng.integers(1, 40, 40)],
+        ward_id=rng.integers(1, 4, 40),
+        rank=range(1, 41),
+        year=range(1980, 2020),
+        town=places,
+        token=[f"{number:08x}" for number in rng.integers(0, 2**31, 40)],
+        entered=[1_600_000_000 + 977 * number for number in range(40)],
+        shuffled=rng.permutation(10**6)[:40],
+    )
+    dropped = {name for name, one in found.items() if one.drop}
+    assert dropped == {"customer_id", "product_key", "token"}
+    assert "--group customer_id" in found["customer_id"].drop
+    assert {name for name, one in found.items() if one.note} == {"rank", "year", "entered"}
+    assert "--drop entered" in found["entered"].note
+    assert "--time entered" in found["entered"].note
 
 
 def test_long_whole_numbers_are_codes_in_any_form():

@@ -216,3 +216,5 @@ def test_bad_input_gets_one_sentence(labels):
         MultiTargetClassifier(learnt()).fit(X, Y[:100])
     with pytest.raises(ValueError, match="cv must be an int"):
         MultiTargetClassifier(learnt(), cv="five").fit(X, Y)
+    with pytest.raises(ValueError, match="y must have as many targets in every row"):
+        MultiTargetClassifier(learnt()).fit(X, [[1], [1, 0]] * 60)

@@ -1,8 +1,13 @@
 """Gaps and categories as columns of numbers."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
 from scipy import sparse
+from sklearn.naive_bayes import GaussianNB
 
+from covey import FlockClassifier, FusionClassifier, SubsetSelector
 from covey._preparation import prepare
 
 NAN = np.nan
@@ -52,3 +57,52 @@ def test_sparse_rows_stay_sparse_and_their_gaps_are_zero():
     np.testing.assert_array_equal(made.toarray(), [[0, 0, 1], [2, 0, 0], [0, 3, 0]])
     dense = preparation.transform(rows.toarray())
     np.testing.assert_array_equal(dense, made.toarray())
+
+
+# -- columns that are neither ---------------------------------------------------------------------
+
+ROWS = pd.DataFrame({"a": np.arange(40.0) % 7, "b": np.arange(40.0) % 3})
+SIDES = np.arange(40) % 2
+NEITHER = {
+    "a date": (pd.date_range("2020", periods=40), "Column 'c' of X holds dates or times"),
+    "a duration": (pd.to_timedelta(np.arange(40), unit="h"), "Column 'c' of X holds dates or"),
+    "a period": (pd.period_range("2020", periods=40), "Column 'c' of X holds dates or times"),
+    "bytes": ([b"a", b"b"] * 20, "Column 'c' of X holds neither numbers nor categories"),
+    "lists": ([[1], [2]] * 20, "Column 'c' of X holds neither numbers nor categories"),
+    "complex": (np.arange(40) + 1j, "Column 'c' of X .*Complex data not supported"),
+}
+
+
+@pytest.mark.parametrize("what", NEITHER)
+def test_a_column_that_is_neither_numbers_nor_categories_is_refused_by_its_name(what):
+    values, sentence = NEITHER[what]
+    fitted = FlockClassifier(effort="fast", n_estimators=1).fit(ROWS.assign(c=1.0), SIDES)
+    for refused in (
+        lambda: FlockClassifier(effort="fast").fit(ROWS.assign(c=values), SIDES),
+        lambda: FlockClassifier(effort="fast").fit(ROWS.assign(c=values, d="x"), SIDES),
+        lambda: SubsetSelector(n_resamples=2).fit(ROWS.assign(c=values), SIDES),
+        lambda: fitted.predict(ROWS.assign(c=values)),
+    ):
+        with pytest.raises(ValueError, match=sentence) as found:
+            refused()
+        assert "\n" not in str(found.value)
+
+
+def test_dates_are_no_numbers_in_a_frame_of_their_own_or_of_polars():
+    days = pd.DataFrame({"c": pd.date_range("2020", periods=40)})
+    for table in (days, pl.from_pandas(days)):
+        with pytest.raises(ValueError, match="Column 'c' of X holds dates or times"):
+            FlockClassifier(effort="fast").fit(table, SIDES)
+
+
+def test_two_columns_of_one_name_are_refused_by_it():
+    twice = pd.concat([ROWS, ROWS[["a"]]], axis=1)
+    for model in (
+        FlockClassifier(effort="fast"),
+        SubsetSelector(n_resamples=2),
+        FusionClassifier([GaussianNB()]),
+    ):
+        with pytest.raises(ValueError, match="X has several columns named 'a'; give each a name"):
+            model.fit(twice, SIDES)
+        with pytest.raises(ValueError, match="X has several columns named 'a'; give each a name"):
+            model.fit(twice.assign(t="x"), SIDES)

@@ -426,3 +426,17 @@ def test_a_variable_with_gaps_or_categories_is_selected_as_a_whole():
     assert selector.get_feature_names_out().tolist() == ["town"]
     assert selector.co_selection_.shape == (3, 3)
     assert selector.transform(X).shape == (160, 1)
+
+
+def test_gaps_of_sparse_rows_are_marked_as_those_of_dense_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) * (rng.random((200, 5)) < 0.6)
+    y = X[:, 1] + 0.3 * rng.normal(size=200) > 0
+    X[rng.random(X.shape) < 0.1] = np.nan
+    found = [
+        SubsetSelector(n_resamples=3, random_state=0).fit(kind(X), y)
+        for kind in (sparse.csr_matrix, sparse.csc_array)
+    ]
+    for selector in found:
+        assert selector.get_support(indices=True).tolist() == [1]
+        assert selector.transform(sparse.csr_matrix(X)).shape == (200, 1)

@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from covey._devices import to_numpy
-from covey._validation import check_all_finite, check_one_target, holds_gaps
+from covey._validation import (
+    check_all_finite,
+    check_column_names,
+    check_one_target,
+    holds_gaps,
+    naming_tables,
+)
 
 # Rows that are predicted at once. Fixed, so that results do not depend on the number of jobs.
 ROWS_PER_BLOCK = 1 << 14
@@ -32,6 +38,7 @@ def as_table(X: Any) -> Any:
         )
     if X.shape[0] == 0:
         raise ValueError("X has no rows; give at least one.")
+    check_column_names(X)
     return X
 
 
@@ -74,15 +81,17 @@ def training_table(
     X must be finite, or may have NaN too where ``gaps`` are allowed.
     """
     check_one_target(y)
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse=("csr", "csc"),
-        dtype=np.float64,
-        ensure_all_finite=False,
-        **how,
-    )
+    check_column_names(X)
+    with naming_tables():
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            ensure_all_finite=False,
+            **how,
+        )
     check = holds_gaps if gaps else check_all_finite
     check(X, getattr(estimator, "feature_names_in_", None))
     if hasattr(X, "tocsr") and not X.has_canonical_format:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,25 @@ UNSEEN = -1.0
 # How the names of types begin that hold categories or text, in pandas, polars and Arrow.
 _OF_WORDS = ("categor", "enum", "string", "utf8", "large_string", "dictionary")
 
+_OF_DATES = ("date", "time", "period", "duration", "timestamp")
+
 
 def is_table_of_columns(X: Any) -> bool:
     """Whether X is a data frame, of pandas or polars."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def check_no_dates(X: Any) -> None:
+    """Refuse a column of dates by its name: as numbers they would be nanoseconds, or days."""
+    if not is_table_of_columns(X):
+        return
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        if str(dtype).lower().startswith(_OF_DATES):
+            raise ValueError(
+                f"Column {str(name)!r} of X holds dates or times ({dtype}); encode them as "
+                "numbers, such as days since one of them, or use a covey.tables model, which "
+                "does that."
+            )
 
 
 def column_of(X: Any, position: int) -> Any:
@@ -96,6 +112,10 @@ def places(words: Sequence[str | None], known: Sequence[str | None]) -> np.ndarr
     return np.fromiter((position.get(word, -1) for word in words), np.intp, len(words))
 
 
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
 def _numbers(X: Any, columns: np.ndarray) -> np.ndarray:
     """Some columns as floats; refuses what is no number, by the name of its column."""
     rest = X.iloc[:, columns] if hasattr(X, "iloc") else X[:, columns.tolist()]
@@ -106,14 +126,25 @@ def _numbers(X: Any, columns: np.ndarray) -> np.ndarray:
             for column in columns:
                 _numbers(X, np.array([column]))
             raise ValueError(
-                f"X holds columns that are no numbers together ({error}); encode dates as "
-                "numbers, or drop them."
+                f"X holds columns that are no numbers together ({_first_line(error)}); encode "
+                "dates as numbers, or drop them."
             ) from None
         name = repr(str(X.columns[columns[0]])) if is_table_of_columns(X) else int(columns[0])
         raise ValueError(
-            f"Column {name} of X holds neither numbers nor categories ({error}); encode it as "
-            "numbers or text, or drop it."
+            f"Column {name} of X holds neither numbers nor categories ({_first_line(error)}); "
+            "encode it as numbers or text, or drop it."
         ) from None
+
+
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Where a check of a data frame fails, say which of its columns is no number, if one is."""
+    try:
+        yield
+    except (TypeError, ValueError):
+        if is_table_of_columns(X) and X.shape[0]:
+            _numbers(X, np.arange(X.shape[1]))
+        raise
 
 
 def coded(

@@ -6,35 +6,45 @@ This is the one inference of kinds: commands, reports and models use it, for tex
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from covey._numbers import LARGEST, NumberFormat, are_codes, read_numbers
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Kind = Literal["number", "text", "date", "nested", "empty"]
+Kind = Literal["number", "text", "date", "season", "nested", "empty"]
 
 # A column of text counts as numbers if at least this share of its values are numbers.
-_ENOUGH_NUMBERS = 0.95
+_ENOUGH_NUMBERS = 0.9
 # With fewer rows, any column may have a different value in each by chance.
 _FEWEST_ROWS_OF_IDS = 12
+# With fewer rows, numbers may increase by chance.
+_FEWEST_ROWS_IN_ORDER = 30
+# Ids of so few values may be categories, such as those of eight hospitals.
+_MOST_CODES = 20
 # Text of this many words a row has content, however different the rows are.
 _WORDS_OF_PROSE = 4
 _ID_NAME = re.compile(
     r"(^|[\W_])(id|ids|key|uuid|guid|index|idx|nr|no|number|row|unnamed)([\W_]|$)", re.IGNORECASE
 )
+_SURE_ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid)([\W_]|$)", re.IGNORECASE)
+_RANK_NAME = re.compile(
+    r"(^|[\W_])(rank|ranks|ranking|place|position|score|year|month|week|day|date|time|hour)"
+    r"([\W_]|$)",
+    re.IGNORECASE,
+)
 _ID_TAIL = re.compile(r"[a-z](ID|Id)$")
 _LARGEST_EXACT = 2.0**53
-_NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
-_LEADING_ZERO = r"^[+-]?0\d"
-_LONG = r"^[+-]?\d{16,}$"
 _DATE = r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 
 
@@ -56,6 +66,7 @@ class Column:
     n_values: int  # different ones
     drop: str = ""  # why the column is of no use; empty if it is
     note: str = ""  # a remark for the user
+    form: NumberFormat | None = None  # how numbers are written that are text, if not as 1234.5
 
     def as_health(self) -> dict[str, Any]:
         """The column as a line of a report: ``column``, ``kind``, ``missing`` and ``note``."""
@@ -100,13 +111,24 @@ def listed(names: Collection[str]) -> str:
     return f"{'columns' if len(names) > 1 else 'column'} {shown}{more}"
 
 
-def not_numbers(count: int, example: object) -> str:
+def not_numbers(count: int, total: int, name: str, examples: Sequence[object]) -> str:
     """A remark on values of a column of numbers that are no numbers."""
-    what = "value is no number" if count == 1 else "values are no numbers"
-    return f"{count:,} {what} ({example!r}) and counted as missing"
+    shown = ", ".join(repr(example) for example in examples[:2])
+    more = ", ..." if len(examples) > 2 else ""
+    what = "is not a number" if count == 1 else "are not numbers"
+    if all(_is_number(example) for example in examples):
+        what = f"{'is' if count == 1 else 'are'} too large to compute with"
+    return f"{count:,} of {total:,} values of {name} {what} ({shown}{more}), read as missing"
 
 
-def look(table: Any, keep: Collection[str] = ()) -> list[Column]:
+def _is_number(word: object) -> bool:
+    try:
+        return math.isfinite(float(str(word)))
+    except ValueError:
+        return False
+
+
+def look(table: Any, keep: Collection[str] = (), text: Collection[str] = ()) -> list[Column]:
     """Find the kind of each column of a table, and whether it is of use for any target.
 
     Parameters
@@ -114,6 +136,8 @@ def look(table: Any, keep: Collection[str] = ()) -> list[Column]:
     table : data frame or array of shape (n_rows, n_columns)
     keep : collection of str, default=()
         Columns that are used whatever they look like.
+    text : collection of str, default=()
+        Columns that are text, though they may be read as numbers.
 
     Returns
     -------
@@ -129,97 +153,122 @@ def look(table: Any, keep: Collection[str] = ()) -> list[Column]:
     [('age', 'number', ''), ('unit', 'text', 'it has one value only')]
     """
     table = as_frame(table)
-    return [_described(name, table[name], name in keep) for name in table.columns]
+    return [_described(name, table[name], name in keep, name in text) for name in table.columns]
 
 
-def _described(name: str, values: pd.Series, keep: bool) -> Column:
-    kind, note = kind_of(values)
-    if kind == "nested":
-        return Column(name, kind, 0, 0, "it holds lists or records, not single values")
-    values = as_kind(values, kind)
-    missing = int(values.isna().sum())
-    n_values = int(values.nunique())
+def _described(name: str, values: pd.Series, keep: bool, as_text: bool) -> Column:
+    found = Found("text") if as_text else kind_of(values)
+    if found.kind == "nested":
+        return Column(name, found.kind, 0, 0, "it holds lists or records, not single values")
+    note = found.remark(name, int(values.notna().sum()))
+    numbers = as_kind(values, found.kind, found.form)
+    missing = int(numbers.isna().sum())
+    n_values = int(numbers.nunique())
     if missing == len(values):
         return Column(name, "empty", missing, 0, "it is empty")
     drop = ""
     if not keep and n_values == 1 and not missing:
         drop = "it has one value only"
-    elif not keep and _is_id(name, values, kind, n_values):
-        drop = "it names the rows (every value is different)"
-    return Column(name, kind, missing, n_values, drop, note)
+    elif not keep:
+        drop, remark = id_of(name, numbers, found.kind, n_values)
+        note = note or remark
+    return Column(name, found.kind, missing, n_values, drop, note, found.form)
 
 
-def kind_of(values: pd.Series) -> tuple[Kind, str]:
-    """The kind of a column of a data frame, and a remark on it."""
+@dataclass(frozen=True)
+class Found:
+    """What a column is, by its values."""
+
+    kind: Kind
+    form: NumberFormat | None = None  # of numbers that are written
+    n_strange: int = 0  # values of a column of numbers that are no numbers
+    examples: tuple[str, ...] = ()  # the first few of them, each once
+    marks: frozenset[str] = frozenset()  # decimal marks that some number must have meant
+    ambiguous: bool = False  # whether the numbers may be read in two ways
+
+    def remark(self, name: str, total: int) -> str:
+        """A remark on values that are no numbers, if there are any."""
+        return not_numbers(self.n_strange, total, name, self.examples) if self.n_strange else ""
+
+
+def kind_of(values: pd.Series) -> Found:
+    """The kind of a column of a data frame."""
     from pandas.api import types
 
-    dtype, present = values.dtype, values[values.notna()]
+    dtype = values.dtype
+    if dtype == np.float64:
+        return _in_range(values)
+    present = values[values.notna()]
     if types.is_bool_dtype(dtype):
-        return "text", ""
+        return Found("text")
     if types.is_datetime64_any_dtype(dtype):
-        return "date", ""
+        return Found("date")
     if types.is_numeric_dtype(dtype) or types.is_timedelta64_dtype(dtype):
         whole = types.is_integer_dtype(dtype) and len(present)
         # Longer whole numbers may be codes, of which a float drops digits: looked at as text.
         if not whole or present.abs().max() <= _LARGEST_EXACT:
-            return "number", ""
+            return _in_range(present) if types.is_float_dtype(dtype) else Found("number")
     if not len(present):
-        return "text", ""
+        return Found("text")
     if isinstance(present.iloc[0], list | tuple | dict | set | bytes | np.ndarray):
-        return "nested", ""
+        return Found("nested")
     import pyarrow as pa
 
     return kind_of_text(pa.array(present.astype(str), pa.string()))
 
 
-def kind_of_text(
-    text: pa.Array | pa.ChunkedArray, enough: float = _ENOUGH_NUMBERS
-) -> tuple[Kind, str]:
-    """The kind of a column of text without gaps, and a remark on it.
+def _in_range(values: pd.Series) -> Found:
+    """A column of floats; those too large to compute with are counted."""
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    large = np.isfinite(numbers) & (np.abs(numbers) > LARGEST)
+    if not large.any():
+        return Found("number")
+    return Found("number", None, int(large.sum()), (f"{numbers[large][0]:g}",))
 
-    ``enough`` is the share of numbers from which on it is a column of numbers.
+
+def kind_of_text(
+    text: pa.Array | pa.ChunkedArray,
+    enough: float = _ENOUGH_NUMBERS,
+    decimal: str | None = None,
+) -> Found:
+    """The kind of a column of text without gaps.
+
+    ``enough`` is the share of numbers from which on it is a column of numbers; ``decimal`` is
+    the decimal mark of other columns, which decides where this one may be read in two ways.
     """
     from pyarrow import compute
 
-    text = compute.utf8_trim_whitespace(text)
-    numbers = as_numbers(text)
-    strange = compute.is_null(numbers, nan_is_null=True)
+    reading = read_numbers(text, decimal)
+    strange = compute.or_(
+        compute.is_null(reading.numbers, nan_is_null=True),
+        compute.fill_null(too_large_of(reading.numbers), False),
+    )
     n_strange = compute.sum(strange).as_py() or 0
-    if len(text) and 1 - n_strange / len(text) >= enough and not _are_codes(text):
-        if not n_strange:
-            return "number", ""
-        return "number", not_numbers(n_strange, text.filter(strange)[0].as_py())
+    if len(text) and 1 - n_strange / len(text) >= enough and not are_codes(text):
+        examples = text.filter(strange).unique()[:3].to_pylist() if n_strange else ()
+        return Found(
+            *("number", reading.form, n_strange, tuple(examples)),
+            *(reading.marks, reading.ambiguous),
+        )
     if compute.all(compute.match_substring_regex(text, _DATE)).as_py():
-        return "date", ""
-    return "text", ""
+        return Found("date")
+    return Found("text")
 
 
-def as_numbers(text: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Text as floats, null where it is no number."""
-    import pyarrow as pa
+def too_large_of(numbers: Any) -> Any:
+    """Where an Arrow array has numbers too large to compute with."""
     from pyarrow import compute
 
-    text = compute.utf8_trim_whitespace(text)
-    try:
-        return text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        numeric = compute.match_substring_regex(text, _NUMBER)
-        return compute.if_else(numeric, text, pa.scalar(None, text.type)).cast(pa.float64())
+    size = compute.abs(numbers)
+    return compute.and_(compute.is_finite(numbers), compute.greater(size, LARGEST))
 
 
-def _are_codes(text: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether numbers are names: 01234 is a postal code, and 19 digits are an account."""
-    from pyarrow import compute
+def as_kind(values: pd.Series, kind: str, form: NumberFormat | None = None) -> pd.Series:
+    """A column in the form of its kind: floats, text with None for gaps, or dates.
 
-    if compute.any(compute.match_substring_regex(text, _LEADING_ZERO)).as_py():
-        return True
-    long = text.filter(compute.match_substring_regex(text, _LONG)).unique().to_pylist()
-    # Names that differ only in digits that a float does not hold would be taken for the same.
-    return any(int(float(value)) != int(value) for value in long)
-
-
-def as_kind(values: pd.Series, kind: str) -> pd.Series:
-    """A column in the form of its kind: floats, text with None for gaps, or dates."""
+    Numbers that are infinite, or too large to compute with, are gaps. ``form`` is how numbers
+    that are text are written.
+    """
     import pandas as pd
     from pandas.api import types
 
@@ -229,11 +278,11 @@ def as_kind(values: pd.Series, kind: str) -> pd.Series:
         if types.is_timedelta64_dtype(values.dtype):
             values = values.dt.total_seconds()
         elif not types.is_numeric_dtype(values.dtype):
-            values = pd.to_numeric(values, errors="coerce")
+            values = _read(values, form)
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        if values.dtype == np.float64 and not np.isinf(numbers).any():
+        if values.dtype == np.float64 and not is_too_large(numbers).any():
             return values
-        numbers = np.where(np.isinf(numbers), np.nan, numbers)
+        numbers = np.where(is_too_large(numbers), np.nan, numbers)
         return pd.Series(numbers, index=values.index, name=values.name)
     if types.is_datetime64_any_dtype(values.dtype):
         return values
@@ -245,22 +294,86 @@ def as_kind(values: pd.Series, kind: str) -> pd.Series:
     return pd.Series(np.where(missing, None, text), index=values.index, name=values.name)
 
 
+def is_too_large(numbers: np.ndarray) -> np.ndarray:
+    """Where numbers are infinite, or so large that their squares are."""
+    return np.abs(numbers) > LARGEST
+
+
+def _read(values: pd.Series, form: NumberFormat | None) -> pd.Series:
+    """Text as numbers, NaN where it is none."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(values, errors="coerce")
+    if form is None:
+        return numbers
+    import pyarrow as pa
+
+    words = [one if isinstance(one, str) else None for one in values]
+    read = form.numbers(pa.array(words, pa.string())).to_numpy(zero_copy_only=False)
+    read = np.where(np.isnan(read), numbers.to_numpy(np.float64, na_value=np.nan), read)
+    return pd.Series(read, index=values.index, name=values.name)
+
+
 def without_point(value: Any) -> Any:
     """A whole number without the point that floats have; anything else as it is."""
     whole = isinstance(value, float | np.floating) and np.isfinite(value) and value == int(value)
     return int(value) if whole else value
 
 
-def _is_id(name: str, values: pd.Series, kind: str, n_values: int) -> bool:
-    """Whether a column only distinguishes rows: no new row will have one of its values."""
+def id_of(name: str, values: pd.Series, kind: str, n_values: int) -> tuple[str, str]:
+    """Why a column only distinguishes rows, if it does, and a remark where it may.
+
+    No new row will have one of its values, or what it has of them means nothing. Ranks and years
+    count rows too, and names of people and things are words like others: these are of use.
+    """
     n_rows = len(values)
-    if n_rows < _FEWEST_ROWS_OF_IDS or n_values < n_rows or kind == "date":
-        return False
+    if n_rows < _FEWEST_ROWS_OF_IDS or kind == "date":
+        return "", ""
+    named = bool(_ID_NAME.search(name) or _ID_TAIL.search(name))
     if kind == "text":
-        return values.str.count(r"\S+").mean() < _WORDS_OF_PROSE
+        codes = _look_like_codes(values.dropna())
+        if n_values == n_rows and codes and values.str.count(r"\S+").mean() < _WORDS_OF_PROSE:
+            return "it names the rows (every value is different)", ""
+        repeats = codes and _repeats(name, n_values, n_rows)
+        return (_repeated(name) if repeats else ""), ""
     numbers = values.to_numpy()
-    if (numbers != np.floor(numbers)).any():
+    known = numbers[~np.isnan(numbers)]
+    if (known != np.floor(known)).any():
+        return "", ""
+    informs = bool(_RANK_NAME.search(name))
+    if n_values == n_rows and not informs:
+        # A count of rows, whatever its name; other numbers may be measurements that all differ.
+        counted = numbers.max() - numbers.min() + 1 < 1.5 * n_rows
+        if counted or named:
+            return "it names the rows (every value is different)", ""
+    elif not informs and _repeats(name, n_values, n_rows):
+        return _repeated(name), ""
+    if n_values == n_rows >= _FEWEST_ROWS_IN_ORDER and (np.diff(numbers) > 0).all():
+        return "", (
+            "it only increases from row to row; if it counts rows or is the time of entry, leave "
+            f"it out (--drop {name}), or give --time {name} to hold later rows out"
+        )
+    return "", ""
+
+
+def _repeats(name: str, n_values: int, n_rows: int) -> bool:
+    """Whether a column of whole numbers or codes is one of ids that repeat, by its name."""
+    named = _SURE_ID_NAME.search(name) or _ID_TAIL.search(name)
+    return bool(named) and n_values > max(_MOST_CODES, n_rows // 50)
+
+
+def _repeated(name: str) -> str:
+    return (
+        f"it holds ids, which mean nothing to new rows (--group {name} holds rows of one id out "
+        f"together, --keep {name} uses it all the same)"
+    )
+
+
+def _look_like_codes(words: pd.Series) -> bool:
+    """Whether text is made of numbers and keys rather than of words: P0017, 3f2a, QXZR."""
+    if not len(words):
         return False
-    # A count of rows, whatever its name; other numbers may be measurements that all differ.
-    counted = numbers.max() - numbers.min() + 1 < 1.5 * n_rows
-    return bool(counted or _ID_NAME.search(name) or _ID_TAIL.search(name))
+    with_digit = words.str.contains(r"\d").mean()
+    lengths = words.str.len()
+    one_word = ~words.str.contains(r"\s").any()
+    return bool(with_digit > 0.5 or (one_word and lengths.min() == lengths.max()))

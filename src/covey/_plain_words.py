@@ -80,17 +80,16 @@ def value_words(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        if value == round(value) and abs(value) < 1e7:
-            return str(int(value))
-        return f"{value:.3g}" if abs(value) < 100 else f"{value:.{_digits(value)}g}"
-    text = " ".join(str(value).removesuffix(" 00:00:00").split())
+        if not 100 <= abs(value) < 1e15:
+            return f"{value:.3g}"
+        return f"{value:.{0 if abs(value) >= 1000 or value == round(value) else 1}f}"
+    text = one_line(value).removesuffix(" 00:00:00")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def _digits(value: float) -> int:
-    """As many as there are before the point, and one more below a thousand."""
-    before = len(str(int(abs(value))))
-    return before + 1 if before < 4 else min(before, 7)
+def one_line(text: Any) -> str:
+    """Text without line breaks."""
+    return " ".join(str(text).split())
 
 
 def reason_words(reason: Mapping[str, Any]) -> str:
@@ -107,4 +106,4 @@ def reason_words(reason: Mapping[str, Any]) -> str:
     is_number = isinstance(reason["value"], int | float) and value != "missing"
     sign = " " if is_number and not isinstance(reason["value"], bool) else ": "
     beside = "" if typical == value else f" (typical {typical})"
-    return f"{reason['column']}{sign}{value}{beside}"
+    return f"{one_line(reason['column'])}{sign}{value}{beside}"

@@ -28,14 +28,16 @@ from covey._blocks import as_table, is_plainly_right, training_table
 from covey._categories import (
     UNSEEN,
     categorical_columns,
+    check_no_dates,
     coded,
     is_from_dtype,
     is_table_of_columns,
+    naming_columns,
 )
 from covey._core.value_losses import weighted_quantile
 from covey._devices import to_numpy
 from covey._target_means import TargetMeans
-from covey._validation import check_one_target, holds_gaps
+from covey._validation import check_column_names, check_one_target, holds_gaps
 
 # Columns of more categories are encoded by their target.
 MOST_ONE_HOT = 20
@@ -160,7 +162,7 @@ def frequent_categories(
     """
     by_target = [of for of in preparation.tables if of not in preparation.levels]
     free = np.flatnonzero(~np.isin(preparation.column_of, by_target))
-    made, made_of = [np.zeros((len(X), 0))], []
+    made, made_of = [np.zeros((X.shape[0], 0))], []
     for of in by_target:
         codes = codes_of(X[:, of], len(preparation.words[of]))
         counts = np.bincount(codes)
@@ -169,6 +171,20 @@ def frequent_categories(
         made.append((codes[:, None] == often).astype(np.float64))
         made_of += [of] * len(often)
     return free, np.hstack(made), np.array(made_of, dtype=np.intp)
+
+
+def nothing_varies(n_features: int, preparation: Preparation | None) -> str:
+    """Why there is nothing to learn from columns that are all constant, in a sentence."""
+    if preparation is not None and len(preparation.tables) > len(preparation.levels):
+        return (
+            f"The categories of X tell no more about y than chance would, and none of its "
+            f"{n_features} feature(s) varies otherwise, so there is nothing to learn from; give a "
+            "column that knows something, or fewer categories."
+        )
+    return (
+        f"All {n_features} feature(s) of X are constant, so there is nothing to learn from; give "
+        "at least one column that varies."
+    )
 
 
 def codes_of(column: np.ndarray, n_known: int) -> np.ndarray:
@@ -256,6 +272,8 @@ def checked_table(
     """
     reset = how.get("reset", True)
     wanted = estimator.categorical_features
+    check_column_names(X)
+    check_no_dates(X)
     if (not reset and known) or not (wanted is None or is_from_dtype(wanted)):
         X = as_table(X if hasattr(X, "shape") else np.asarray(X, dtype=object))
     if reset:
@@ -264,7 +282,8 @@ def checked_table(
     else:
         columns = list(known or ())
     if not columns:
-        X, y = training_table(estimator, X, y, gaps=True, **how)
+        with naming_columns(X):
+            X, y = training_table(estimator, X, y, gaps=True, **how)
         return X, y, {}
     how.pop("reset", None)
     check_one_target(y)
@@ -306,14 +325,16 @@ def checked_codes(estimator: Any, X: Any, preparation: Preparation) -> Any:
 
 
 def _checked_numbers(estimator: Any, X: Any) -> Any:
-    return validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
+    check_no_dates(X)
+    with naming_columns(X):
+        return validate_data(
+            estimator,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:

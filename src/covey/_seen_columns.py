@@ -15,6 +15,8 @@ import numpy as np
 
 from covey._blocks import take_rows
 from covey._categories import column_of
+from covey._kinds import without_point
+from covey._numbers import NumberFormat
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
@@ -140,12 +142,18 @@ def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> Se
 
 
 def seen_table(
-    table: Any, kinds: Mapping[str, str], free_text: Collection[str] = ()
+    table: Any,
+    kinds: Mapping[str, str],
+    free_text: Collection[str] = (),
+    formats: Mapping[str, NumberFormat] | None = None,
+    date_formats: Mapping[str, str | None] | None = None,
 ) -> SeenColumns:
     """Learn from a data frame whose columns are known to be numbers, text or dates.
 
-    Of ``free_text``, which hardly repeats, nothing is typical but a gap.
+    Of ``free_text``, which hardly repeats, nothing is typical but a gap. ``formats`` are how
+    numbers are written that are text, ``date_formats`` those of dates that are text.
     """
+    date_formats = date_formats or {}
     from covey._kinds import as_kind
 
     if len(table) > _MOST_ROWS:
@@ -155,11 +163,11 @@ def seen_table(
         if name in free_text:
             found.append(SeenColumn(name, "word", None, ()))
             continue
-        values = as_kind(table[name], kind)
+        values = as_kind(table[name], kind, (formats or {}).get(name))
         if kind == "number":
             found += _of_numbers([name], values.to_numpy(dtype=np.float64)[:, None])
-        elif kind == "date":
-            found.append(_of_dates(name, values))
+        elif kind in ("date", "season"):
+            found.append(_of_dates(name, values, date_formats.get(name)))
         else:
             found.append(_of_words(name, values.to_numpy(dtype=object)))
     return SeenColumns(tuple(found))
@@ -185,8 +193,8 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
     quantiles = np.take_along_axis(ordered, np.maximum(places, 0), axis=0)
     with np.errstate(all="ignore"):
         whole = np.nanmax(np.abs(ordered - np.round(ordered)), axis=0, initial=0.0) == 0
-        centered = ordered - quantiles[_MIDDLE]
-        scale = np.sqrt(np.nanmean(centered**2, axis=0)) if len(ordered) else counts * 0.0
+        squares = np.nansum((ordered - quantiles[_MIDDLE]) ** 2, axis=0)
+        scale = np.sqrt(squares / counts)
     found = []
     for place, name in enumerate(names):
         own = quantiles[:, place]
@@ -213,14 +221,14 @@ def _of_words(name: str, values: Any) -> SeenColumn:
     return SeenColumn(str(name), "word", words[0] if words else None, words)
 
 
-def _of_dates(name: str, values: Any) -> SeenColumn:
+def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
     """The one in the middle and other quantiles, written as they were given."""
     import pandas as pd
 
     times = values
     as_text = not pd.api.types.is_datetime64_any_dtype(values.dtype)
     if as_text:
-        times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
+        times = pd.to_datetime(values, errors="coerce", utc=True, format=form or "mixed")
     known = np.flatnonzero(times.notna().to_numpy())
     shown: list[str] = []
     if len(known):
@@ -266,6 +274,9 @@ def as_column(values: Sequence[Any], dtype: Any) -> Any:
 def shown_value(value: Any, column: SeenColumn | None = None) -> Any:
     """A value as people read it: whole numbers without a point, None for gaps."""
     value = _plain(value)
+    if column is not None and column.kind == "word" and isinstance(column.typical, str):
+        # Categories are text, also those that a table holds as flags or numbers.
+        return None if value is None else str(without_point(value))
     whole = column is None or column.whole
     if isinstance(value, float) and whole and value == round(value) and abs(value) < 2**53:
         return int(value)

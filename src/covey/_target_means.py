@@ -50,7 +50,12 @@ class TargetMeans:
         else:
             self._values = (target[:, None] == np.arange(n_classes)).astype(np.float64)
         self._mean = self._weight @ self._values / self._weight.sum()
-        self._fold = folds(len(target), seed, groups)
+        # Rows without weight count nowhere, so they do not move those of others to other folds.
+        used = weight > 0
+        self._fold = np.zeros(len(target), dtype=np.intp)
+        if groups is not None:
+            groups = np.unique(groups[used], return_inverse=True)[1]
+        self._fold[used] = folds(np.count_nonzero(used), seed, groups)
 
     def _standardized(self, target: np.ndarray) -> np.ndarray:
         size = np.abs(target).max(initial=0.0) or 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 import threading
 import warnings
@@ -21,6 +22,11 @@ _being_fitted: set[int] = set()
 _looking = threading.Lock()
 # Whole numbers are a quantity if more are different than this, each in fewer rows on average.
 _MOST_CLASSES, _FEWEST_ROWS = 30, 5
+# How NumPy and scikit-learn say that X holds text, dates or objects.
+_NO_NUMBERS = re.compile(
+    r"could not convert string|could not be promoted|must be a (real )?number"
+)
+_TABLES = "covey.tables.TableClassifier (TableRegressor) takes text, dates and gaps as they are"
 
 
 @contextmanager
@@ -196,6 +202,19 @@ def check_sample_weight(
     return weight
 
 
+@contextmanager
+def naming_tables() -> Iterator[None]:
+    """Errors about text or dates in X say which models take those."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        said = str(error).strip().partition("\n")[0]
+        if not _NO_NUMBERS.search(said):
+            raise
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"{said.partition('. ')[0].rstrip('.')}; {_TABLES}.") from None
+
+
 def check_all_finite(X: Any, feature_names: np.ndarray | None) -> None:
     """Refuse NaN and infinity, by the name of the column."""
     if get_config()["assume_finite"] or _is_plainly_finite(X):
@@ -234,7 +253,8 @@ def _refuse(X: Any, broken: np.ndarray, feature_names: np.ndarray | None) -> Non
     what = "NaN" if np.isnan(value) else "infinity"
     name = int(column) if feature_names is None else repr(feature_names[column])
     raise ValueError(
-        f"X holds {what} in column {name} (row {int(row)}); impute it, or drop the row or column."
+        f"X holds {what} in column {name} (row {int(row)}); impute it, drop the row or column, or "
+        "use covey.tables.TableClassifier (TableRegressor), which takes gaps."
     )
 
 
@@ -250,3 +270,12 @@ def check_coefficients(
             f"Column {name} varies too little for its coefficient to be a number; multiply it by "
             "a constant, or drop it."
         )
+
+
+def check_column_names(X: Any) -> None:
+    """Refuse a data frame of pandas in which two columns have one name."""
+    columns = getattr(X, "columns", None)
+    if getattr(columns, "is_unique", True):
+        return
+    twice = columns[columns.duplicated()][0]
+    raise ValueError(f"X has several columns named {twice!r}; give each a name of its own.")

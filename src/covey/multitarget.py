@@ -39,6 +39,15 @@ def _fit_target(estimator: Any, parameters: Mapping[str, Any], X: Any, y: np.nda
     return fit_with(estimator, X, y, parameters)
 
 
+def _as_array(y: Any) -> np.ndarray:
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y must have as many targets in every row, but its rows differ in length."
+        ) from error
+
+
 def _each_has(method: str) -> Any:
     """Whether the model, fitted for each target or to be, has a method."""
 
@@ -139,7 +148,7 @@ class _MultiTarget(RoutesToEstimator, MetaEstimatorMixin, BaseEstimator):
             taken = [y.iloc[:, at] if hasattr(y, "iloc") else y[:, at] for at in range(y.shape[1])]
             targets, shape = [np.asarray(column) for column in taken], y.shape
         else:
-            y = y.toarray() if issparse(y) else np.asarray(y)
+            y = y.toarray() if issparse(y) else _as_array(y)
             targets, shape = [y] if y.ndim == 1 else list(y.T), y.shape
         if not shape[0]:
             raise ValueError("Found array with 0 sample(s), but at least 1 is required.")

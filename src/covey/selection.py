@@ -21,9 +21,15 @@ from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._preparation import checked_table, frequent_categories
+from covey._preparation import (
+    Preparation,
+    checked_table,
+    frequent_categories,
+    nothing_varies,
+)
 from covey._validation import (
     check_choice,
+    check_flag,
     check_labels,
     check_number,
     check_sample_weight,
@@ -227,6 +233,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
+        check_flag(self.prefit, "prefit")
         # The members of any fitted flock can be read; only these can be grown on halves.
         known = LinearFlock if self.prefit else SubsetEnsembleClassifier | SubsetEnsembleRegressor
         if self.estimator is not None and not isinstance(self.estimator, known):
@@ -330,7 +337,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             X, y, weight, None, numeric=not classifies, device=HostDevice(), words=words
         )
         feature_of = np.arange(n_features)
-        tested = feature_of, np.zeros((len(y), 0)), feature_of[:0]
+        tested, preparation = (feature_of, np.zeros((len(y), 0)), feature_of[:0]), None
         if rows.needs_preparation:
             preparation, rows = rows.prepared(None, seed)
             feature_of = preparation.column_of
@@ -339,7 +346,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         recipe._check_newton(2 * n_columns)  # with their shadows
         order = np.argsort(strata, kind="stable")
         X, y, strata, weight = rows.X[order], y[order], strata[order], weight[order]
-        design, varies, every = self._design(X, weight, seed, feature_of)
+        design, varies, every = self._design(X, weight, seed, feature_of, preparation)
         used, first = core.first_columns(every, varies)
         unit_of = np.full(int(every.max()) + 1, -1)
         unit_of[:n_features] = flip_units(
@@ -424,7 +431,12 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         return FeatureAnswers(found, unit, always)
 
     def _design(
-        self, X: Any, weight: np.ndarray, seed: int, feature_of: np.ndarray
+        self,
+        X: Any,
+        weight: np.ndarray,
+        seed: int,
+        feature_of: np.ndarray,
+        preparation: Preparation | None,
     ) -> tuple[Design, np.ndarray, np.ndarray]:
         """The features and their shadows, standardized; which of them vary, and their features."""
         columns, every = core.columns_and_shadows(X, seed, feature_of)
@@ -432,9 +444,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         varies = deviation > 0
         n_features = int(feature_of.max()) + 1
         if not varies[: len(feature_of)].any():
-            raise ValueError(
-                f"All {n_features} feature(s) of X are constant, so there is nothing to select."
-            )
+            why = nothing_varies(n_features, preparation).partition(", so there is")[0]
+            raise ValueError(f"{why}, so there is nothing to select.")
         scale = np.where(varies, deviation, 1.0)
         if hasattr(columns, "tocsc"):
             return Design(columns, mean[None], scale[None]), varies, every

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.selection import designs, report, run, selectors
+from benchmarks.selection import designs, rates, report, run, selectors
+from covey import SubsetSelector
 
 
 @pytest.mark.parametrize("name", ["twins, 3 + 3 of 30", "blocks, a number", "chain, 8 of 100"])
@@ -66,3 +67,11 @@ def test_the_page_says_where_covey_is_behind():
     assert "behind in 1: exclusive or, 2 of 50 (all: 0.50 against 0.75)." in text
     assert "| exclusive or, 2 of 50 | 2 | 0.050 ± 0.050 | 0.050 ± 0.050 |" in text
     assert "<!--" not in text
+
+
+def test_rates_of_the_tests_alone_are_those_of_a_fit():
+    X, y, true, _ = designs.difference(2)
+    selector = SubsetSelector(n_resamples=2, random_state=0).fit(X, y)
+    found = set(selector.get_support(indices=True))
+    share = len(found - set(true)) / max(1, len(found))
+    assert rates.false_share(designs.difference, 2, 0.05) == share > 0

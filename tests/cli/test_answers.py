@@ -27,7 +27,7 @@ def fitted():
     table["y"] = 3 * table["x"] + 5 * (table["town"] == "Rome") + rng.normal(size=200)
     problem = problem_of(table)
     ((_, estimator),) = linear(problem).items()
-    return problem, PreparedRows(problem, np.arange(200)).fit(estimator)
+    return problem, PreparedRows(problem, np.arange(200)).fit(estimator.estimator)
 
 
 def test_effects_are_mean_predictions_with_a_column_set_to_values_of_its_own(fitted):

@@ -142,7 +142,7 @@ def test_strange_values_at_prediction_count_as_missing_and_are_said(folder, run)
     gaps.to_csv(folder / "gaps.csv", index=False)
     result = run("predict", "flock.covey", "strange.csv", "--proba", cwd=folder)
     assert result.exit_code == 0
-    assert "age: 2 values are no numbers ('old') and counted as missing" in result.stderr
+    assert "2 of 90 values of age are not numbers ('old'), read as missing" in result.stderr
     assert result.stdout == run("predict", "flock.covey", "gaps.csv", "--proba", cwd=folder).stdout
 
 

@@ -231,7 +231,7 @@ def test_blocks_of_numbers_that_are_mostly_numbers(tmp_path, run):
     table.iloc[100:].to_csv(tmp_path / "b.csv", index=False)
     said = run("fit", "*.csv", "--target", "y", *FLOCK[2:], cwd=tmp_path)
     assert said.exit_code == 0, said.output
-    assert "x: 2 values are no numbers ('low') and counted as missing." in said.stderr
+    assert "2 of 200 values of x are not numbers ('low'), read as missing." in said.stderr
     assert load(tmp_path / "flock.covey").classes_.tolist() == [0, 1]
 
 

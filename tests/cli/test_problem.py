@@ -4,7 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import covey
 from covey.cli._console import CommandError
+from covey.cli._problem import row_hashes
+from covey.tables import TablePreparation
 
 from .conftest import as_json, problem_of, some_table
 
@@ -62,3 +65,69 @@ def test_dates_that_may_be_read_in_two_ways_are_refused():
     mixed = [*days[:59].strftime("%Y-%m-%d"), "13/02/2024"]
     with pytest.raises(CommandError, match="'13/02/2024' in column 'day'"):
         problem_of(some_table(day=mixed), time="day")
+
+
+def test_hashes_of_rows_are_those_of_pandas():
+    table = some_table(town=["Rome", None, "Oslo"] * 20, day=["2024-01-05"] * 60)
+    kinds = {"x": "number", "town": "text", "z": "number", "day": "date"}
+    written = table.assign(town=table["town"].astype(object).where(table["town"].notna(), None))
+    wanted = pd.util.hash_pandas_object(
+        written[list(kinds)].astype({"town": str, "day": str}), index=False
+    )
+    assert row_hashes(table, kinds).tolist() == wanted.tolist()
+
+
+def test_of_the_time_only_what_comes_again_is_learned():
+    when = pd.Series(pd.date_range("2022-01-01", periods=60, freq="13D"))
+    dated = some_table(when=when.astype(str))
+    problem = problem_of(dated, time="when")
+    assert problem.kinds == {"x": "number", "z": "number", "when": "season"}
+    made = TablePreparation(columns=problem.kinds).fit_transform(problem.table)
+    assert {"when: month", "when: weekday"} == {name for name in made if name.startswith("when")}
+    # A few days show no season, and a number of a row is no date.
+    days = some_table(when=pd.date_range("2022-01-01", periods=60, freq="20min"), step=range(60))
+    assert problem_of(days, time="when").kinds == {"x": "number", "z": "number"}
+    assert "step" not in problem_of(days, time="step", drop=["when"]).kinds
+    assert "when" not in problem_of(dated, time="when", drop=["when"]).kinds
+
+
+def zoned(form):
+    moments = pd.Series(pd.date_range("2023-03-01", periods=60, freq="29h", tz="Europe/Berlin"))
+    table = some_table(when=moments)
+    if form == "parquet":
+        return table.assign(when=moments.dt.tz_convert("UTC"))
+    written = moments.dt.tz_convert("UTC").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return table.assign(when=written if form == "Z" else [one.isoformat() for one in moments])
+
+
+@pytest.mark.parametrize("form", ["Z", "offset", "parquet"])
+def test_times_with_a_zone_are_saved_and_predicted_the_same(form, tmp_path, run):
+    table = zoned(form)
+    name = "t.parquet" if form == "parquet" else "t.csv"
+    if form == "parquet":
+        table.to_parquet(tmp_path / name)
+    else:
+        table.to_csv(tmp_path / name, index=False)
+    result = run("fit", name, "--target", "y", "--effort", "fast", cwd=tmp_path)
+    assert result.exit_code == 0, result.output
+    model = covey.load(tmp_path / "flock.covey")
+    assert model.preparation_.kinds_["when"] == "date"
+    said = as_json(run("predict", "flock.covey", name, "--proba", "--json", cwd=tmp_path))
+    probabilities = [row["probability_a"] for row in said["predictions"]]
+    np.testing.assert_allclose(probabilities, model.predict_proba(table)[:, 0], rtol=1e-12)
+    # The same moments, however they are given.
+    np.testing.assert_allclose(
+        model.predict_proba(zoned("parquet")), model.predict_proba(zoned("Z")), rtol=1e-12
+    )
+
+
+def test_a_model_that_does_not_predict_again_leaves_the_old_file(tmp_path, run, monkeypatch):
+    some_table().to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "flock.covey").write_text("precious")
+    answers = iter([np.zeros((1, 2)), np.ones((1, 2))])
+    monkeypatch.setattr("covey.cli._models.predictions_of", lambda *_: next(answers))
+    result = run("fit", "t.csv", "--target", "y", "--effort", "fast", cwd=tmp_path)
+    assert result.exit_code == 1
+    assert "flock.covey was not written" in result.stderr
+    assert (tmp_path / "flock.covey").read_text() == "precious"
+    assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "flock.covey"}

@@ -392,7 +392,13 @@ def _answers(fitted, X):
 
 
 def _check(fitted, answer, n_rows):
-    if is_classifier(fitted):
+    if isinstance(fitted, covey.MultiTargetClassifier) and isinstance(fitted.classes_, list):
+        # Several columns of labels are several targets.
+        *probabilities, labels = answer
+        for place, model in enumerate(fitted.estimators_):
+            one = [found[place] for found in probabilities]
+            _check(model, [*one, labels[:, place]], n_rows)
+    elif is_classifier(fitted):
         labels = answer[-1]
         if labels.shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {labels.shape} for {n_rows} rows")

@@ -68,6 +68,12 @@ def models():
         ),
         "gaps": covey.FlockClassifier(effort="fast", random_state=0),
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
+        # Files before this one have no typical values.
+        "typical": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
+        "written": TableClassifier(
+            covey.FlockClassifier(effort="fast", random_state=0),
+            columns={"price": "number", "share": "number", "mass": "number", "seen": "season"},
+        ),
         "targets": covey.MultiTargetClassifier(
             covey.FlockClassifier(effort="fast", random_state=0), random_state=0
         ),
@@ -95,6 +101,19 @@ def table():
     return X, more, y
 
 
+def written(X):
+    """Numbers as people write them, and times of which only seasons are learned."""
+    days = pd.date_range("2022-01-01", periods=len(X), freq="350h")
+    return pd.DataFrame(
+        {
+            "price": [f"${1000 * value:,.2f}" for value in X.iloc[:, 0]],
+            "share": [f"{10 * value:.1f} %" for value in X.iloc[:, 1]],
+            "mass": [f"{value:.2f} kg".replace(".", ",") for value in X.iloc[:, 2]],
+            "seen": days.strftime("%Y-%m-%dT%H:%M:%S+02:00"),
+        }
+    )
+
+
 def main():
     """Fit and save all of them."""
     X, more, y = table()
@@ -107,7 +126,13 @@ def main():
         if path.exists():
             continue
         narrow = X.iloc[:, :2]
-        rows = {"table": more, "gaps": more.drop(columns="seen"), "values": narrow}.get(name, X)
+        rows = {
+            "table": more,
+            "typical": more,
+            "gaps": more.drop(columns="seen"),
+            "written": written(X),
+            "values": narrow,
+        }.get(name, X)
         save(model.fit(rows, several.get(name, y)), path)
         rows = rows.iloc[::7]
         said = {

@@ -39,7 +39,7 @@ from covey import (
     from_forest,
 )
 from covey.fusers import FUSERS
-from covey.inspection import contributions, reasons
+from covey.inspection import contributions, reasons, row_card
 from covey.tables import TableClassifier, TableRegressor
 
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
@@ -335,3 +335,75 @@ def test_flocks_and_tables_explain_in_the_same_shapes(patients, table_model):
     assert list(of_flock) == list(of_table)
     assert set(of_flock["because"][0]) == {"column", "value", "typical", "push"}
     assert len(flock.explain(table[["age"]][:1], max_members=1)[0]["members"]) == 1
+
+
+# -- odd tables -----------------------------------------------------------------------------------
+
+
+def odd_tables():
+    rng = np.random.default_rng(1)
+    n = 60
+    x = rng.normal(size=n)
+    days = [f"{day:02d}.{month:02d}.2020" for day, month in rng.integers(1, (28, 13), (n, 2))]
+    flags = pd.DataFrame(
+        {
+            "a": pd.array(rng.integers(0, 5, n), dtype="Int64"),
+            "b": pd.array(rng.choice(["q", "r"], n), dtype="string"),
+            "c": pd.Categorical(rng.choice(["u", "v"], n)),
+            "d": rng.random(n) < 0.5,
+        }
+    )
+    flags.loc[3, ["a", "b"]] = pd.NA
+    return {
+        "mostly gaps": pd.DataFrame({"x": x, "k": np.where(rng.random(n) < 0.8, np.nan, x)}),
+        "infinities": pd.DataFrame({"x": np.where(rng.random(n) < 0.1, np.inf, x), "k": x[::-1]}),
+        "huge": pd.DataFrame({"x": x * 1e30, "k": x[::-1]}),
+        "odd names": pd.DataFrame({"a\n<b>": x, "=cmd|\x1b[0m": rng.choice(["\u202e", "x"], n)}),
+        "types of pandas": flags,
+        "lengths of time": pd.DataFrame({"x": pd.to_timedelta(rng.integers(1, 99, n), "h")}),
+        "days first": pd.DataFrame({"x": x, "t": days}),
+        "numbers as names": pd.DataFrame(rng.normal(size=(n, 2))),
+        "an array": rng.normal(size=(n, 3)),
+        "an array of anything": np.array([["a", 1.0], ["b", 2.0]] * 30, dtype=object),
+    }
+
+
+@pytest.mark.parametrize("name", odd_tables())
+def test_odd_tables_are_explained_all_the_same(name):
+    X = odd_tables()[name]
+    y = np.arange(len(X)) % 3 == 0
+    model = TableClassifier(DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    assert_adds_up(model, X[:4])
+    model.explain(X[:2])
+    model.smallest_change(X[:1])
+    assert row_card(model, X[:1]).text()
+
+
+def test_the_middle_of_dates_is_found_as_they_are_written():
+    X = odd_tables()["days first"]
+    model = TableClassifier(DecisionTreeClassifier()).fit(X, np.arange(len(X)) % 3 == 0)
+    middle = pd.to_datetime(X["t"], format="%d.%m.%Y").sort_values().iloc[len(X) // 2 - 1]
+    assert model.contributions(X[:1]).typical["t"] == middle.strftime("%d.%m.%Y")
+
+
+def test_a_flock_of_columns_without_proper_names_calls_them_by_position():
+    X = odd_tables()["numbers as names"]
+    flock = SubsetEnsembleClassifier(2, max_iter=20, random_state=0)
+    (record,) = flock.fit(X, np.arange(60) % 2).explain(X[:1])
+    for one in record["because"] + record["against"]:
+        assert one["typical"] is not None
+        assert one["column"] in ("x0", "x1")
+
+
+def test_a_background_without_rows_or_with_other_columns_is_refused():
+    model = GaussianNB().fit(X_IRIS, Y_IRIS)
+    for background in (X_IRIS[:0], X_IRIS[:, :3]):
+        with pytest.raises(ValueError, match="background must have rows, and the 4 columns"):
+            contributions(model, X_IRIS[:1], background=background)
+
+
+def test_what_is_typical_has_occurred_and_rows_of_no_weight_do_not_count():
+    X = np.array([[0.0], [0.0], [1.0], [5.0], [5.0], [5.0], [5.0]])
+    weight = np.array([1.0, 1, 1, 1, 0, 0, 0])
+    model = FusionClassifier([GaussianNB()]).fit(X, [0, 0, 1, 1, 1, 1, 1], weight)
+    assert model.contributions(X[:1]).typical == {"x0": 0}

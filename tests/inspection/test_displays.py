@@ -447,3 +447,17 @@ def test_a_regressors_members_are_drawn_like_a_classifiers():
     fused = FusionRegressor([LinearRegression(), DummyRegressor()]).fit(X, y)
     names = ImportanceDisplay.from_estimator(fused, X).names
     assert names == ["linearregression", "dummyregressor"]
+
+
+def test_categories_and_gaps_are_no_points_of_a_plane():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    y = X.sum(axis=1) > 1
+    flock = FlockClassifier(effort="fast", n_estimators=1, random_state=0)
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0.5, "u", "v")})
+    gaps = np.where(np.arange(60)[:, None] % 9 == 0, np.nan, X)
+    for rows in (table, gaps):
+        fitted = flock.fit(rows, y)
+        with pytest.raises(ValueError, match="X must hold finite numbers to be drawn on a plane"):
+            DecisionRegionsDisplay.from_estimator(fitted, rows, y)

@@ -249,3 +249,18 @@ def test_blocks_of_a_cluster_give_the_same():
     np.testing.assert_array_equal(answers.mask, flock.predict(X, reject=0.3).mask)
     with pytest.raises(TypeError, match="calibrate takes rows in memory; give X.compute"):
         flock.calibrate(rows, y)
+
+
+def test_rows_that_others_held_out_can_take_the_place_of_the_search_s():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = np.where(X[:, 0] > 0, "b", "a")
+    flock = FlockClassifier(effort="fast", random_state=0).fit(X, y)
+    predicted = rng.dirichlet([1, 1], 90)
+    flock._calibrate_out_of_fold(y, predicted)
+    right = flock.classes_[predicted.argmax(axis=1)] == y
+    assert flock.rejection(0.0).accuracy == pytest.approx(right.mean())
+    numbers = FlockRegressor(effort="fast", random_state=0).fit(X, X[:, 0])
+    numbers._calibrate_out_of_fold(X[:, 0], X[:, 0] + 2.0)
+    bounds = numbers.predict_interval(X, 0.8) - numbers.predict(X)[:, None]
+    np.testing.assert_allclose(bounds, -2.0)

@@ -503,3 +503,10 @@ def test_an_ensemble_is_a_function_of_rows_and_no_rule(wine):
     for rule in (model, GaussianNB()):
         with pytest.raises(ValueError, match="fuser must be one of .*, a Fuser or a function"):
             FusionClassifier(members(), rule).fit(X, y)
+
+
+def test_prefit_is_true_or_false(wine):
+    X, _, y, _ = wine
+    for prefit in ("no", 1, None):
+        with pytest.raises(ValueError, match="prefit must be True or False"):
+            FusionClassifier(members(), prefit=prefit).fit(X, y)

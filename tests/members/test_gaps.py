@@ -15,6 +15,7 @@ from covey import (
     FusionClassifier,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
+    SubsetSelector,
 )
 
 
@@ -146,3 +147,33 @@ def test_what_cannot_take_them_says_so():
         pytest.raises(ValueError, match="X is sparse, but the model was fitted to .*categories"),
     ):
         model.predict(sparse)
+
+
+def test_many_categories_that_know_nothing_are_not_said_to_be_constant():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: [f"w{one}" for one in rng.integers(0, 60, 200)] for name in "ab"})
+    labels = rng.integers(0, 2, 200)
+    model = FlockClassifier(effort="fast", n_estimators=2, random_state=0)
+    with pytest.raises(ValueError, match="categories of X tell no more about y than chance would"):
+        model.fit(rows, labels)
+    with pytest.raises(ValueError, match="tell no more about y than chance .*nothing to select"):
+        SubsetSelector(n_resamples=2, random_state=0).fit(rows, labels)
+    with pytest.raises(ValueError, match="All 1 feature.* constant.* one column that varies"):
+        model.fit(pd.DataFrame({"a": ["x"] * 20}), [0, 1] * 10)
+    # A column that varies is enough, and those beside it have no weight.
+    rows = rows.assign(c=rng.normal(size=200))
+    assert model.fit(rows, rows["c"] > 0).score(rows, rows["c"] > 0) > 0.95
+
+
+def test_rows_without_weight_change_no_encoding_by_the_target():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=300), "m": [f"w{n % 40}" for n in range(300)]})
+    labels = (np.arange(300) % 40 < 20) ^ (rng.random(300) < 0.2)
+    weight = (np.arange(300) % 7 > 0).astype(float)
+    for model, y in (
+        (FlockClassifier(effort="fast", n_estimators=2, random_state=0), labels),
+        (FlockRegressor(effort="fast", n_estimators=2, random_state=0), labels + rows["a"]),
+    ):
+        weighted = model.fit(rows, y, weight)(rows)
+        alone = model.fit(rows[weight > 0], y[weight > 0])(rows)
+        np.testing.assert_allclose(weighted, alone, rtol=0, atol=1e-4)

@@ -6,7 +6,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from covey.members import LinearMember
+import covey
+from covey import SubsetEnsembleClassifier
+from covey.members import LinearMember, LinearRegressionMember
 
 
 def test_a_member_with_the_coefficients_of_logistic_regression_is_logistic_regression():
@@ -49,3 +51,18 @@ def test_log_probabilities_do_not_underflow():
 def test_wrong_number_of_columns_is_refused():
     with pytest.raises(ValueError, match="features"):
         LinearMember([[0.0], [1.0]], [0.0, 0.0], [0, 1]).predict(np.ones((2, 3)))
+
+
+def test_a_formula_shows_what_moves_the_prediction_whatever_the_units(tmp_path):
+    named = {"feature_names": ["grams", "tonnes"]}
+    member = LinearRegressionMember([1e-6, 1.0], 0.0, scale=[5e6, 1.0], **named)
+    assert member.formula(top=1) == "0 + 1e-06 grams + 1 smaller terms"
+    covey.save(member, tmp_path / "member.covey")
+    assert covey.load(tmp_path / "member.covey").formula(top=1) == member.formula(top=1)
+
+
+def test_members_of_a_flock_know_how_far_their_columns_vary():
+    X, y = load_iris(return_X_y=True)
+    flock = SubsetEnsembleClassifier(1, flip_probability=0.0, random_state=0)
+    flock.fit(X * [1, 1, 1e6, 1], y)
+    assert "x2" in flock.estimators_[0].formula(top=1)

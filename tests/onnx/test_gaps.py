@@ -113,3 +113,16 @@ def test_members_with_gaps_are_parts_of_other_graphs_and_those_with_categories_a
         to_onnx(array)
     with pytest.raises(RuntimeError, match="is exported by covey.to_onnx"):
         skl2onnx.to_onnx(array, X_WINE.astype(np.float32), target_opset=OPSET)
+
+
+@pytest.mark.parametrize("name", ["label", "probabilities", "coded/X"])
+def test_a_column_of_a_name_that_the_graph_has_is_refused_by_it(name):
+    table = TABLE[["a", "town"]].set_axis([name, "town"], axis=1)
+    with pytest.raises(ValueError, match=f"Column '{name}' has the name of an output .* rename"):
+        to_onnx(flock(effort="fast", n_estimators=1).fit(table, Y_WINE))
+    with pytest.raises(ValueError, match="A column of X has no name, .* name it"):
+        to_onnx(
+            flock(effort="fast", n_estimators=1).fit(table.set_axis(["", "town"], axis=1), Y_WINE)
+        )
+    odd = table.set_axis(["=cmd|\x1b[31m\n", "town"], axis=1)
+    assert to_onnx(flock(effort="fast", n_estimators=1).fit(odd, Y_WINE)).graph.input

@@ -201,6 +201,10 @@ def attempt(path, seed, folder):
         for part in predicted if isinstance(predicted, list) else [predicted]:
             if part.dtype.kind == "f" and not np.isfinite(part).all():
                 raise AssertionError("a prediction is not finite")
+        if getattr(model, "_seen_columns", None) is not None:
+            found = model.contributions(rows[:1])
+            if not np.isfinite(found.values).all():
+                raise AssertionError("a contribution is not finite")
     return "predicts"
 
 

@@ -155,7 +155,6 @@ def test_a_warm_start_goes_on_after_loading(tmp_path):
 
 
 def test_a_table_of_every_kind_of_column_comes_back(tmp_path):
-    pytest.importorskip("skrub")
     table = table_of_all_kinds()
     model = TableClassifier(flock(effort="fast")).fit(table, ["a", "b"] * 30)
     again = round_trip(model, tmp_path)
@@ -165,6 +164,25 @@ def test_a_table_of_every_kind_of_column_comes_back(tmp_path):
     assert_predicts_the_same(model, again, new)
     preparation = TablePreparation().fit(table)
     assert_predicts_the_same(preparation, round_trip(preparation, tmp_path), new)
+
+
+def test_how_numbers_are_written_and_what_was_seen_of_them_come_back(tmp_path):
+    table = pd.DataFrame(
+        {
+            "price": ["$1,200.50", "$7", "$41,000", "(3)"] * 10,
+            "mass": ["1.200,5 kg", "3,25 kg", None, "7 kg"] * 10,
+            "when": pd.date_range("2022-01-01", periods=40, freq="13D", tz="Europe/Rome"),
+        }
+    )
+    kinds = {"price": "number", "mass": "number", "when": "season"}
+    model = TableClassifier(flock(effort="fast"), columns=kinds).fit(table, ["a", "b"] * 20)
+    again = round_trip(model, tmp_path)
+    assert again.preparation_.number_formats_ == model.preparation_.number_formats_
+    assert len(again.preparation_.number_formats_) == 2
+    assert again.preparation_.ranges_ == {"price": (-3, 41_000), "mass": (3.25, 1200.5)}
+    assert again.preparation_.kinds_ == kinds
+    assert_predicts_the_same(model, again, table)
+    assert_predicts_the_same(model, again, table.head(1).assign(price="3,040", mass="1.234"))
 
 
 def test_parameters_of_the_machine_and_those_without_a_plain_value_are_left_out(tmp_path):

@@ -104,7 +104,6 @@ def test_values_that_are_no_numbers_are_refused(diabetes, mean_values):
 
 
 def test_a_table_regressor_is_reported_in_its_own_columns(diabetes):
-    pytest.importorskip("skrub")
     from covey.tables import TableRegressor
 
     X, X_new, y, y_new = diabetes

@@ -1,74 +1,133 @@
-"""What is kept of a column makes the numbers that skrub's own steps make."""
+"""Columns of categories and text make the numbers that skrub makes; dates make their parts."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder
 
-from covey.tables._encoders import Categories, Dates, Text, encoder_of, zone_of
-
-skrub = pytest.importorskip("skrub")
+from covey.tables._encoders import Categories, Dates, Text, zone_of
+from covey.tables._learning import date_format, learn_encoder
 
 N_ROWS = 60
 MOMENTS = pd.Series(pd.date_range("2020-01-01", periods=N_ROWS, freq="35h"))
-COLUMNS = {
-    "categories": (["Rome", "Oslo", None, "Bath"] * 15, ["Rome", "Lima", None, "", "Oslo"]),
+WORDS = {
+    "categories": (["Rome", "Oslo", None, "Bath"] * 15, ["Rome", "Lima", None, "Oslo"]),
     "two": (["yes", "no"] * 30, ["no", "yes", "maybe", None]),
     "gaps and one": (["yes", None] * 30, ["no", "yes", None]),
     "text": (
         [f"word {place} of a long text" for place in range(N_ROWS)],
         ["word 3 of a text", "", None, "nothing", "WORD 59"],
     ),
-    "dates": (MOMENTS.dt.strftime("%d/%m/%Y"), ["31/12/2021", "n/a", None, "", "2021-12-31"]),
-    "times": (MOMENTS.astype(str), ["2021-12-31 23:59:59", "31/12/2021", None]),
-    "Greenwich": (
-        MOMENTS.dt.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        ["2021-12-31T23:59:59Z", "2021-12-31T23:59:59+05:00", "2021-12-31", None],
-    ),
-    "moments": (MOMENTS, [pd.Timestamp("2031-05-05 05:05:05.5"), None]),
-    "Paris": (
-        MOMENTS.dt.tz_localize("Europe/Paris"),
-        [pd.Timestamp("2031-05-05 05:05:05", tz="Asia/Tokyo"), None],
-    ),
-    "mixed": (["1/2/2020", "2020-13-13", "3.4"] * 20, ["1/2/2020", "N/A", " ", "2"]),
 }
 
 
-def as_given(values, name):
-    values = pd.Series(values, name=name)
-    return values.astype("category") if name in ("categories", "two", "gaps and one") else values
-
-
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", COLUMNS)
-def test_numbers_of_new_values_are_those_of_skrub_to_the_bit(name):
-    given, new = (as_given(values, name) for values in COLUMNS[name])
+@pytest.mark.parametrize("name", WORDS)
+def test_numbers_of_new_values_are_those_of_skrub(name):
+    skrub = pytest.importorskip("skrub")
+    given, new = (pd.Series(values, name=name, dtype=object) for values in WORDS[name])
+    learnt = learn_encoder(given, "text", 40, 10, 0)
+    assert isinstance(learnt, Text if name == "text" else Categories)
     vectorizer = skrub.TableVectorizer(
         high_cardinality=skrub.StringEncoder(n_components=10, random_state=0)
     )
-    vectorizer.fit(given.to_frame())
+    kind = object if name == "text" else "category"
+    vectorizer.fit(given.astype(kind).to_frame())
     steps = vectorizer.all_processing_steps_[name][:-1]
-    kept = encoder_of(steps)
     for values in (given, new):
-        theirs = values
+        theirs = values.astype(kind)
         for step in steps:
             theirs = step.transform(
                 theirs.to_frame() if isinstance(step, OneHotEncoder) else theirs
             )
-        theirs = np.array(theirs, dtype=np.float64).reshape(len(values), -1)
-        if isinstance(kept, Dates):
-            theirs[:, -1] /= 86_400.0
-        ours = kept.numbers(values.astype(object) if values.dtype == "category" else values)
-        assert ours.shape == (len(values), kept.n_columns)
-        np.testing.assert_array_equal(ours, theirs)
+        ours = learnt.numbers(values)
+        assert (
+            ours.shape
+            == (len(values), learnt.n_columns)
+            == (
+                len(values),
+                len(learnt.names("x")),
+            )
+        )
+        np.testing.assert_allclose(ours, np.array(theirs, dtype=np.float64), rtol=1e-5, atol=1e-6)
 
 
-def test_each_kind_is_met_above():
-    kinds = set()
-    for name in COLUMNS:
-        vectorizer = skrub.TableVectorizer().fit(as_given(COLUMNS[name][0], name).to_frame())
-        kinds.add(type(encoder_of(vectorizer.all_processing_steps_[name][:-1])))
-    assert kinds == {Categories, Text, Dates}
+DATES = {
+    "day first": (MOMENTS.dt.strftime("%d/%m/%Y"), "%d/%m/%Y", None),
+    "points": (MOMENTS.dt.strftime("%d.%m.%Y"), "%d.%m.%Y", None),
+    "seconds": (MOMENTS.astype(str), "%Y-%m-%d %H:%M:%S", None),
+    "Greenwich": (MOMENTS.dt.strftime("%Y-%m-%dT%H:%M:%SZ"), "%Y-%m-%dT%H:%M:%S%z", "UTC"),
+    "east": (MOMENTS.dt.strftime("%Y-%m-%dT%H:%M:%S+02:00"), "%Y-%m-%dT%H:%M:%S%z", "UTC+02:00"),
+    "summer and winter": (
+        (MOMENTS.dt.tz_localize("Europe/Berlin") + pd.Timedelta(days=60)).map(
+            lambda moment: moment.isoformat()
+        ),
+        "%Y-%m-%dT%H:%M:%S%z",
+        "UTC",
+    ),
+    "moments": (MOMENTS, None, None),
+    "moments of Greenwich": (MOMENTS.dt.tz_localize("UTC"), None, "UTC"),
+    "moments of Paris": (MOMENTS.dt.tz_localize("Europe/Paris"), None, "Europe/Paris"),
+    "more or fewer parts": (
+        pd.Series(["2024-01-31", "2024-02-01T10:00", "2025-03-01 10:00:05.5"] * 20),
+        "ISO8601",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dates_make_their_parts_in_their_own_zone(name):
+    values, form, zone = DATES[name]
+    learnt = learn_encoder(values, "date", 40, 10, 0)
+    assert isinstance(learnt, Dates)
+    assert (learnt.format, learnt.time_zone) == (form, zone)
+    moments = [pd.Timestamp(value) for value in values]
+    if form in ("%d/%m/%Y", "%d.%m.%Y"):
+        moments = list(MOMENTS)
+    if zone is not None:
+        moments = [moment.tz_convert(zone_of(zone)) for moment in moments]
+    made = dict(zip(learnt.parts, learnt.numbers(values).T, strict=True))
+    for part in ("month", "day"):
+        assert made[part].tolist() == [getattr(moment, part) for moment in moments]
+    assert made["weekday"].tolist() == [moment.isoweekday() for moment in moments]
+    if "hour" in made:
+        assert made["hour"].tolist() == [moment.hour for moment in moments]
+    # What is no date is missing in all parts.
+    new = pd.Series([None, "nothing"]) if form else pd.Series([pd.NaT, pd.NaT], dtype=values.dtype)
+    assert np.isnan(learnt.numbers(new)).all()
+
+
+def test_dates_of_another_zone_are_the_same_moments():
+    learnt = learn_encoder(DATES["Greenwich"][0], "date", 40, 10, 0)
+    same = pd.Series(["2021-12-31T23:59:59Z", "2022-01-01T04:59:59+05:00"])
+    first, second = learnt.numbers(same)
+    assert first.tolist() == second.tolist()
+
+
+def test_a_season_has_what_comes_again_and_no_year():
+    def parts(moments):
+        return learn_encoder(pd.Series(moments), "season", 40, 10, 0)
+
+    years = parts(pd.date_range("2020-01-01", periods=400, freq="37h"))
+    assert years.parts == ("month", "weekday", "hour")
+    months = parts(pd.date_range("2020-01-01", periods=100, freq="D"))
+    assert months.parts == ("weekday",)
+    assert parts(pd.date_range("2020-01-01", periods=5, freq="D")) is None
+
+
+def test_dates_of_several_kinds_are_words():
+    mixed = pd.Series(["1/2/2020", "2020-13-13", "3.4"] * 20)
+    assert date_format(mixed) is None
+    assert isinstance(learn_encoder(mixed, "date", 40, 10, 0), Categories)
+
+
+def test_a_column_without_values_makes_nothing():
+    assert learn_encoder(pd.Series([None, None], dtype=object), "text", 40, 10, 0) is None
+    assert learn_encoder(pd.Series(["", " "]), "text", 40, 10, 0) is None
+    assert learn_encoder(pd.Series([pd.NaT, pd.NaT]), "date", 40, 10, 0) is None
+    # Letters that stand alone have n-grams with the blanks around them; signs too.
+    assert learn_encoder(pd.Series(list("ab")), "text", 1, 10, 0).n_columns == 2
 
 
 def test_zones_have_names_or_offsets_and_no_paths():

@@ -173,3 +173,22 @@ def test_tables_have_sets_and_intervals_where_their_estimator_has():
         plain.predict(X, reject=0.1)
     with pytest.raises(NotFittedError):
         TableClassifier().predict_set(X)
+
+
+def test_a_table_model_shows_and_summarizes_its_flock_in_the_columns_of_the_table():
+    table = patients().dropna(subset="outcome")
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    model = TableClassifier(FlockClassifier(effort="fast", random_state=0)).fit(X, y)
+    first, legend, *lines = model.summary().splitlines()
+    n_columns = len(model.feature_names_in_)
+    assert first.startswith("FlockClassifier: ")
+    assert first.endswith(f"of {n_columns} columns")
+    assert "columns (which class gains" in legend
+    assert lines
+    assert " = " not in model.summary()
+    shown = model._repr_html_()
+    assert "<th>columns</th>" in shown
+    assert f"of {n_columns}</td>" in shown
+    assert "<th>columns</th>" not in TableClassifier()._repr_html_()
+    with pytest.raises(ValueError, match="no members to summarize"):
+        TableClassifier(LogisticRegression()).fit(X[["clinic"]], y).summary()

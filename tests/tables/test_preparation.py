@@ -9,8 +9,7 @@ from sklearn.impute import SimpleImputer
 from covey.tables import TablePreparation
 
 
-def test_prepared_text_is_what_skrub_makes_of_it():
-    skrub = pytest.importorskip("skrub")
+def test_columns_are_named_by_what_they_are_made_of():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -20,16 +19,47 @@ def test_prepared_text_is_what_skrub_makes_of_it():
             "day": pd.date_range("2024-01-01", periods=80).astype(str),
         }
     )
-    mine = TablePreparation(random_state=0).fit(table)
-    theirs = skrub.TableVectorizer(
-        high_cardinality=skrub.StringEncoder(n_components=10, random_state=0)
+    made = TablePreparation(random_state=0).fit_transform(table)
+    assert list(made.columns) == [
+        *("town = Bath", "town = Oslo", "town = Rome", "sex = m"),
+        *(f"note: {place}" for place in range(10)),
+        *("day: month", "day: day", "day: weekday", "day: days"),
+    ]
+
+
+def test_numbers_are_read_as_they_are_written_and_at_prediction_too():
+    table = pd.DataFrame(
+        {
+            "price": ["$1,200.50", "$7", "$41,000", "(3)"] * 5,
+            "share": ["86.5%", "3 %", "n/a", "12%"] * 5,
+            "mass": [*(["1.200,5 kg", "3,25 kg"] * 9), "lost", "7"],
+        }
     )
-    theirs.fit(table)
-    new = table.sample(30, random_state=1)
-    wanted = theirs.transform(new)
-    wanted["day_total_seconds"] /= 24 * 60 * 60
-    np.testing.assert_allclose(mine.transform(new), wanted, rtol=1e-5, atol=1e-5)
-    assert mine.get_feature_names_out()[-1] == "day: days"
+    table["share"] = table["share"].where(table["share"] != "n/a")
+    preparation = TablePreparation().fit(table)
+    assert preparation.kinds_ == dict.fromkeys(table, "number")
+    assert preparation.ranges_ == {
+        "price": (-3, 41_000),
+        "share": (3, 86.5),
+        "mass": (3.25, 1200.5),
+    }
+    made = preparation.transform(table)
+    assert made["price"].tolist()[:4] == [1200.5, 7, 41_000, -3]
+    assert made["share"].tolist()[:2] == [86.5, 3]
+    assert made["mass"].tolist()[:2] == [1200.5, 3.25]
+    assert made["mass is missing"].tolist() == [0] * 18 + [1, 0]
+    # One row by itself would tell nothing of its decimal mark; numbers are numbers.
+    row = pd.DataFrame({"price": ["3,040"], "share": [12.5], "mass": ["1.234"]})
+    assert preparation.transform(row)[["price", "share", "mass"]].to_numpy().tolist() == [
+        [3040, 12.5, 1234]
+    ]
+
+
+def test_numbers_too_large_to_compute_with_are_gaps():
+    table = pd.DataFrame({"a": [1.0, 1e300, 3.0, -np.inf], "b": [1.0, 2.0, 3.0, 4.0]})
+    made = TablePreparation().fit_transform(table)
+    assert made["a"].tolist() == [1, 2, 3, 2]
+    assert made["a is missing"].tolist() == [0, 1, 0, 1]
 
 
 def test_gaps_are_filled_by_medians_and_said():

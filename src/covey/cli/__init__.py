@@ -38,7 +38,7 @@ def _make_app() -> Any:
     from typer.core import TyperGroup
 
     from covey.cli._console import guarded, printable
-    from covey.cli._options import example
+    from covey.cli._options import example, with_sheet
 
     class Group(TyperGroup):
         def invoke(self, ctx: Any) -> Any:
@@ -68,7 +68,8 @@ def _make_app() -> Any:
     ):
         """Grow small flocks of simple models on a table, and see who decided and why.
 
-        Tables are CSV, TSV or Parquet files, with or without gzip, or "-" for standard input.
+        Tables are CSV, TSV, Parquet, xlsx, xls, ods, JSON-lines, SQLite or DuckDB files, text with
+        or without gzip, or "-" for standard input.
         Missing values are empty, or NA, NaN, null, None or "?", which a class may be called too.
         Exit status: 0 done, 1 could not do it, 2 bad input.
         """
@@ -80,7 +81,7 @@ def _make_app() -> Any:
             short_help=short_help,
             epilog=example(*module.EXAMPLE),
             **getattr(module, "SETTINGS", {}),
-        )(guarded(getattr(module, name)))
+        )(with_sheet(guarded(getattr(module, name))))
     return app
 
 
@@ -116,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         import typer  # noqa: F401
     except ImportError:
         print(
-            "covey: the command line needs typer, rich, skrub and pyarrow; install them "
+            "covey: the command line needs typer, rich, pandas and pyarrow; install them "
             'with: pip install "covey[cli]".',
             file=sys.stderr,
         )

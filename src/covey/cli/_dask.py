@@ -33,7 +33,7 @@ _HELD_OUT = 0.25
 _MOST_ROWS_SHOWN = 20_000
 _MOST_CELLS_SHOWN = 4_000_000
 # A column of text with fewer numbers than this is one of text.
-_ENOUGH_NUMBERS = 0.95
+_ENOUGH_NUMBERS = 0.9
 # Seconds to wait for a scheduler, and for its workers.
 _TIMEOUT = 10.0
 _PLAIN = "or use --engine plain"
@@ -400,7 +400,8 @@ def _columns(
         elif counted or (column.drop and different):
             drop = "it names the rows (every value is different)"
         if strange[position]:
-            note = not_numbers(int(strange[position]), examples[name])
+            present = n_rows - int(gaps[position]) + int(strange[position])
+            note = not_numbers(int(strange[position]), present, name, [examples[name]])
         kind = "empty" if empty else "number"
         missing = int(gaps[position])
         columns.append(replace(column, kind=kind, missing=missing, drop=drop, note=note))

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from covey.cli._console import CommandError
-from covey.cli._reading import PARQUET, read_header, separator_of
+from covey.cli._sources import PARQUET, separator_of
+from covey.cli._text_tables import read_header
 
 # Of text, about so much is one block.
 _BLOCK_SIZE = "64MiB"

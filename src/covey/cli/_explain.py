@@ -104,7 +104,7 @@ def _wanted(model: Any, to: str | None) -> Any:
 
 def read_row(model: Any, table: str, row: int) -> pd.DataFrame:
     """One row of a table, with the columns that a model needs; 1 is the first."""
-    from covey.cli._models import check_needed, number_columns
+    from covey.cli._models import check_needed, formats_of, number_columns
     from covey.cli._reading import read_pieces
 
     before = 0
@@ -112,7 +112,7 @@ def read_row(model: Any, table: str, row: int) -> pd.DataFrame:
         table,
         number_columns(model),
         set(model.feature_names_in_),
-        decimal_commas=getattr(model, "about_", {}).get("decimal_commas", []),
+        formats=formats_of(model),
     ):
         if not before:
             check_needed(model, piece.columns, table)

@@ -286,12 +286,21 @@ def _fit_and_save(
         ),
         over_simplest=difference(own, constant, problem) if own and constant else None,
         loss_over_simplest=loss_difference(own, constant, problem) if own and constant else None,
+        linear_tells=bool(line and constant) and _tells(line, constant, problem),
         price=found.price,
         judgement=judgement,
         verbose=verbose,
     )
     if not found.is_whole:
         raise typer.Exit(130)
+
+
+def _tells(one: Any, constant: Any, problem: Any) -> bool:
+    """Whether a model is really better than one that reads no column."""
+    from covey.cli._evaluate import difference, loss_difference
+
+    by_loss = loss_difference(one, constant, problem)
+    return difference(one, constant, problem).low > 0 or by_loss.high < 0
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:

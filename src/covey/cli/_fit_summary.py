@@ -37,6 +37,7 @@ def show_fit(
     loss_gap: Interval | None = None,
     over_simplest: Interval | None = None,
     loss_over_simplest: Interval | None = None,
+    linear_tells: bool = True,
     price: dict[str, Interval] | None = None,
     judgement: Judgement | None = None,
     verbose: bool = False,
@@ -45,7 +46,8 @@ def show_fit(
 
     ``gap`` and ``over_simplest`` are the differences of the accuracies (or R2) from the linear and
     the simplest model, ``loss_gap`` and ``loss_over_simplest`` those of the log-loss, with their
-    intervals; ``price`` is what a simple flock costs against a full one; ``how`` are words for
+    intervals; ``linear_tells`` is whether the linear model itself is better than the simplest;
+    ``price`` is what a simple flock costs against a full one; ``how`` are words for
     how rows were held out; ``rows`` some rows of the table, and ``command`` the words of the
     command but for options, if it can be given again with others.
     """
@@ -57,7 +59,7 @@ def show_fit(
         sure = answers.sureness(judgement)
         wrong_class = answers.worst_class(judgement)
         wrong_part = answers.worst_part(judgement, problem, columns, rows)
-    verdict = _verdict(gap, loss_gap, over_simplest, loss_over_simplest, scores)
+    verdict = _verdict(gap, loss_gap, over_simplest, loss_over_simplest, linear_tells, scores)
     lines = {
         "How right is it?": [
             *_how_right(scores, regression, problem),
@@ -130,21 +132,27 @@ def _verdict(
     loss_gap: Interval | None,
     over_simplest: Interval | None,
     loss_over_simplest: Interval | None,
+    linear_tells: bool,
     scores: list,
 ) -> str:
     """In a word how the model compares with simpler ones."""
     if not scores:
         return "unknown"
+    if gap is not None and linear_tells and _is_worse(gap, loss_gap):
+        return "linear is better"
     if over_simplest is not None and over_simplest.low <= 0:
-        tells = loss_over_simplest is not None and loss_over_simplest.high < 0
-        return "not more often right" if tells else "useless"
+        if loss_over_simplest is not None and loss_over_simplest.high < 0:
+            return "not more often right"
+        return "useless" if over_simplest.value <= 0 else "perhaps useless"
     if gap is None:
         return "better"
-    worse = gap.high < 0 or (loss_gap is not None and loss_gap.low > 0 and gap.value <= 0)
-    if worse:
-        return "linear is better"
     better = gap.low > 0 or (loss_gap is not None and loss_gap.high < 0 and gap.value >= 0)
     return "better" if better else "as linear"
+
+
+def _is_worse(gap: Interval, loss_gap: Interval | None) -> bool:
+    """Whether it is worse than the linear model by its answers, or by its probabilities."""
+    return gap.high < 0 or (loss_gap is not None and loss_gap.low > 0 and gap.value <= 0)
 
 
 def _how_right(scores: list, regression: bool, problem: Any) -> list[str]:
@@ -154,8 +162,9 @@ def _how_right(scores: list, regression: bool, problem: Any) -> list[str]:
     # A fit that was stopped may lack it.
     simplest = next((one for one in scores if one.name in _SIMPLEST), None)
     if regression:
+        explained = _share(own.value) if own.value > 0 else "nothing"
         said = (
-            f"It explains {_share(own.value)} of the differences in {problem.target} on rows that "
+            f"It explains {explained} of the differences in {problem.target} on rows that "
             f"it had not seen (likely {100 * own.low:.0f} to {_share(own.high)}). It is off by "
             f"{_mean_error(own, problem):.3g} on average"
         )
@@ -187,6 +196,8 @@ def _comparison(verdict: str, gap: Interval | None) -> list[str]:
         return [
             "That is no better than not looking at all: these columns may tell nothing about it."
         ]
+    if verdict == "perhaps useless":
+        return ["That may be chance: these rows are too few to tell it from not looking at all."]
     if verdict == "not more often right":
         return [
             "It is not right more often than that, but its percentages tell more: judge it by the "
@@ -195,7 +206,9 @@ def _comparison(verdict: str, gap: Interval | None) -> list[str]:
     if gap is None:
         return []
     words = {
-        "linear is better": "A linear model is better",
+        "linear is better": "A linear model is better"
+        if gap.high < 0
+        else "A linear model is better: its percentages are closer to the truth",
         "as linear": "A linear model does as well",
         "better": "It is better than a linear model",
     }[verdict]
@@ -253,9 +266,10 @@ def _when_wrong(wrong_class: Any, part: Any, regression: bool) -> list[str]:
     said = []
     if wrong_class is not None:
         missed = wrong_class["rows"] - wrong_class["right"]
+        are = "is missed" if missed == 1 else "are missed, most of them"
         said.append(
             f"Most often on {wrong_class['class']}: {missed:,} of {wrong_class['rows']:,} rows "
-            f"are missed, most of them taken for {wrong_class['taken_for']}."
+            f"{are} taken for {wrong_class['taken_for']}."
         )
     if part is not None and regression:
         said.append(
@@ -282,7 +296,8 @@ def _trust(scores: list, problem: Any, n_rows: int, judgement: Judgement | None)
         return ["Not yet: no row was held out to see how right it is."]
     own = scores[0]
     if problem.regression:
-        expected = f"{100 * max(0.0, own.low):.0f} to {_share(own.high)} explained"
+        low, high = max(0.0, own.low), max(0.0, own.high)
+        expected = f"{100 * low:.0f} to {_share(high)} explained"
     else:
         expected = f"{100 * own.low:.0f} to {100 * own.high:.0f} of 100 right"
     if judgement is None:

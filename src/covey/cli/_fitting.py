@@ -113,7 +113,7 @@ class PreparedRows:
     def __init__(self, problem: Problem, rows: np.ndarray, seed: int = 0):
         self.problem, self.rows, self.seed = problem, rows, seed
         self.preparation = TablePreparation(columns=problem.kinds, random_state=seed)
-        self.numbers = self.preparation.fit_transform(problem.table.iloc[rows])
+        self.numbers = self.preparation.fit_transform(problem.take(rows))
 
     def fit(self, estimator: Any, checkpoint: str | None = None) -> Any:
         """A model of the table; whatever it tunes, it tunes by groups or forward in time too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import warnings
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from covey.cli._evaluate import (
     first_look,
     judged_by_search,
     loss_difference,
+    quick,
 )
 from covey.cli._fitting import Folds, PreparedRows
 from covey.cli._problem import Problem
@@ -58,6 +60,7 @@ def fitted_and_judged(
     than. A fit with checkpoints (``files``) is not kept if it is stopped: it goes on later.
     """
     n_rows = len(problem.y)
+    rivals = quick(rivals, problem, seed)
     own = {name: learner} if full is None else {name: learner, FULL: full}
     n_fits = (len(own) + len(rivals)) * len(splits) + 1
     with console.progress(n_fits, "preparing") as step:
@@ -108,6 +111,9 @@ def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -
         warnings.simplefilter("always")
         prepared = PreparedRows(problem, np.arange(len(problem.y)), seed)
         model = prepared.fit(learner, checkpoint)
+    del prepared
+    # What a search has held refers to itself: it would be kept while the parts are prepared.
+    gc.collect()
     tuned = getattr(model.estimator_, "best_estimator_", None)
     if tuned is not None:
         # The model that the grid has chosen is the model; the grid cannot be saved or explained.

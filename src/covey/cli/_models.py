@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from covey._files import replacing
 from covey._judgement import Judgement
 from covey._kinds import listed
+from covey._numbers import NumberFormat
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
-from covey.cli._reading import opening
+from covey.cli._sources import opening
 from covey.cli._writing import writing
 
 if TYPE_CHECKING:
@@ -40,13 +42,20 @@ def keep_facts(
         "n_rows": n_rows,
         "scores": scores,
         "health": problem.health,
-        "decimal_commas": problem.decimal_commas,
+        "guards": [guard.as_record() for guard in problem.guards],
     }
+    model.preparation_.number_formats_.update(
+        {name: form for name, form in problem.formats.items() if name in problem.kinds}
+    )
     if judgement is not None:
         model.about_["judged"] = {
             "rows": len(judgement.y),
             "by_class": judgement.by_class(),
         }
+        calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
+        if calibrate is not None:
+            # Sets, bounds and rows for a person are then by the same rows as the scores.
+            calibrate(judgement.y, judgement.predictions)
     model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
 
 
@@ -56,21 +65,25 @@ def fingerprints(model: Any, table: pd.DataFrame) -> np.ndarray:
 
 
 def save_model(model: Any, path: str, rows: pd.DataFrame) -> None:
-    """Save a model, completely or not at all, and see that the file predicts what it does.
+    """Save a model, once a draft of the file was loaded and predicts what the model does.
 
-    The first of some rows is predicted by both.
+    The first of some rows is predicted by both. Whatever fails, a file that was there stays.
     """
     from covey.persistence import ModelFileError, load, save
 
     try:
-        with writing(path):
-            save(model, path)
-        again = load(path)
+        with writing(path), replacing(path) as draft:
+            save(model, draft)
+            again = load(draft)
+            predicted, wanted = (predictions_of(one, rows.head(1)) for one in (again, model))
+            if not np.array_equal(predicted, wanted):
+                raise CommandError(
+                    f"{path} was not written: what is loaded from it does not predict what the "
+                    "model does; please report that.",
+                    1,
+                )
     except ModelFileError as error:
         raise CommandError(str(error), 1) from None
-    predicted, wanted = (predictions_of(one, rows.head(1)) for one in (again, model))
-    if not np.array_equal(predicted, wanted):
-        raise CommandError(f"{path} was written, but does not predict what the model does.", 1)
 
 
 def predictions_of(model: Any, rows: pd.DataFrame) -> np.ndarray:
@@ -94,6 +107,14 @@ def load_model(path: str) -> Any:
             "that covey fit has saved, or use covey.load in Python."
         )
     return model
+
+
+def formats_of(model: Any) -> dict[str, NumberFormat]:
+    """How the columns of numbers are written that a model was fitted on."""
+    # Models of former versions know decimal commas only.
+    commas = getattr(model, "about_", {}).get("decimal_commas", [])
+    formats = {name: NumberFormat(",") for name in commas}
+    return {**formats, **model.preparation_.number_formats_}
 
 
 def number_columns(model: Any) -> set[str]:

@@ -1,8 +1,14 @@
 """Options that several commands share."""
 
-from typing import Annotated, Literal
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+
+# What comes between a file and the name of its sheet or table.
+PART = "::"
 
 
 def example(*lines: str) -> str:
@@ -11,7 +17,21 @@ def example(*lines: str) -> str:
 
 
 Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help='CSV, TSV or Parquet file, or "-" for stdin.')
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        help='CSV, TSV, Parquet, xlsx, JSON lines, SQLite or DuckDB file, or "-" for stdin.',
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        "--table-name",
+        metavar="NAME",
+        help="The sheet of a spreadsheet, by name or number from 1 on, or the table of a "
+        "database; book.xlsx::NAME is the same.",
+    ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file that covey fit has saved.")]
 Target = Annotated[str, typer.Option(metavar="COLUMN", help="The column to predict.")]
@@ -70,3 +90,31 @@ MaxTerms = Annotated[
         help="The most terms that a person must read: columns in members and gates, all together.",
     ),
 ]
+
+
+def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same command with ``--sheet``, if it reads a table; others as they are."""
+    hints = get_type_hints(command, include_extras=True)
+    if hints.get("table") is not Table:
+        return command
+
+    @functools.wraps(command)
+    def wrapped(*, sheet: str | None = None, **given: Any) -> Any:
+        if sheet is not None:
+            given["table"] = f"{given['table']}{PART}{sheet}"
+        return command(**given)
+
+    signature = inspect.signature(command)
+    parameters = [
+        one.replace(annotation=hints.get(one.name, one.annotation))
+        for one in signature.parameters.values()
+    ]
+    place = next(k for k, one in enumerate(parameters) if one.default is not one.empty)
+    option = inspect.Parameter(
+        "sheet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Sheet
+    )
+    kept = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    kept.insert(place, option)
+    wrapped.__signature__ = signature.replace(parameters=kept)
+    wrapped.__annotations__ = {**hints, "sheet": Sheet}
+    return wrapped

@@ -66,8 +66,8 @@ def predict(
     weights) to 1 (members are constant). --level and --reject go by the rows that the search for
     the model held out.
     """
-    from covey._kinds import not_numbers
-    from covey.cli._models import check_needed, load_model, number_columns
+    from covey.cli._models import check_needed, formats_of, load_model, number_columns
+    from covey.cli._notable import Notable
     from covey.cli._problem import check_column
     from covey.cli._reading import read_pieces
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
@@ -78,7 +78,7 @@ def predict(
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
     _check_promises(fitted, level, reject, console)
-    n_rows, notable = 0, _Notable(fitted)
+    n_rows, notable = 0, Notable(fitted)
     stream = as_json and out is None
     writer = _JsonPieces() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
@@ -87,7 +87,8 @@ def predict(
             number_columns(fitted),
             {*fitted.feature_names_in_, *copy},
             copy=copy,
-            decimal_commas=getattr(fitted, "about_", {}).get("decimal_commas", []),
+            formats=formats_of(fitted),
+            note=console.note,
         ):
             if not n_rows:
                 check_needed(fitted, piece.columns, table)
@@ -99,13 +100,8 @@ def predict(
             step("rows", len(piece))
         if not n_rows:
             raise CommandError(f"{table} has a header but no rows.")
-    for name, (count, example) in notable.strange.items():
-        console.note(f"{name}: {not_numbers(count, example)}.")
-    for name, (count, example) in notable.unseen.items():
-        console.note(
-            f"{name}: {count:,} of {n_rows:,} rows have a category that the model has not seen "
-            f"({example!r})."
-        )
+    for sentence in notable.sentences():
+        console.note(sentence)
     if out and not as_json and not quiet:
         console.note(f"Wrote {n_rows:,} rows to {out}.")
     if stream:
@@ -163,36 +159,6 @@ class _JsonPieces:
             sys.stdout.write(", " if self._begun else '{"predictions": [')
             sys.stdout.write(as_json(record))
             self._begun = True
-
-
-class _Notable:
-    """Values that a user should know of: by column how many there are, and the first one."""
-
-    def __init__(self, model: Any):
-        from covey.cli._models import number_columns
-
-        self._numbers = number_columns(model)
-        self._categories = model.preparation_.categories()
-        self.strange: dict[str, tuple[int, Any]] = {}
-        self.unseen: dict[str, tuple[int, Any]] = {}
-
-    def count(self, piece: pd.DataFrame) -> None:
-        """Count what is no number in columns of numbers, and categories that are not known."""
-        from covey._kinds import as_kind
-
-        for name in sorted(self._numbers.difference(piece.select_dtypes("number").columns)):
-            values = piece[name]
-            lost = values.notna() & as_kind(values, "number").isna()
-            self._add(self.strange, name, values[lost])
-        for name, categories in self._categories.items():
-            values = as_kind(piece[name], "text")
-            self._add(self.unseen, name, values[values.notna() & ~values.isin(categories)])
-
-    @staticmethod
-    def _add(counts: dict[str, tuple[int, Any]], name: str, found: pd.Series) -> None:
-        if len(found):
-            count, example = counts.get(name, (0, found.iloc[0]))
-            counts[name] = (count + len(found), example)
 
 
 def predictions(

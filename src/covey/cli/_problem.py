@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from covey._kinds import Column, as_kind, look
+from covey._kinds import Column, as_kind, kind_of, look
+from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
+from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
+from covey.cli._text_columns import text_without_use
+from covey.tables import learn_dates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,14 +43,20 @@ class Problem:
     columns: list[Column] = field(default_factory=list)  # those left out included
     groups: np.ndarray | None = None
     times: np.ndarray | None = None  # the rank of each row in time
+    guards: list[Guard] = field(default_factory=list)  # what may mislead
     copies: bool = False  # whether the groups are rows that repeat each other
-    decimal_commas: list[str] = field(default_factory=list)  # columns that write 1,5
+    formats: dict[str, NumberFormat] = field(default_factory=dict)  # of numbers, where not 1234.5
     note: Callable[[str], None] = field(default=lambda sentence: None, repr=False)
 
     @property
     def kinds(self) -> dict[str, str]:
         """The columns in use and their kinds."""
         return {column.name: column.kind for column in self.columns if not column.drop}
+
+    def take(self, rows: np.ndarray) -> pd.DataFrame:
+        """Some rows of the table; all of them without a copy."""
+        every = len(rows) == len(self.y) and np.array_equal(rows, np.arange(len(rows)))
+        return self.table if every else self.table.iloc[rows]
 
     @property
     def numbers(self) -> np.ndarray:
@@ -103,7 +113,7 @@ def read_problem(
         table = read_table(path, labels=[target], note=console.note)
     else:
         table = table.reset_index(drop=True)
-    decimal_commas = table.attrs.get("decimal_commas", [])
+    formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
     check_columns(table, target, drop=drop, keep=keep, group=group, time=time)
     table = _rows_with(table, target, "target", console)
     if time:
@@ -112,24 +122,70 @@ def read_problem(
     distinct = table[target].drop_duplicates()
     regression = is_regression(distinct, len(table), target, task, console.note)
     y = as_target(table[target], regression)
-    rest = table.drop(columns=[target, *filter(None, (group, time)), *(drop or [])])
+    left = {target, group, *(drop or [])}
+    season = time if time not in left and _is_dates(table, time) else None
+    if season is None:
+        left.add(time)
+    rest = _without(table, left)
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
-    problem = Problem(
-        rest, y, target, regression, decimal_commas=decimal_commas, note=_once(console.note)
-    )
+    problem = Problem(rest, y, target, regression, note=_once(console.note))
     if group:
         problem.groups = _group_numbers(table[group], group)
         console.note(f"{group}: rows are held out together by it, so it is not learned from.")
     if time:
         problem.times = _ranks(table[time], time)
-        console.note(f"{time}: rows are held out by it, so it is not learned from.")
-    problem.columns = look(rest, keep or [])
+    problem.columns = look(rest, keep or [], text)
+    written = {column.name: column.form for column in problem.columns if column.form}
+    problem.formats = {**formats, **written}
+    if time:
+        _learn_seasons_only(problem, table, time, season is not None, console)
+    useless = set(text_without_use(problem)).difference(keep or [])
+    problem.columns = [
+        replace(column, drop=f"its words do not help to predict {target} (on rows held out)")
+        if column.name in useless
+        else column
+        for column in problem.columns
+    ]
     note_columns(problem, console.note)
     if not group and not time:
         _keep_copies_together(problem)
+    problem.guards = list(guards(problem))
+    for guard in problem.guards:
+        problem.note(guard.sentence)
     return problem
+
+
+def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame:
+    """A table without some columns; the others are not copied."""
+    import pandas as pd
+
+    kept = {name: table[name] for name in table.columns if name not in names}
+    return pd.DataFrame(kept, index=table.index, copy=False)
+
+
+def _is_dates(table: pd.DataFrame, time: str | None) -> bool:
+    return time is not None and kind_of(table[time]).kind == "date"
+
+
+def _learn_seasons_only(
+    problem: Problem, table: pd.DataFrame, time: str, dates: bool, console: Console
+) -> None:
+    """Of the times that rows are held out by, learn what comes again: later rows are beyond."""
+    learnt = learn_dates(as_kind(table[time], "date"), seasons=True) if dates else None
+    if learnt is None or not learnt.parts:
+        problem.columns = [column for column in problem.columns if column.name != time]
+        problem.table = problem.table.drop(columns=time, errors="ignore")
+        console.note(f"{time}: later rows are held out by it, so it is not learned from.")
+        return
+    *most, last = learnt.parts
+    parts = f"{', '.join(most)} and {last}" if most else last
+    problem.columns = [
+        replace(column, kind="season", drop="", note="") if column.name == time else column
+        for column in problem.columns
+    ]
+    console.note(f"{time}: later rows are held out by it; learned of it is {parts} only.")
 
 
 def check_enough(n_rows: int) -> None:
@@ -146,7 +202,8 @@ def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
         if column.drop:
             note(f"{column.name}: left out, since {column.drop}.")
         elif column.note:
-            note(f"{column.name}: {column.note}.")
+            told = f" of {column.name} " in column.note
+            note(f"{column.note}." if told else f"{column.name}: {column.note}.")
     if not problem.kinds:
         raise CommandError(
             "no column is left to learn from: each is constant, empty or names the rows "
@@ -205,11 +262,18 @@ def row_hashes(table: pd.DataFrame, kinds: Mapping[str, str]) -> np.ndarray:
     """A number for each row, the same for the same values of the columns in use."""
     import pandas as pd
 
-    columns = {}
-    for name, kind in kinds.items():
+    # What pandas.util.hash_pandas_object makes of a frame, but column by column: of a long table
+    # there is no room for more than one copy.
+    hashes = np.full(len(table), 0x345678, dtype=np.uint64)
+    factor = 1_000_003
+    for place, (name, kind) in enumerate(kinds.items()):
         values = as_kind(table[name], kind)
-        columns[name] = values if kind == "number" else values.astype(str)
-    return pd.util.hash_pandas_object(pd.DataFrame(columns), index=False).to_numpy()
+        if kind != "number":
+            values = values.astype(str)
+        hashes ^= pd.util.hash_array(values.to_numpy())
+        hashes *= np.uint64(factor)
+        factor += 82_520 + 2 * (len(kinds) - place)
+    return hashes + np.uint64(97_531)
 
 
 def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) -> pd.DataFrame:

@@ -1,53 +1,28 @@
-"""Tables in: CSV, TSV and Parquet, with or without gzip, whole or in pieces.
-
-Arrow parses the text, a block of whole records at a time. What stands around it is not in a
-library that we tried:
-
-- DuckDB's sniffer takes a file of which one record is too short or too long for another dialect
-  (one column named "a,b"; the rows before the long record lost) where we name the record; it
-  renames a second column of the same name, reads archives and NUL bytes as text, splits "3,147"
-  in a TSV file at its commas, and gives no rows of a pipe. It is 68 MB.
-- ``pyarrow.csv.open_csv`` guesses no separator, keeps a thread in the stream, so that Ctrl-C does
-  not end a command that reads a pipe, and fails at a record that is longer than its block.
-"""
+"""Tables in, as data frames: numbers as floats and everything else as text, whole or in pieces."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import re
-import sys
-import zlib
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from covey._kinds import as_numbers, kind_of_text
+from covey._kinds import Found, kind_of_text, too_large_of
+from covey._numbers import NumberFormat, as_numbers, read_numbers
+from covey.cli._cells import joined
 from covey.cli._console import CommandError
+from covey.cli._sources import batches, called, parquet_columns
+from covey.cli._text_tables import Note
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-_TEXT = {".csv": None, ".txt": None, ".tsv": "\t", ".tab": "\t"}
-PARQUET = (".parquet", ".pq")
-_SEPARATORS = ",;\t|"
 MISSING = ["", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?"]
 SURELY_MISSING = ["", "NaN", "nan"]
-# Numbers with commas: any, those that may be thousands, those that must be.
-_COMMA = r"^\s*([+-]?\d+),(\d+)\s*$"
-_MAYBE_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"
-_SURELY_THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2}(,\d{3})+(,\d{3}|\.\d+)\s*$"
-# How much of a file is read at a time, and how many rows of Parquet.
-_BLOCK_BYTES = 1 << 20
-_BLOCK_ROWS = 5_000
-_LONGEST_HEADER = 1 << 22
-_LONGEST_RECORD = 1 << 26
-
-Note = Callable[[str], None]
+# A target of numbers and of words has numbers from so many different ones on; of fewer, the words
+# are classes, too.
+_FEWEST_NUMBERS_OF_A_TARGET = 20
+# So many values of a column tell that it is text, and no numbers.
+_SAMPLE = 2_000
 
 
 def read_table(
@@ -56,35 +31,35 @@ def read_table(
     *,
     labels: Collection[str] = (),
     text: Collection[str] = (),
-    decimal_commas: Collection[str] = (),
+    formats: Mapping[str, NumberFormat] | None = None,
     note: Note | None = None,
 ) -> pd.DataFrame:
     """A table as a data frame, numbers as floats and everything else as text.
 
-    ``path`` may be "-", standard input. ``numbers`` are the columns of numbers, where they are
-    known; by default those that hold nothing else. ``labels`` are columns of classes, which may
+    ``path`` may be "-", standard input, or a sheet as in book.xlsx::2. ``numbers`` are the columns
+    of numbers, where they are known; by default those that hold hardly anything else, and what
+    is no number in them is a gap, with a note. ``labels`` are columns of classes, which may
     be called None or NA: unless all else in them are numbers, only an empty cell (or NaN) is a
-    gap. Columns of ``text`` stay as they are written. ``decimal_commas`` are known to write 1,5;
-    in other columns it has to be clear, and ``attrs["decimal_commas"]`` lists them all.
+    gap. Columns of ``text`` stay as they are written. ``formats`` are how columns of numbers are
+    known to be written; in others it has to be clear, and ``attrs["formats"]`` has them all.
+    ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text.
     """
-    import pyarrow as pa
-
-    read = list(_batches(path))
-    table = pa.Table.from_batches([batch for batch, _ in read]) if read else None
-    if table is None or not table.num_rows:
-        raise CommandError(f"{_called(path)} has a header but no rows.")
-    separator = read[0][1]
-    commas = _Commas(decimal_commas, note)
-
-    def mend(name: str, column: Any) -> Any:
-        if name in text or separator is None or not _is_text(column.type):
-            return column
-        column = _with_gaps(name, column, name in labels, note)
-        return column if separator == "," else commas.as_points(name, column)
-
-    frame = _frame(table, numbers, mend, text)
-    frame.attrs["decimal_commas"] = sorted(commas.decimal)
-    return frame
+    made = _Made(numbers, labels, text, dict(formats or {}), note)
+    with parquet_columns(path) as file:
+        if file is not None:
+            # One after another, since there may be no room for two tables.
+            names = file.schema_arrow.names
+            n_rows = file.metadata.num_rows
+            columns = ((name, file.read([name], use_threads=False).column(0)) for name in names)
+            return made.frame(path, columns, n_rows, words=False, decimal=".")
+    read = list(batches(path, note=note))
+    if not read:
+        raise CommandError(f"{called(path)} has a header but no rows.")
+    table = joined([rows.batch for rows in read])
+    _, words, decimal = read[0]
+    del read
+    columns = ((name, table.column(name)) for name in table.schema.names)
+    return made.frame(path, columns, table.num_rows, words=words, decimal=decimal)
 
 
 def read_pieces(
@@ -93,273 +68,201 @@ def read_pieces(
     columns: Collection[str] | None = None,
     *,
     copy: Sequence[str] = (),
-    decimal_commas: Collection[str] = (),
+    formats: Mapping[str, NumberFormat] | None = None,
+    note: Note | None = None,
 ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
     """Data frames that together are the table, each small enough for any memory.
 
     Each comes with a frame of the columns to ``copy``, as far as the table has them, in the types
     of the file. Other ``columns`` may be left unread. Unless it is known, the first piece has to
-    show whether a column of numbers writes 1,5.
+    show how a column of numbers writes them.
     """
     import pandas as pd
-
-    commas = _Commas(decimal_commas)
-    for batch, separator in _batches(path, columns):
-
-        def mend(name: str, column: Any, separator: str | None = separator) -> Any:
-            if separator is None or not _is_text(column.type):
-                return column
-            column = _with_gaps(name, column)
-            # In a column of text, 1,5 is text.
-            free = separator != "," and name in numbers
-            return commas.as_points(name, column) if free else column
-
-        if batch.num_rows:
-            found = [name for name in copy if name in batch.schema.names]
-            copies = batch.select(found).to_pandas(types_mapper=pd.ArrowDtype)
-            yield _frame(batch, numbers, mend), copies
-
-
-def _called(path: str) -> str:
-    return "standard input" if path == "-" else path
-
-
-def _batches(
-    path: str, columns: Collection[str] | None = None
-) -> Iterator[tuple[pa.RecordBatch, str | None]]:
-    """Record batches of a file, and what separates fields, None in Parquet.
-
-    Errors become sentences.
-    """
     import pyarrow as pa
 
-    name = _called(path)
-    try:
-        with _opened(path) as (source, parquet):
-            if parquet:
-                for batch in _parquet_batches(source, columns):
-                    yield batch, None
-            else:
-                yield from _csv_batches(source, name, separator_of(path))
-    except pa.ArrowInvalid as error:
-        raise CommandError(_csv_sentence(name, str(error))) from None
-    except (gzip.BadGzipFile, zlib.error, EOFError):
-        raise CommandError(f"{name} is a damaged gzip file; copy or download it again.") from None
-    except pa.ArrowException as error:
-        raise CommandError(f"{name} cannot be read: {str(error).splitlines()[0]}") from None
+    known = dict(formats or {})
+    shown: dict[str, NumberFormat | None] = {}
+    for batch, words, decimal in batches(path, columns, note):
+        if not batch.num_rows:
+            continue
+        made = {}
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            column = _single(column, name in numbers)
+            if _is_text(column.type):
+                column = _with_gaps(name, column) if words else column
+                if name in numbers:
+                    column = _known_numbers(name, column, known, shown, decimal)
+            made[name] = column
+        found = [name for name in copy if name in batch.schema.names]
+        copies = batch.select(found).to_pandas(types_mapper=pd.ArrowDtype)
+        yield pa.table(made).to_pandas(), copies
 
 
-@contextmanager
-def opening(path: str, what: str, hint: str = "") -> Iterator[None]:
-    """Errors of the system in this block become a sentence about the file."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise CommandError(f"there is no file {path}{hint}.") from None
-    except IsADirectoryError:
-        raise CommandError(f"{path} is a folder, not a {what}.") from None
-    except PermissionError:
-        raise CommandError(f"{path} may not be read; ask for the right to.") from None
+def _known_numbers(
+    name: str,
+    column: Any,
+    known: Mapping[str, NumberFormat],
+    shown: dict[str, NumberFormat | None],
+    decimal: str | None,
+) -> Any:
+    """Text of a column of numbers as floats.
 
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[Any, bool]]:
-    """The bytes of a file, unpacked, and whether they are Parquet."""
-    if path == "-":
-        if sys.stdin.isatty():
-            raise CommandError("standard input is a terminal; pipe a table into it.")
-        raw = sys.stdin.buffer
-    else:
-        separator_of(path)  # refuses an unknown ending before the file is opened
-        with opening(path, "table"):
-            raw = open(path, "rb")  # noqa: SIM115 (closed below, but stdin is not)
-    try:
-        source: Any = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-        if source.peek(2)[:2] == b"\x1f\x8b":
-            source = gzip.GzipFile(fileobj=source)
-        head = source.peek(4)[:4]
-        if head == b"PAR1":
-            # Its index is at the end, so that a stream has to be read whole.
-            on_disk = path != "-" and source is raw
-            yield path if on_disk else io.BytesIO(source.read()), True
-        elif head[:2] == b"PK":
-            raise CommandError(f"{_called(path)} is a spreadsheet or an archive; save it as CSV.")
-        else:
-            yield source, False
-    finally:
-        if path != "-":
-            raw.close()
-
-
-def separator_of(path: str) -> str | None:
-    """What separates fields by the file's name; None if the header decides."""
-    if path == "-":
-        return None
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
-    last = suffixes[-1] if suffixes else ""
-    if last == ".gz":
-        last = suffixes[-2] if len(suffixes) > 1 else ".csv"
-    if last in PARQUET:
-        return None
-    if last not in _TEXT:
-        raise CommandError(
-            f"{path} has an ending that covey does not know; give a .csv, .tsv or .parquet file "
-            "(.gz is fine), or '-' for standard input."
-        )
-    return _TEXT[last]
-
-
-def _csv_batches(
-    source: BinaryIO, name: str, separator: str | None
-) -> Iterator[tuple[pa.RecordBatch, str]]:
-    """Record batches of text with their separator, a block of whole records at a time."""
-    from pyarrow import ArrowInvalid, BufferReader, string
-    from pyarrow import csv as arrow_csv
-
-    names, separator = read_header(source, name, separator)
-    parse = arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    convert = arrow_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, string()),
-        strings_can_be_null=True,
-        null_values=[""],
-    )
-    n_rows = 0
-    for block in _blocks(source, separator):
-        read = arrow_csv.ReadOptions(
-            use_threads=False, block_size=len(block) + 1, column_names=names
-        )
-        try:
-            table = arrow_csv.read_csv(BufferReader(block), read, parse, convert)
-        except ArrowInvalid as error:
-            raise CommandError(_csv_sentence(name, str(error), n_rows + 1)) from None
-        n_rows += len(table)
-        for batch in table.to_batches():
-            yield batch, separator
-
-
-def _blocks(source: BinaryIO, separator: str) -> Iterator[bytes]:
-    """Whole records of a text, about as many bytes at a time as a block has."""
-    left = b""
-    while True:
-        more = source.read(_BLOCK_BYTES)
-        block = left + more
-        cut = _last_record_end(block, separator) if more else len(block)
-        left = block[cut:]
-        if cut and block[:cut].strip():
-            yield block[:cut]
-        if not more:
-            return
-        if len(left) > _LONGEST_RECORD:
-            raise CommandError(
-                f"a record is longer than {_LONGEST_RECORD:,} bytes; is a quote left open?"
-            )
-
-
-def _last_record_end(block: bytes, separators: str) -> int:
-    """The position after the last end of a line that is not within quotes; 0 if there is none.
-
-    Quotes count where a field begins with one; others are inches.
+    Where one value is no number, the preparation looks at them one by one: it knows the format
+    that the model was fitted on. One that only this table shows is written as plain numbers.
     """
-    marks = re.escape(separators.encode())
-    quoted = re.compile(rb"(?:\A|(?<=[\r\n" + marks + rb']))"[^"]*(?:""[^"]*)*(?:"|\Z)')
-    spans = [match.span() for match in quoted.finditer(block)] if b'"' in block else []
-    newline = block.rfind(b"\n")
-    while spans and newline >= 0:
-        start, end = spans.pop()
-        if newline >= end:
-            break
-        if newline > start:
-            newline = block.rfind(b"\n", 0, start)
-    return newline + 1
+    from pyarrow import compute
+
+    form = known.get(name)
+    if form is None:
+        if name not in shown:
+            reading = read_numbers(column.drop_null(), decimal)
+            shown[name] = None if reading.ambiguous and decimal is None else reading.form
+        form = shown[name]
+    read = as_numbers(column) if form is None else form.numbers(column)
+    if read.null_count == column.null_count:
+        return read
+    if form is None or name in known:
+        return column
+    return compute.coalesce(read.cast(column.type), column)
 
 
-def read_header(source: Any, name: str, separator: str | None = None) -> tuple[list[str], str]:
-    """The names of the columns, and what separates them, from the first line of a text."""
-    text = _header_line(source, name)
-    if not text.strip():
-        raise CommandError(f"{name} is empty; a table has a header line and rows.")
-    if separator is None:
-        separator = _likely_separator(text)
-    return _column_names(next(csv.reader(io.StringIO(text), delimiter=separator)), name), separator
+@dataclass
+class _Made:
+    """A frame in the making: what is known of its columns, and what was found."""
 
+    numbers: Collection[str] | None
+    labels: Collection[str]
+    text: Collection[str]
+    formats: dict[str, NumberFormat]
+    note: Note | None
+    found: dict[str, Any] = field(default_factory=dict)
+    unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
+    marks: set[str] = field(default_factory=set)  # decimal marks that the table surely has
 
-def _header_line(source: Any, name: str) -> str:
-    """The header as text; a name in quotes may span lines."""
-    first = b""
-    while not first.endswith(b"\n") or _last_record_end(first, _SEPARATORS) < len(first):
-        line = source.readline(_LONGEST_HEADER)
-        first += line
-        if not line or len(first) >= _LONGEST_HEADER:
-            break
-    if b"\0" in first:
-        raise CommandError(f"{name} is not text; save the table as CSV in UTF-8.")
-    try:
-        return first.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise CommandError(_encoding_sentence(name)) from None
+    def frame(
+        self, path: str, columns: Any, n_rows: int, *, words: bool, decimal: str | None
+    ) -> pd.DataFrame:
+        """The data frame of columns that come one by one."""
+        import pandas as pd
+        import pyarrow as pa
 
+        if not n_rows:
+            raise CommandError(f"{called(path)} has a header but no rows.")
+        for name, column in columns:
+            known = self.numbers is not None and name in self.numbers
+            column = _single(column, known, name in self.text)
+            if _is_text(column.type) and name not in self.text:
+                if words:
+                    column = _with_gaps(name, column, name in self.labels, self.note)
+                column = self._numbers(name, column, known, decimal)
+            # A copy, so that Arrow's memory serves the next column.
+            self.found[name] = column.to_pandas().copy()
+            del column
+        for name, column in self.unclear.items():
+            self.found[name] = self._decided(name, column).to_pandas()
+        frame = pd.DataFrame(self.found, copy=False)
+        frame.attrs["formats"] = self.formats
+        frame.attrs["text"] = sorted(self.unclear)
+        self._tell()
+        pa.default_memory_pool().release_unused()
+        return frame
 
-def _likely_separator(header: str) -> str:
-    outside = re.sub(r'"[^"]*"', "", header)
-    return max(_SEPARATORS, key=lambda mark: (outside.count(mark), mark == ","))
-
-
-def _column_names(fields: list[str], name: str) -> list[str]:
-    names = [field.strip() or f"unnamed {number}" for number, field in enumerate(fields, start=1)]
-    for field, count in Counter(names).items():
-        if count > 1:
-            raise CommandError(f"{name} has two columns named {field!r}; rename one of them.")
-    return names
-
-
-class _Commas:
-    """Which columns write 1,5 for 1.5, where commas do not separate fields.
-
-    1,234 may be either number. A column is taken to mean decimals if one of its values cannot
-    be thousands, and none must be.
-    """
-
-    def __init__(self, decimal: Collection[str] = (), note: Note | None = None):
-        self.decimal = set(decimal)
-        self._thousands: set[str] = set()
-        self._note = note
-
-    def as_points(self, name: str, column: Any) -> Any:
-        """The column with decimal points, if it has decimals."""
-        from pyarrow import compute
-
-        if name not in self.decimal | self._thousands:
-            self._decide(name, column)
-        if name not in self.decimal:
+    def _numbers(self, name: str, column: Any, known: bool, decimal: str | None) -> Any:
+        """A column of text as floats, if it holds numbers."""
+        if known:
+            return _known_numbers(name, column, self.formats, {}, decimal)
+        if self.numbers is not None:
             return column
-        return compute.replace_substring_regex(column, _COMMA, r"\1.\2")
+        present = column.drop_null()
+        if not len(present) or not _may_be_numbers(present):
+            return column
+        found = kind_of_text(present, decimal=decimal)
+        self.marks |= found.marks
+        if found.ambiguous and decimal is None:
+            # The other columns may tell.
+            self.unclear[name] = column
+            return column
+        return self._read(name, column, found)
 
-    def _decide(self, name: str, column: Any) -> None:
-        from pyarrow import compute
+    def _read(self, name: str, column: Any, found: Found) -> Any:
+        if found.kind != "number":
+            return column
+        read = as_numbers(column) if found.form is None else found.form.numbers(column)
+        if found.n_strange:
+            from pyarrow import compute
 
-        with_comma = column.filter(compute.match_substring_regex(column, _COMMA))
-        sure = compute.any(compute.match_substring_regex(column, _SURELY_THOUSANDS)).as_py()
-        if not len(with_comma) and not sure:
-            return
-        maybe = compute.match_substring_regex(with_comma, _MAYBE_THOUSANDS)
-        if not sure and not compute.all(maybe).as_py():
-            self.decimal.add(name)
-            return
-        self._thousands.add(name)
-        # Lists of numbers and the like are text without a doubt.
-        plain = compute.match_substring_regex(column, r"^\s*[+-]?[\d.,]+\s*$")
-        if self._note and compute.all(plain).as_py():
-            example = (with_comma if len(with_comma) else column.drop_null())[0].as_py()
-            self._note(
+            read = compute.if_else(too_large_of(read), None, read)
+        if name in self.labels and found.n_strange:
+            different = len(read.unique().drop_null())
+            if different < _FEWEST_NUMBERS_OF_A_TARGET:
+                return column
+        if found.form is not None:
+            self.formats[name] = found.form
+        remark = found.remark(name, len(column) - column.null_count)
+        if remark and self.note:
+            self.note(f"{remark}.")
+        return read
+
+    def _decided(self, name: str, column: Any) -> Any:
+        """A column that may be read in two ways, as the other columns tell; else it is text."""
+        if len(self.marks) == 1:
+            (decimal,) = self.marks
+            read = self._read(name, column, kind_of_text(column.drop_null(), decimal=decimal))
+            if not _is_text(read.type):
+                self.unclear = {one: kept for one, kept in self.unclear.items() if one != name}
+                return read
+        if self.note and kind_of_text(column.drop_null()).kind == "number":
+            example = next(one for one in column.drop_null().to_pylist() if "," in one)
+            self.note(
                 f"{name}: {example!r} may have a decimal comma or thousands, so it is taken as "
                 "text; write numbers without commas."
             )
+        return column
+
+    def _tell(self) -> None:
+        """Name the columns of numbers that are written in a way of their own."""
+        if not self.note or not self.formats:
+            return
+        listed = ", ".join(list(self.formats)[:5])
+        more = f" and {len(self.formats) - 5} more" if len(self.formats) > 5 else ""
+        units = sorted({form.unit for form in self.formats.values() if form.unit})
+        what = [f"with {', '.join(units)}"] if units else []
+        if any(form.decimal == "," for form in self.formats.values()):
+            what.append("with decimal commas")
+        elif any(form.grouped for form in self.formats.values()):
+            what.append("with thousands set apart")
+        how = f" ({' and '.join(what)})" if what else ""
+        self.note(f"Read as numbers{how}: {listed}{more}.")
+
+
+def _single(column: Any, number: bool, as_text: bool = False) -> Any:
+    """A column of Arrow as one of plain values; long whole numbers become text, digit by digit."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_null(column.type):
+        column = column.cast(pa.string())
+    if types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if as_text or (types.is_integer(column.type) and not number and _is_long(column)):
+        column = column.cast(pa.string())
+    return column
 
 
 def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
-    return types.is_string(kind) or types.is_large_string(kind)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _may_be_numbers(present: Any) -> bool:
+    """Whether at least some values of a column have a digit; a quick look at the first ones."""
+    from pyarrow import compute
+
+    with_digit = compute.match_substring_regex(present[:_SAMPLE], r"\d")
+    return bool(compute.mean(with_digit).as_py() > 0.5)
 
 
 def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None = None) -> Any:
@@ -371,7 +274,7 @@ def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None =
     if not compute.any(gaps).as_py():
         return column
     rest = column.filter(compute.invert(gaps)).drop_null()
-    if labels and len(rest) and compute.any(compute.is_null(as_numbers(rest))).as_py():
+    if labels and len(rest) and compute.any(compute.is_null(read_numbers(rest).numbers)).as_py():
         words = set(MISSING) - set(SURELY_MISSING)
         for word in sorted(words.intersection(column.unique().to_pylist())) if note else ():
             note(
@@ -380,69 +283,6 @@ def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None =
             )
         gaps = compute.is_in(column, value_set=pa.array(SURELY_MISSING, column.type))
     return compute.if_else(gaps, pa.scalar(None, column.type), column)
-
-
-def _csv_sentence(name: str, message: str, rows_before: int = 0) -> str:
-    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
-    if ragged:
-        row, wanted, found = ragged.groups()
-        where = f"record {int(row) + rows_before}" if row else "a record"
-        return (
-            f"{name}: {where} has {found} fields, but the header has {wanted}; quote fields that "
-            "hold the separator, or mend the record."
-        )
-    if "UTF8" in message:
-        return _encoding_sentence(name)
-    return f"{name} cannot be read: {message.splitlines()[0]}"
-
-
-def _encoding_sentence(name: str) -> str:
-    return f"{name} is not UTF-8 text; convert it, as by: iconv -f latin1 -t utf-8 {name}"
-
-
-def _parquet_batches(source: Any, columns: Collection[str] | None) -> Iterator[pa.RecordBatch]:
-    from pyarrow import parquet
-
-    # Without a buffer a row group is read whole, and a file may be one group.
-    with parquet.ParquetFile(source, buffer_size=1 << 16, pre_buffer=False) as file:
-        names = file.schema_arrow.names
-        wanted = None if columns is None else [name for name in names if name in set(columns)]
-        yield from file.iter_batches(_BLOCK_ROWS, columns=wanted, use_threads=False)
-
-
-def _frame(
-    batch: Any,
-    numbers: Collection[str] | None,
-    mend: Callable[[str, Any], Any],
-    text: Collection[str] = (),
-) -> pd.DataFrame:
-    """A data frame of a batch or table, text columns of numbers as floats."""
-    import pyarrow as pa
-    from pyarrow import compute, types
-
-    made = []
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        if types.is_decimal(column.type):
-            column = column.cast(pa.float64())
-        known = numbers is not None and name in numbers
-        if name in text or (types.is_integer(column.type) and not known and _is_long(column)):
-            column = column.cast(pa.string())
-        column = mend(name, column)
-        if _is_text(column.type) and known:
-            # Where one value is no number, the preparation looks at them one by one.
-            with suppress(pa.ArrowInvalid):
-                column = compute.utf8_trim_whitespace(column).cast(pa.float64())
-        elif numbers is None and name not in text and _holds_numbers(column):
-            column = as_numbers(column)
-        made.append(column)
-    return pa.Table.from_arrays(made, names=batch.schema.names).to_pandas()
-
-
-def _holds_numbers(column: Any) -> bool:
-    """Whether all of a column of text are numbers."""
-    return _is_text(column.type) and kind_of_text(column.drop_null(), 1.0)[0] == "number"
 
 
 def _is_long(column: Any) -> bool:

@@ -66,7 +66,7 @@ def report(
         table,
         {*models.number_columns(fitted), *numeric},
         labels=[target],
-        decimal_commas=about.get("decimal_commas", []),
+        formats=models.formats_of(fitted),
     )
     check_column(frame, target, "--target")
     if name is not None:

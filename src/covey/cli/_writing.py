@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from covey._files import replacing
 from covey.cli._console import CommandError
-from covey.cli._reading import PARQUET
+from covey.cli._sources import PARQUET
 
 if TYPE_CHECKING:
     import pandas as pd

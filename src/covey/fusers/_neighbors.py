@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,20 @@ def check_metric(metric: Any) -> None:
         raise ValueError(
             f"metric must be one of {listed} or a function of two rows, got {metric!r}."
         )
+
+
+def _distance(metric: Callable[[np.ndarray, np.ndarray], float], one: Any, other: Any) -> float:
+    """A user's distance of two rows, if it is one."""
+    try:
+        found = float(metric(one, other))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"metric must give a number for two rows: {error}") from error
+    if not 0.0 <= found < np.inf:
+        raise ValueError(
+            f"metric must give distances that are finite and not negative, got {found} for two "
+            "rows."
+        )
+    return found
 
 
 def check_size(X: Any) -> None:
@@ -108,6 +123,8 @@ class Neighbors:
         self._axes = None
         if metric == "mahalanobis":
             self._axes, metric = _axes_of(points), "euclidean"
+        if callable(metric):
+            metric = partial(_distance, metric)
         self._metric = metric
         self._points = self._turned(points)
         self.index = neighbor_index(self._points, n_neighbors, metric)

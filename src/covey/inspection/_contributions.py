@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.inspection.contributions import shapley
+from covey._core.inspection.contributions import SMALL_SHARE, shapley
 from covey.inspection._mixing_rows import MixedRows, seen_by, user_table
 
 
@@ -59,8 +59,9 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
 
     They are exact where a row differs from the typical one in at most ten columns (that the model
     looks at). Else orders are drawn, always the same ones, in pairs of an order and its reverse,
-    until the standard errors are below 0.5 % of all contributions of the row together, or 64
-    pairs are drawn. Sums are exact in any case.
+    until the standard errors are below 1 % of all contributions of the row together (or 0.0025
+    of a probability), or 128 pairs are drawn, fewer where a row differs in many hundred columns.
+    Sums are exact in any case.
 
     Parameters
     ----------
@@ -92,7 +93,8 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
     seen = seen_by(model, background)
     X = user_table(model, X)
     mixed = MixedRows(model, X, seen.row_like(X))
-    found = shapley(mixed.value, mixed.differs(), mixed.width)
+    small = 0.0 if mixed.numeric else SMALL_SHARE
+    found = shapley(mixed.value, mixed.differs(), mixed.width, small)
     values, errors = found.values, found.standard_error
     baseline: Any = found.baseline
     prediction = found.prediction

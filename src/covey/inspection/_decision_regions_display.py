@@ -94,7 +94,11 @@ class DecisionRegionsDisplay(Display):
         cls._check_flock(estimator, why_no_oracle="has no regions of its own")
         check_number(resolution, "resolution", low=2, whole=True)
         check_number(margin, "margin", low=0)
-        points = check_array(X, dtype=np.float64, input_name="X")
+        try:
+            points = check_array(X, dtype=np.float64, input_name="X")
+        except (TypeError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise ValueError(f"X must hold finite numbers to be drawn on a plane: {why}") from None
         if points.shape[1] != 2:
             raise ValueError(
                 f"X must have two features to be drawn on a plane, got {points.shape[1]}; fit "

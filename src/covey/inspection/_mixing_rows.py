@@ -19,10 +19,13 @@ from covey._seen_columns import SeenColumns, seen_columns
 
 def column_names(model: Any, X: Any) -> list[str]:
     """The names of the columns that a user gives a model; x0, x1, ... where there are none."""
+    known = getattr(model, "_seen_columns", None)
+    if known is not None:
+        return known.names
     names = getattr(model, "feature_names_in_", None)
     if names is None and hasattr(X, "columns"):
-        names = X.columns
-    if names is None:
+        names = [name for name in X.columns if isinstance(name, str)]
+    if names is None or len(names) < X.shape[1]:
         return [f"x{position}" for position in range(X.shape[1])]
     return [str(name) for name in names]
 
@@ -33,7 +36,15 @@ def seen_by(model: Any, background: Any = None) -> SeenColumns:
     if background is not None:
         if hasattr(model, "_seen_in"):
             return model._seen_in(background)
-        table = as_table(to_numpy(background))
+        table = background if hasattr(background, "columns") else to_numpy(background)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        shape = tuple(table.shape)
+        width = getattr(model, "n_features_in_", shape[-1] if shape else 0)
+        if len(shape) != 2 or not shape[0] or shape[1] != width:
+            raise ValueError(
+                f"background must have rows, and the {width} columns of the model; got a table "
+                f"of shape {shape}."
+            )
         return seen_columns(table, column_names(model, table))
     known = getattr(model, "_seen_columns", None)
     if known is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._plain_words import reason_words, value_words
+from covey._plain_words import one_line, reason_words, value_words
 from covey._seen_columns import SeenColumns
 from covey.inspection._changed_rows import one_row, shown_of
 from covey.inspection._mixing_rows import column_names, seen_by
@@ -125,7 +125,8 @@ class RowCard:
         if self.change is None:
             return "" if self.is_number else "no change of one or two columns that was tried does"
         words = [
-            f"{one['column']} {value_words(one['to'])} instead of {value_words(one['value'])}"
+            f"{one_line(one['column'])} {value_words(one['to'])} instead of "
+            f"{value_words(one['value'])}"
             for one in self.change.changes
         ]
         return f"with {_listed(words)} it would be {_answer_words(self.change.after)}"
@@ -270,7 +271,7 @@ def _unusual(model: Any, table: Any, seen: SeenColumns) -> list[str]:
     for place, (name, column) in enumerate(
         zip(column_names(model, table), seen.columns, strict=True)
     ):
-        value = shown_of(table, place, column)
+        value, name = shown_of(table, place, column), one_line(name)
         if value is None or not column.values:
             continue
         if column.kind == "number":

@@ -9,6 +9,7 @@ from covey.members._boosted import (
 from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
 from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
+from covey.members._flock_summary import Origins
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -55,6 +56,7 @@ __all__ = [
     "MemberColumns",
     "MultiviewClassifier",
     "NamedMembers",
+    "Origins",
     "Regressors",
     "RoutesToEstimator",
     "SampledClassifiers",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
+from covey._preparation import nothing_varies
 from covey._validation import check_choice, check_number
 
 _DEFAULT_TEMPERATURE = 0.01
@@ -65,10 +66,7 @@ class Algorithm1Settings:
         varies = deviation > 0
         if not varies.any():
             count = getattr(self, "n_features_in_", len(varies))
-            raise ValueError(
-                f"All {count} feature(s) of X are constant, so there is nothing to learn "
-                "from; give at least one column that varies."
-            )
+            raise ValueError(nothing_varies(count, self.preparation_))
         # What is missing in a new row, and in no row of the training.
         self._means = mean
         # Beside an intercept a constant column adds nothing; without one it is the intercept.

@@ -63,6 +63,16 @@ class CalibratedFlock(FusedEnsemble):
         )
         return self
 
+    def _calibrate_out_of_fold(self, y: ArrayLike, predicted: np.ndarray) -> None:
+        """Measure by what flocks that were fitted alike, without a row, predict of it.
+
+        ``predicted`` are probabilities (n, n_classes) or numbers (n,). Unlike the folds of the
+        search, these have chosen nothing.
+        """
+        truth = self._known(np.asarray(y))
+        weight = effective_weights(np.ones(len(truth)))
+        self.calibration_ = Bunch(source=OUT_OF_FOLD, **self._scores(truth, predicted, weight))
+
     def _keep_calibration(
         self, rows: TrainingRows, held_out: HeldOut, predicted: np.ndarray
     ) -> None:

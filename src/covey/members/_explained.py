@@ -38,6 +38,8 @@ class ExplainedRows:
         words: Mapping[int, Sequence[str]] | None = None,
     ) -> None:
         """Learn what is typical of the columns of the rows that the model is fitted to."""
+        if not all(X.shape):
+            return  # refused by whatever is fitted to it
         names = feature_names(self)
         self._seen_columns = seen_columns(X, names, weight=weight, words=words)
 

@@ -232,7 +232,8 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     is given twice may be fitted on and held out, one that has a weight of 2 may not. On three
     tables these change a probability by .001 to .01 on average, as another ``random_state``
     does, and by up to .37 for a single row (``python benchmarks/laws.py``). With
-    ``effort="fast"``, which has no folds, weights are copies and the order of rows is nothing.
+    ``effort="fast"``, which has no folds, weights are copies and the order of rows is nothing,
+    but for more than 20 categories, whose means of the target are made by folds of the rows.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.basis import Basis
+from covey._plain_words import plain_words
 from covey.fusers import Gate, GatedGroups
 
 WIDTH, HEIGHT = 100, 24
@@ -118,27 +119,52 @@ class ColumnEffects:
         return curve
 
 
-def flock_summary(flock: Any, width: int = WIDTH, height: int = HEIGHT) -> Summary:
-    """The text of ``flock.summary()``, of at most so many lines of so many characters."""
+@dataclass(frozen=True)
+class Origins:
+    """The columns of a table that a flock's features are made of."""
+
+    names: list[str]  # of the table's columns
+    of: np.ndarray  # (n_features,), the column that each feature is made of
+
+    def used(self, features: np.ndarray) -> np.ndarray:
+        """Which columns (..., n_columns) are in use, given which features (..., D) are."""
+        found = np.zeros((*features.shape[:-1], len(self.names)), dtype=bool)
+        for place, column in enumerate(self.of):
+            found[..., column] |= features[..., place]
+        return found
+
+
+def flock_summary(
+    flock: Any, width: int = WIDTH, height: int = HEIGHT, origins: Origins | None = None
+) -> Summary:
+    """The text of ``flock.summary()``, of at most so many lines of so many characters.
+
+    With ``origins`` it counts and groups by the columns of a table.
+    """
     names, weights = flock._column_names(), _weights(flock)
-    effects = ColumnEffects(
-        flock.basis_, flock._column_mean, flock._column_scale, names, _made_of(flock)
-    )
-    contrast, asked = flock._contrast(), _conditions(flock, names)
+    made_of = _made_of(flock)
+    if origins is not None:
+        names = [plain_words(name) for name in names]
+        made_of = origins.of if made_of is None else origins.of[made_of]
+    effects = ColumnEffects(flock.basis_, flock._column_mean, flock._column_scale, names, made_of)
+    contrast, asked = flock._contrast(), _conditions(flock, names, made_of)
+    support = flock.support_ if origins is None else origins.used(flock.support_)
+    noun = "feature" if origins is None else "column"
     shown: dict[int, list[str]] = {}
     room = height - 2
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
-        lines = _member_lines(head, flock, int(k), moving, asked[k], width)
+        n_used = _counted(int(support[k].sum()), noun)
+        lines = _member_lines(head, flock, n_used, moving, asked[k], width)
         room -= len(lines)
         # One line is for the members that do not fit on the screen.
         if room < (len(shown) + 1 < len(weights)):
             break
         shown[int(k)] = lines
     what = "what y does" if flock._numeric else "which class gains"
-    legend = f"member, weight, features ({what} with more of each), where it is asked:"
-    text = [_counts(flock), legend, *(line for k in sorted(shown) for line in shown[k])]
+    legend = f"member, weight, {noun}s ({what} with more of each), where it is asked:"
+    text = [_counts(flock, origins), legend, *(line for k in sorted(shown) for line in shown[k])]
     if len(shown) < len(weights):
         rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
         left_out = _counted(len(weights) - len(shown), "more member")
@@ -160,10 +186,9 @@ def _weights(flock: Any) -> np.ndarray:
 
 
 def _member_lines(
-    head: str, flock: Any, k: int, moving: list[Effect], asked: str, width: int
+    head: str, flock: Any, n_features: str, moving: list[Effect], asked: str, width: int
 ) -> list[str]:
     """A member in one line, or in two if there is much to say."""
-    n_features = _counted(int(flock.support_[k].sum()), "feature")
     if not moving:
         return [f"{head}predicts the same for every row; asked {asked}"]
     for longest in _NAME_LENGTHS:
@@ -188,9 +213,9 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def _counts(flock: Any) -> str:
+def _counts(flock: Any, origins: Origins | None) -> str:
     """How much there is to read."""
-    used = flock.support_.any(axis=0)
+    used, noun = flock.support_.any(axis=0), "feature"
     n_terms = getattr(flock, "n_terms_", None)
     groups = ""
     if n_terms is None:
@@ -202,9 +227,11 @@ def _counts(flock: Any) -> str:
     else:
         used = used | flock.gate_support_.any(axis=0)
         groups = f" in {_counted(len(flock.group_weights_), 'group')}"
+    if origins is not None:
+        used, noun = origins.used(used), "column"
     return (
         f"{type(flock).__name__}: {_counted(flock.n_estimators_, 'member')}{groups}, "
-        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), 'feature')}"
+        f"{_counted(n_terms, 'term')}, {int(used.sum())} of {_counted(len(used), noun)}"
     )
 
 
@@ -239,7 +266,7 @@ def _direction(flock: Any, effect: Effect) -> str:
     return f"{{}} {'against' if against else 'for'} {label}"
 
 
-def _conditions(flock: Any, names: list[str]) -> list[str]:
+def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> list[str]:
     """When each member is asked, in words."""
     fuser = flock.fuser_
     if isinstance(fuser, GatedGroups):
@@ -251,7 +278,7 @@ def _conditions(flock: Any, names: list[str]) -> list[str]:
     else:
         rule = f"as {type(fuser).__name__} decides" if fuser.learns else "everywhere"
         return [rule] * flock.n_estimators_
-    effects = ColumnEffects(*scaled, names, _made_of(flock))
+    effects = ColumnEffects(*scaled, names, made_of)
     found = []
     for k, group in enumerate(groups):
         together = groups == group

@@ -13,6 +13,7 @@ from covey._core.basis import Basis
 from covey._core.inspection.gate_share import divergences, gate_shares
 from covey.fusers import Predictions
 from covey.members._explained import feature_names
+from covey.members._flock_summary import Origins
 
 # A member with less weight than this is left out of an explanation.
 LEAST_WEIGHT = 0.01
@@ -141,17 +142,21 @@ def feature_shares(basis: Basis) -> Any:
     )
 
 
-def flock_table(flock: Any) -> str:
+def flock_table(flock: Any, origins: Origins | None = None) -> str:
     """The members as an HTML table: their group, mean importance, features, the heaviest."""
     names = feature_names(flock)
     sizes = np.abs(flock._contrast()).mean(axis=1) * flock._column_scale
-    made_of = flock.preparation_
+    made_of, supports, noun = flock.preparation_, flock.support_, "features"
+    if origins is not None:
+        names, supports, noun = origins.names, origins.used(supports), "columns"
     # Only a search makes more than one group.
     groups = getattr(flock, "group_of_", np.zeros(len(sizes), dtype=int))
     rows = []
-    for number, (size, support) in enumerate(zip(sizes, flock.support_, strict=True)):
+    for number, (size, support) in enumerate(zip(sizes, supports, strict=True)):
         size = flock.basis_.on_features(size)
         size = size if made_of is None else size @ made_of.shares()
+        if origins is not None:
+            size = np.bincount(origins.of, weights=size, minlength=len(names))
         heavy = np.argsort(-size, kind="stable")
         top = ", ".join(names[which] for which in heavy[:_TOP_FEATURES] if support[which])
         cells = [
@@ -162,7 +167,7 @@ def flock_table(flock: Any) -> str:
             top,
         ]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
-    heads = ("member", "group", "weight", "features", "the heaviest")
+    heads = ("member", "group", "weight", noun, "the heaviest")
     head = "".join(f"<th>{name}</th>" for name in heads)
     title = f"{flock.n_estimators_} members"
     if not flock._numeric:

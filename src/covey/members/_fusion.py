@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
-from covey._validation import fitted_alone
+from covey._validation import check_flag, fitted_alone
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
@@ -70,6 +70,7 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         names = [name for name, _ in pairs]
         fuser = self._models.make_fuser(self.fuser, "fuser")
         fuser._keep_members([name for name, _ in given], names)
+        check_flag(self.prefit, "prefit")
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
         if self.prefit:

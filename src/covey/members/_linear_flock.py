@@ -28,7 +28,7 @@ from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
 from covey.members._explained import feature_names
-from covey.members._flock_summary import flock_summary
+from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
 from covey.members._member import LinearMember, LinearRegressionMember
@@ -486,16 +486,20 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere
         """
         check_is_fitted(self, "fuser_")
-        return flock_summary(self)
+        return self._summary()
+
+    def _summary(self, origins: Origins | None = None) -> str:
+        """The summary, by the columns of a table that features are made of, if it is known."""
+        return flock_summary(self, origins=origins)
 
     def _repr_html_(self) -> str:
         """What notebooks show: the estimator, and the flock once it is fitted."""
         html = estimator_html_repr(self)
         return html + self._table() if hasattr(self, "fuser_") else html
 
-    def _table(self) -> str:
-        """The members as an HTML table."""
-        return flock_table(self)
+    def _table(self, origins: Origins | None = None) -> str:
+        """The members as an HTML table, by the columns of a table, if these are known."""
+        return flock_table(self, origins)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

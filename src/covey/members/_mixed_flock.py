@@ -445,12 +445,12 @@ class MixedFlock(NamedParameters, SearchedFlock):
         how = {"top": top, "names": names, "shares": shares, "max_members": max_members}
         return mixed_decisions(self, X, **how)
 
-    def summary(self) -> str:
+    def _summary(self, origins: Any = None) -> str:
         """See `LinearFlock.summary`; members of other kinds have a line each."""
-        return mixed_summary(self) if self._is_mixed() else super().summary()
+        return mixed_summary(self, origins) if self._is_mixed() else super()._summary(origins)
 
-    def _table(self) -> str:
-        return mixed_table(self) if self._is_mixed() else super()._table()
+    def _table(self, origins: Any = None) -> str:
+        return mixed_table(self) if self._is_mixed() else super()._table(origins)
 
     def _as_one(self) -> tuple[np.ndarray, np.ndarray]:
         if self._is_mixed():

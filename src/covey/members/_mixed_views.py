@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
 from covey.members._explained import feature_names
-from covey.members._flock_summary import HEIGHT, WIDTH, Summary, flock_summary, shortened
+from covey.members._flock_summary import (
+    HEIGHT,
+    WIDTH,
+    Origins,
+    Summary,
+    flock_summary,
+    shortened,
+)
 from covey.members._flock_views import LEAST_WEIGHT, because, decisions
 from covey.members._member_kinds import LINEAR
 
@@ -205,7 +212,7 @@ def mixed_importances(flock: Any) -> np.ndarray:
     return total / total.sum() if total.any() else total
 
 
-def mixed_summary(flock: Any) -> Summary:
+def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
     """The text of ``summary``: a line for each kind, then the linear members as they are."""
     names = [shortened(name, _LONGEST_NAME) for name in flock._names()]
     order = np.argsort(-flock.weights_, kind="stable")
@@ -220,7 +227,7 @@ def mixed_summary(flock: Any) -> Summary:
         own: list[str] = []
         if flock._names()[which] == LINEAR and room >= _FEWEST_LINES:
             # Without its first line, which counts what has been counted.
-            own = flock_summary(member, width=WIDTH - 2, height=room + 1).splitlines()[1:]
+            own = flock_summary(member, WIDTH - 2, room + 1, origins).splitlines()[1:]
             about += "; weights within it:"
         lines += [about[:WIDTH], *(f"  {line}" for line in own)]
     if len(shown) < len(order):

@@ -152,7 +152,9 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
         del part.opset_import[:]
         part.opset_import.extend(onnx.helper.make_opsetid(*pair) for pair in opsets.items())
     # Names inside the two graphs must differ; those of inputs and outputs stay as they are.
+    own = [output.name for output in graph.graph.output]
     graph = onnx.compose.add_prefix(graph, "flock/")
+    _check_inputs(front, graph, own)
     outputs = [output.name for output in graph.graph.output]
     whole = onnx.compose.merge_models(front, graph, io_map=[(made, "flock/X")], outputs=outputs)
     for output in whole.graph.output:
@@ -160,3 +162,21 @@ def joined(front: onnx.ModelProto, graph: onnx.ModelProto, made: str) -> onnx.Mo
         for node in whole.graph.node:
             node.output[:] = [output.name if name == old else name for name in node.output]
     return whole
+
+
+def _check_inputs(front: onnx.ModelProto, graph: onnx.ModelProto, outputs: list[str]) -> None:
+    """Refuse columns whose names are those of something else in the graph."""
+    taken = set(outputs)
+    for part in (front.graph, graph.graph):
+        taken.update(name for node in part.node for name in node.output)
+        taken.update(constant.name for constant in part.initializer)
+    for column in front.graph.input:
+        if not column.name:
+            raise ValueError(
+                "A column of X has no name, which an input of a graph needs; name it."
+            )
+        if column.name in taken:
+            raise ValueError(
+                f"Column {column.name!r} has the name of an output of the graph, or of a step in "
+                "it; rename the column."
+            )

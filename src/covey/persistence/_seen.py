@@ -59,10 +59,24 @@ def read_seen(model: Any, node: Node, names: list[str], name: str = "seen") -> N
                 columns.append(SeenColumn(called, "number", middle, known, size, is_whole))
                 continue
             words = next(listed)
-            proper = 0 < len(words) <= MOST_WORDS + 1
-            proper = proper and all(
-                word is None or type(word) in (bool, int, float, str) for word in words
-            )
+            proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
             inner.check(proper, "words", "is no list of words.")
             columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
     model._seen_columns = SeenColumns(tuple(columns))
+
+
+def _are_words(words: list[Any], kind: str) -> bool:
+    """Whether these are values of a column that is no column of numbers."""
+    if kind == "word":
+        return all(word is None or type(word) in (bool, int, float, str) for word in words)
+    if not all(word is None or type(word) is str for word in words):
+        return False
+    if kind == "time":
+        import pandas as pd
+
+        try:
+            for word in words:
+                pd.Timestamp(word)
+        except (ValueError, OverflowError):
+            return False
+    return True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
+from covey._numbers import NumberFormat
 from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
@@ -15,6 +16,7 @@ from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._writing import Writer, plain
 from covey.tables import (
     DATE_PARTS,
+    ISO,
     SECONDS,
     TIME_UNITS,
     Categories,
@@ -27,12 +29,13 @@ from covey.tables import (
     zone_of,
 )
 
-_KINDS = ("number", "text", "date")
+_KINDS = ("number", "text", "date", "season")
 _LONGEST_GRAM = 20
 # Each of strptime's directives at most once, and anything between them.
 _DIRECTIVE = re.compile("%(.?)")
 _DIRECTIVES = "YymbBdjaAHIpMSfzZ"
 _LONGEST_FORMAT = 60
+_LONGEST_UNIT = 20
 
 
 # -- columns --------------------------------------------------------------------------------------
@@ -122,6 +125,8 @@ def _read_dates(node: Node) -> Dates:
 
 def _checked_format(node: Node) -> str:
     form = node.text("format")
+    if form == ISO:
+        return form
     used = _DIRECTIVE.findall(form)
     proper = len(form) <= _LONGEST_FORMAT and len(set(used)) == len(used)
     proper = proper and form.isprintable() and all(one and one in _DIRECTIVES for one in used)
@@ -155,10 +160,50 @@ def _write_preparation(preparation: TablePreparation, out: Writer) -> dict[str, 
         "outputs": out.texts(
             [one for name in names for one in preparation._outputs.get(name, ())]
         ),
+        "formats": [_write_format(preparation.number_formats_.get(name)) for name in names],
+        "ranges": out.array(_ranges(preparation)),
         "medians": out.array(imputer.statistics_),
         "with_gaps": out.array(imputer.indicator_.features_, "whole"),
         "seen": write_seen(getattr(preparation, "_seen_columns", None), out),
     }
+
+
+def _write_format(form: NumberFormat | None) -> dict[str, Any] | None:
+    if form is None:
+        return None
+    return {"decimal": form.decimal, "grouped": bool(form.grouped), "unit": form.unit}
+
+
+def _read_format(node: Node) -> NumberFormat:
+    with node:
+        unit = node.text("unit")
+        node.check(len(unit) <= _LONGEST_UNIT, "unit", "is no unit.")
+        return NumberFormat(node.text("decimal", (".", ",")), node.flag("grouped"), unit)
+
+
+def _ranges(preparation: TablePreparation) -> np.ndarray:
+    """The smallest and the largest number of each column of numbers, (n_numbers, 2)."""
+    numbers = [name for name, kind in preparation.kinds_.items() if kind == "number"]
+    ranges = [preparation.ranges_.get(name, (np.nan, np.nan)) for name in numbers]
+    return np.array(ranges, dtype=np.float64).reshape(-1, 2)
+
+
+def _read_numbers(preparation: TablePreparation, node: Node) -> None:
+    """Formats and ranges of the columns of numbers, which files of former versions lack."""
+    names = list(preparation.kinds_)
+    numbers = [name for name, kind in preparation.kinds_.items() if kind == "number"]
+    preparation.number_formats_, preparation.ranges_ = {}, {}
+    if node.has("formats"):
+        for name, part in zip(names, node.children("formats", len(names)), strict=True):
+            if part is not None:
+                node.check(name in numbers, "formats", "are not of numbers.")
+                preparation.number_formats_[name] = _read_format(part)
+    if node.has("ranges"):
+        ranges = node.array("ranges", (len(numbers), 2), nan=True)
+        node.check(~(ranges[:, 0] > ranges[:, 1]).any(), "ranges", "are no ranges.")
+        preparation.ranges_ = {
+            name: (low, high) for name, (low, high) in zip(numbers, ranges.tolist(), strict=True)
+        }
 
 
 def _read_preparation(preparation: TablePreparation, node: Node) -> None:
@@ -169,6 +214,7 @@ def _read_preparation(preparation: TablePreparation, node: Node) -> None:
     preparation.feature_names_in_ = np.array(names, dtype=object)
     preparation.n_features_in_ = len(names)
     preparation._width = None if node.none("width") else node.whole("width", 1)
+    _read_numbers(preparation, node)
     made = node.array("made", (len(names),), "flag")
     encoders = node.children("encoders", len(names))
     preparation._encoders, widths = {}, {}

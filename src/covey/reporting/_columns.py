@@ -76,8 +76,9 @@ class UserColumns:
         """The kind of a column, and its values in that form."""
         if position not in self._values:
             column = self.frame.iloc[:, position]
-            kind = kind_of(column)[0]
-            values = None if kind in ("empty", "nested") else as_kind(column, kind)
+            found = kind_of(column)
+            kind = found.kind
+            values = None if kind == "nested" else as_kind(column, kind, found.form)
             self._values[position] = kind, _as_days(values) if kind == "date" else values
         return self._values[position]
 

@@ -53,10 +53,11 @@ def health(facts: Facts) -> dict:
 def _spread_of(frame: pd.DataFrame | None, column: Any, position: int) -> str:
     """How the values of a column are spread: a small picture, or the most common of them."""
     values = None if frame is None else frame.get(str(column))
-    kind = "empty" if values is None else kind_of(values)[0]
+    found = None if values is None else kind_of(values)
+    kind = "empty" if found is None else found.kind
     if kind in ("empty", "nested"):
         return NOTHING
-    present = as_kind(values, kind).dropna()
+    present = as_kind(values, kind, found.form).dropna()
     if not len(present):
         return NOTHING
     if kind != "number":

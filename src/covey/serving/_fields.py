@@ -52,7 +52,7 @@ def fields_of(model: Any) -> list[Field]:
         facts = {"gaps": name in preparation._gaps, "share": share, "used": bool(used[name])}
         if kind == "number":
             made.append(_number(name, medians.get(name), seen.get(name), facts))
-        elif kind == "date":
+        elif kind in ("date", "season"):
             encoder = preparation._encoders.get(name)
             made.append(_date(name, encoder, medians.get(name), seen.get(name), facts))
         elif name in categories:

@@ -1,31 +1,35 @@
 """What columns of categories, text and dates become: plain data that makes numbers of new values.
 
-skrub learns from a column; what it has learnt is a few strings and numbers, and those are kept. So
-a fitted preparation needs no skrub, and a model file holds nothing but data.
+What is learnt of a column is a few strings and numbers, so a model file holds nothing but data.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from covey._categories import places, words_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-DATE_PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond", "nanosecond")
-# The last part of a date as skrub has it; in days its size is more like that of other numbers.
+DATE_PARTS = (
+    *("year", "month", "day", "weekday"),
+    *("hour", "minute", "second", "microsecond", "nanosecond"),
+)
+# The last part of a date, which counts the days; its name is that in files.
 SECONDS = "total_seconds"
 SECONDS_OF_A_DAY = 86_400.0
 TIME_UNITS = ("s", "ms", "us", "ns")
+# Dates of one kind but with more or fewer parts: 2024-01-31, 2024-01-31T10:00Z.
+ISO = "ISO8601"
+_ZONE = r"(?:Z|[+-]\d\d:?\d\d)\s*$"
 _FIXED_OFFSET = re.compile(r"UTC([+-])(\d\d):(\d\d)")
 
 
@@ -52,12 +56,17 @@ class Categories:
         """How many columns there are."""
         return len(self.known) - (self.left_out is not None)
 
+    def names(self, column: str) -> list[str]:
+        """The columns by name: ``town = Rome``, ``town is missing``."""
+        words = [word for place, word in enumerate(self.known) if place != self.left_out]
+        return [f"{column} is missing" if word is None else f"{column} = {word}" for word in words]
+
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The columns (n_rows, n_columns) of text, None where it is missing.
 
         A category that is not known has zeros everywhere.
         """
-        place = places(words_of(_without_gaps(values, self.gaps)), self.known)
+        place = places(words_of(without_gaps(values, self.gaps)), self.known)
         made = np.zeros((len(values), len(self.known)))
         rows = np.flatnonzero(place >= 0)
         made[rows, place[rows]] = 1.0
@@ -89,11 +98,18 @@ class Text:
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectorizer = TfidfVectorizer(
             analyzer="char_wb", ngram_range=self.lengths, vocabulary=list(self.n_grams)
         )
         vectorizer.idf_ = self.rarity
         return vectorizer
+
+    def names(self, column: str) -> list[str]:
+        """The columns by name: ``title: 0``, ``title: 1``."""
+        digits = len(str(self.n_columns - 1))
+        return [f"{column}: {place:0{digits}d}" for place in range(self.n_columns)]
 
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The columns (n_rows, n_columns) of text, None where it is missing."""
@@ -129,14 +145,17 @@ class Dates:
         """How many columns there are."""
         return len(self.parts)
 
+    def names(self, column: str) -> list[str]:
+        """The columns by name: ``when: year``, ``when: days``."""
+        return [f"{column}: {'days' if part == SECONDS else part}" for part in self.parts]
+
     def numbers(self, values: pd.Series) -> np.ndarray:
         """The columns (n_rows, n_columns) of dates or of text; NaN where there is no date."""
         import pandas as pd
 
         zone = zone_of(self.time_zone)
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-            utc = self.format is None or "%z" in self.format
-            values = pd.to_datetime(values, format=self.format, errors="coerce", utc=utc)
+            values = dates_of(values, self.format)
         if values.dt.tz is not None:
             values = values.dt.tz_convert(zone)
         elif zone is not None:
@@ -150,7 +169,8 @@ class Dates:
     @staticmethod
     def _part(values: pd.Series, part: str) -> np.ndarray:
         if part != SECONDS:
-            return getattr(values.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
+            made = getattr(values.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
+            return made + 1.0 if part == "weekday" else made  # Monday is 1
         begin = datetime(1970, 1, 1, tzinfo=None if values.dt.tz is None else UTC)
         seconds = (values - begin).dt.total_seconds()
         # Single precision, as when the column was learnt from.
@@ -185,41 +205,23 @@ def zone_of(name: str | None) -> tzinfo | None:
     return ZoneInfo(name)
 
 
-def encoder_of(steps: Sequence[Any]) -> Encoder:
-    """What skrub's fitted steps for a column have learnt."""
-    import skrub
+def dates_of(text: pd.Series, form: str | None) -> pd.Series:
+    """Text as moments, NaT where it is none; of a format, or of any if there is none."""
+    import pandas as pd
 
-    last = steps[-1]
-    gaps = tuple(word for step in steps for word in getattr(step, "null_strings_", ()))
-    if isinstance(last, skrub.DatetimeEncoder):
-        (dates,) = (step for step in steps if isinstance(step, skrub.ToDatetime))
-        dtype = dates.output_dtype_
-        return Dates(
-            dates.format_, _zone_name(dtype), _unit(dtype), tuple(last.extracted_features_)
-        )
-    if isinstance(last, skrub.StringEncoder):
-        vectorizer = last.vectorizer_
-        words = vectorizer.get_feature_names_out()
-        return Text(
-            tuple(words.tolist()),
-            tuple(vectorizer.ngram_range),
-            vectorizer.idf_,
-            last.tsvd_.components_ if hasattr(last, "tsvd_") else None,
-            int(last.n_components_),
-            np.float32(last.scaling_factor_),
-            gaps,
-        )
-    known = tuple(None if word is None or word != word else str(word) for word in _only(last))
-    left_out = None if last.drop_idx_ is None else last.drop_idx_[0]
-    return Categories(known, None if left_out is None else int(left_out), gaps)
+    utc = form is None or form == ISO or "%z" in form
+    dates = pd.to_datetime(text, format=form, errors="coerce", utc=utc)
+    if utc and form == ISO and not _has_zone(text):
+        return dates.dt.tz_localize(None)
+    return dates
 
 
-def _only(encoder):
-    (categories,) = encoder.categories_
-    return categories
+def _has_zone(text: pd.Series) -> bool:
+    return bool(text.dropna().astype(str).str.contains(_ZONE).any())
 
 
-def _zone_name(dtype):
+def zone_name(dtype: Any) -> str | None:
+    """The name of a type's time zone, as `zone_of` takes it."""
     zone = getattr(dtype, "tz", None)
     if zone is None:
         return None
@@ -231,16 +233,17 @@ def _zone_name(dtype):
     return f"UTC{sign}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}" if minutes else "UTC"
 
 
-def _unit(dtype):
+def unit_of(dtype: Any) -> str:
+    """The finest part of time that a type holds, one of `TIME_UNITS`."""
     return dtype.unit if hasattr(dtype, "unit") else np.datetime_data(dtype)[0]
 
 
 def _with_marks(values, gaps):
-    values = _without_gaps(values, gaps)
+    values = without_gaps(values, gaps)
     return zip(values, values.isna(), strict=True)
 
 
-def _without_gaps(values, gaps):
+def without_gaps(values: pd.Series, gaps: tuple[str, ...]) -> pd.Series:
     """Text as it is but for words that count as gaps, which become None."""
     if not gaps:
         return values

@@ -11,14 +11,15 @@ from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from covey._kinds import as_frame
+from covey._kinds import as_frame, as_kind
 from covey._seen_columns import SeenColumns
 from covey._validation import fitted_alone
-from covey.members import ExplainedRows, RoutesToEstimator
+from covey.members import ExplainedRows, Origins, RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
@@ -221,7 +222,15 @@ class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
         """The columns that the model needs, as a data frame."""
         table = as_frame(X)
         self.preparation_._check_columns(table)
-        return table[self.feature_names_in_.tolist()]
+        table = table[self.feature_names_in_.tolist()]
+        kinds = self.preparation_.kinds_
+        # Numbers that are written as text, and lengths of time, as the model reads them.
+        written = [
+            name
+            for name, dtype in zip(table.columns, table.dtypes, strict=True)
+            if kinds[name] == "number" and getattr(dtype, "kind", "O") not in "biuf"
+        ]
+        return table.assign(**{name: as_kind(table[name], "number") for name in written})
 
     def _seen_in(self, table: Any) -> SeenColumns:
         return self.preparation_._seen_in(self._as_user_table(table))
@@ -291,6 +300,34 @@ class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
         else:
             decided = [{"members": []} for _ in range(len(numbers))]
         return self._with_reasons(X, decided, top, background)
+
+    def summary(self) -> str:
+        """The fitted model on one screen, in the columns of the table; see `FlockClassifier`.
+
+        Returns
+        -------
+        summary : str
+        """
+        check_is_fitted(self, "estimator_")
+        if not hasattr(self.estimator_, "_summary"):
+            raise ValueError(
+                f"A {type(self.estimator_).__name__} has no members to summarize; use a flock, "
+                f"such as {type(self._default()).__name__}."
+            )
+        return self.estimator_._summary(self._origins())
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the estimator, and the flock once it is fitted."""
+        html = estimator_html_repr(self)
+        flock = getattr(self, "estimator_", None)
+        return html + flock._table(self._origins()) if hasattr(flock, "_table") else html
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _origins(self) -> Origins:
+        of = self._columns_of_features().argmax(axis=1)
+        return Origins(self.feature_names_in_.tolist(), of)
 
     def _columns_of_features(self) -> np.ndarray:
         """1 where a prepared feature is made of a column, (n_features, n_columns)."""

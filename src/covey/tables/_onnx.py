@@ -78,7 +78,11 @@ def _check_exportable(preparation: TablePreparation) -> None:
     """Refuse, by name, a column that has no ONNX form."""
     for name, encoder in preparation._encoders.items():
         if not isinstance(encoder, Categories):
-            what = "a date" if preparation.kinds_[name] == "date" else "text of many values"
+            what = (
+                "a date"
+                if preparation.kinds_[name] in ("date", "season")
+                else "text of many values"
+            )
             raise ValueError(
                 f"Column {name!r} is {what}, which has no ONNX form; fit the model without it "
                 f"(--drop {name!r})."

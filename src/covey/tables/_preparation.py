@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,16 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import SimpleImputer
 from sklearn.utils.validation import check_is_fitted
 
-from covey._kinds import as_frame, as_kind, listed, look
+from covey._kinds import as_frame, as_kind, is_too_large, kind_of, listed, look
+from covey._numbers import NumberFormat
 from covey._seen_columns import SeenColumns, seen_table
-from covey.tables._encoders import (
-    SECONDS,
-    SECONDS_OF_A_DAY,
-    Categories,
-    Encoder,
-    Text,
-    encoder_of,
-)
+from covey.tables._encoders import Categories, Dates, Text
+from covey.tables._learning import learn_encoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,16 +23,17 @@ if TYPE_CHECKING:
 class TablePreparation(TransformerMixin, BaseEstimator):
     """Makes numbers without gaps of a table, and remembers which column each is made of.
 
-    Numbers stay as they are. Categories, text and dates become numbers by skrub's
-    ``TableVectorizer``: one column for each of a few categories, the leading directions of the
-    n-grams of text, the parts of a date. Gaps are filled with the median of the column, and
-    where there were some, a further column marks them. Columns of no use (constant, empty, or
-    different in every row) are left out.
+    Numbers stay as they are, and those that are written as "$41,000", "86.5 %" or "1.200,50 €"
+    are read in the format of their column. Of categories one column each is made, of text the
+    leading directions of its n-grams, of a date its parts. Gaps, infinities, and numbers above
+    1e200 are filled with the median of the column, and where there were some, a further column
+    marks them. Columns of no use (constant, empty, or ids) are left out.
 
     Parameters
     ----------
     columns : mapping from column to kind, optional
-        The columns to use, each with its kind: "number", "text" or "date". By default `look`
+        The columns to use, each with its kind: "number", "text", "date" or "season", which is
+        of a date what comes again in later years (month, weekday, hour). By default `look`
         decides.
     max_categories : int, default=40
         Text with fewer different values is taken as categories.
@@ -54,6 +49,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray of shape (n_columns,)
         The columns in use: those that a table must have.
     n_features_in_ : int
+    number_formats_ : dict
+        How the columns of numbers are written that are text, if not as 1234.5.
+    ranges_ : dict
+        For each column of numbers the smallest and the largest of them.
     column_of_ : list of str
         For each column that comes out the one that it was made of.
     feature_groups_ : dict
@@ -132,15 +131,29 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         # Columns of an array are known by their number only.
         self._width = None if hasattr(X, "columns") else table.shape[1]
         self._check_columns(table)
-        self._encoders, names, made = self._vectorized(table)
-        numbers = [name for name, kind in kinds.items() if kind == "number"]
-        made.update(_number_columns(table, numbers))
-        # Text that these rows lack makes no column, though other rows may have some.
+        self.number_formats_ = self._found_formats(table)
+        made = self._number_columns(table)
+        self._encoders, names = {}, {}
+        for name, kind in kinds.items():
+            if kind != "number":
+                values = as_kind(table[name], kind)
+                encoder = learn_encoder(
+                    values, kind, self.max_categories, self.n_text_components, self.random_state
+                )
+                # Text that these rows lack makes no column, though other rows may have some.
+                if encoder is not None:
+                    self._encoders[name], names[name] = encoder, encoder.names(name)
+                    made[name] = encoder.numbers(values)
         self._outputs = {name: names.get(name, [name]) for name in kinds if name in made}
         columns = self._in_order(made)
+        if not columns:
+            raise ValueError("The table has no value in any column; nothing to learn.")
+        self.ranges_ = {
+            name: _range(made[name]) for name, kind in kinds.items() if kind == "number"
+        }
         self._set_imputer(
             np.array([_median(column) for column in columns]),
-            np.flatnonzero([np.isnan(column).any() for column in columns]),
+            np.flatnonzero([_gaps(column).any() for column in columns]),
         )
         self._set_names()
         self._seen_columns: SeenColumns | None = self._seen_in(table)
@@ -149,42 +162,32 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def _seen_in(self, table: pd.DataFrame) -> SeenColumns:
         """What is typical of the columns of a table, and other values that they have."""
         free = [name for name, encoder in self._encoders.items() if isinstance(encoder, Text)]
-        return seen_table(table, self.kinds_, free)
+        dates = {
+            name: encoder.format
+            for name, encoder in self._encoders.items()
+            if isinstance(encoder, Dates)
+        }
+        return seen_table(table, self.kinds_, free, self.number_formats_, dates)
 
-    def _vectorized(self, table: pd.DataFrame) -> tuple[dict[str, Encoder], dict, dict]:
-        """By column, of those that are not numbers: encoders, names of outputs, and numbers."""
-        rest = [
-            _for_skrub(as_kind(table[name], kind), kind)
+    def _found_formats(self, table: pd.DataFrame) -> dict[str, NumberFormat]:
+        """How columns of numbers are written that are text."""
+        forms = {
+            name: kind_of(table[name]).form
             for name, kind in self.kinds_.items()
-            if kind != "number"
-        ]
-        if not rest:
-            return {}, {}, {}
-        import pandas as pd
+            if kind == "number" and not _is_plain(table[name].dtype)
+        }
+        return {name: form for name, form in forms.items() if form is not None}
 
-        skrub = _skrub()
-        vectorizer = skrub.TableVectorizer(
-            cardinality_threshold=self.max_categories,
-            high_cardinality=skrub.StringEncoder(
-                n_components=self.n_text_components, random_state=self.random_state
-            ),
-        )
-        with warnings.catch_warnings():
-            # Text of a few n-grams has fewer directions, which is no reason for a warning.
-            warnings.simplefilter("ignore")
-            numbers = vectorizer.fit_transform(pd.concat(rest, axis=1))
-        encoders, names, made = {}, {}, {}
-        for name, outputs in vectorizer.input_to_outputs_.items():
-            if not outputs:
-                continue
-            # The last step only casts to single precision.
-            encoders[name] = encoder_of(vectorizer.all_processing_steps_[name][:-1])
-            made[name] = numbers[outputs].to_numpy(dtype=np.float64)
-            categories = vectorizer.column_to_kind_[name] == "low_cardinality"
-            names[name] = _readable(name, outputs, categories)
-            if names[name][-1] == f"{name}: days":
-                made[name][:, -1] /= SECONDS_OF_A_DAY
-        return encoders, names, made
+    def _number_columns(self, table: pd.DataFrame) -> dict[str, np.ndarray]:
+        """Columns of numbers, each (n_rows, 1); gaps in there are NaN, or too large."""
+        made = {}
+        for name, kind in self.kinds_.items():
+            if kind == "number":
+                values = table[name]
+                if not _is_plain(values.dtype):
+                    values = as_kind(values, "number", self.number_formats_.get(name))
+                made[name] = values.to_numpy(dtype=np.float64)[:, None]
+        return made
 
     def _in_order(self, made: Mapping[str, np.ndarray]) -> list[np.ndarray]:
         """The numbers of all columns in their order, with gaps."""
@@ -200,12 +203,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         filled = np.empty((len(columns[0]), len(self._order)))
         for place, source in enumerate(self._order):
             if source < len(columns):
-                gaps = np.isnan(columns[source])
-                filled[:, place] = np.where(
-                    gaps, self.imputer_.statistics_[source], columns[source]
-                )
+                filled[:, place] = columns[source]
+                filled[_gaps(columns[source]), place] = self.imputer_.statistics_[source]
             else:
-                filled[:, place] = np.isnan(columns[marked[source - len(columns)]])
+                filled[:, place] = _gaps(columns[marked[source - len(columns)]])
         return filled
 
     def _set_imputer(self, medians: np.ndarray, with_gaps: np.ndarray) -> None:
@@ -278,9 +279,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 "as input."
             )
         self._check_columns(table)
-        made = _number_columns(
-            table, [name for name in self._outputs if name not in self._encoders]
-        )
+        made = self._number_columns(table)
         for name, encoder in self._encoders.items():
             made[name] = encoder.numbers(as_kind(table[name], self.kinds_[name]))
         return self._named(self._filled(self._in_order(made)), table)
@@ -339,43 +338,21 @@ def _imputer() -> SimpleImputer:
 
 def _median(column: np.ndarray) -> float:
     """Of those that are not gaps; NaN, if all are."""
-    known = column[~np.isnan(column)]
+    known = column[~_gaps(column)]
     return float(np.median(known)) if len(known) else np.nan
 
 
-def _number_columns(table: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Columns of numbers, each (n_rows, 1), with NaN for gaps and infinities."""
-    types = dict(zip(table.columns, table.dtypes, strict=True))
-    if all(isinstance(types[name], np.dtype) and types[name].kind in "fiub" for name in names):
-        # All at once, since there may be thousands.
-        block = table[list(names)].to_numpy(dtype=np.float64, copy=True)
-        block[np.isinf(block)] = np.nan
-        return dict(zip(names, block.T[:, :, None], strict=True))
-    return {name: as_kind(table[name], "number").to_numpy()[:, None] for name in names}
+def _gaps(column: np.ndarray) -> np.ndarray:
+    """Where a column has no number, or one that is too large to compute with."""
+    return np.isnan(column) | is_too_large(column)
 
 
-def _skrub() -> Any:
-    try:
-        import skrub
-    except ImportError:
-        raise ImportError(
-            "Tables with text, categories or dates need skrub; install it with: pip install "
-            '"covey[cli]".'
-        ) from None
-    return skrub
+def _range(column: np.ndarray) -> tuple[float, float]:
+    """The smallest and the largest number; NaN, if all are gaps."""
+    known = column[~_gaps(column)]
+    return (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
 
 
-def _for_skrub(values: pd.Series, kind: str) -> pd.Series:
-    """Text as categories, lest skrub take 01234 for a number; dates as they are."""
-    return values.astype("category") if kind == "text" else values
-
-
-def _readable(name: str, outputs: list[str], categories: bool) -> list[str]:
-    """Names that a user understands: ``town = Rome``, ``town is missing``, ``when: year``."""
-    if outputs == [name]:
-        return outputs
-    rests = [output.removeprefix(f"{name}_") for output in outputs]
-    if not categories:
-        return [f"{name}: {'days' if rest == SECONDS else rest}" for rest in rests]
-    # A gap is the last category; text that says so was read as one.
-    return [f"{name} is missing" if rest == "nan" else f"{name} = {rest}" for rest in rests]
+def _is_plain(dtype: Any) -> bool:
+    """Whether values are numbers of NumPy, which need no look at them."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"

@@ -22,11 +22,15 @@ from covey._core.random import Purpose, UniformRows
 # With so many columns or fewer that differ from the typical row, all coalitions are predicted.
 MOST_EXACT = 10
 # Else orders are drawn in pairs, one and its reverse, until the standard errors are small: below
-# this share of all contributions' sizes together, or until there are so many pairs.
-SMALL_ERROR = 0.005
-FEWEST_PAIRS, MOST_PAIRS = 8, 64
+# this share of all contributions' sizes together, or until there are so many pairs. Smaller errors
+# of probabilities than a quarter of a hundredth are small, too.
+SMALL_ERROR, SMALL_SHARE = 0.01, 0.0025
+FEWEST_PAIRS, MOST_PAIRS = 8, 128
+# A row that differs in many hundred columns has fewer pairs: it is predicted about so often.
+_MOST_COALITIONS = 1 << 15
 # Coalitions, and numbers of them, that are predicted at once: bounds the memory.
 _COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
+_ROWS_AT_ONCE, _FLAGS_AT_ONCE = 1 << 10, 1 << 26
 
 # Predictions (m, C) of rows, by their numbers (m,), whose columns outside of coalitions (m, D)
 # have their typical values.
@@ -76,11 +80,14 @@ def differing(same: BoolArray, units: IntArray, n_units: int) -> BoolArray:
     return differs
 
 
-def shapley(value: Value, differs: BoolArray, width: int | None = None) -> Contributions:
+def shapley(
+    value: Value, differs: BoolArray, width: int | None = None, small: float = 0.0
+) -> Contributions:
     """Shapley values of rows that differ in some columns (n, D) from the typical one.
 
-    A row of ``width`` numbers is predicted for each coalition. What is found for a row depends on
-    this row alone: orders are the same for all.
+    Standard errors below ``small`` need not be smaller. A row of ``width`` numbers is predicted
+    for each coalition. What is found for a row depends on this row alone: orders are the same for
+    all.
     """
     n_rows, n_columns = differs.shape
     at_once = max(1, min(_COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, width or n_columns)))
@@ -93,14 +100,14 @@ def shapley(value: Value, differs: BoolArray, width: int | None = None) -> Contr
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
         # So many rows at once that their coalitions are predicted together.
-        step = max(1, at_once >> min(int(size), 20)) if size <= MOST_EXACT else 256
+        step = max(1, at_once >> int(size)) if size <= MOST_EXACT else _ROWS_AT_ONCE
         for start in range(0, len(rows), step):
             some = rows[start : start + step]
             if size <= MOST_EXACT:
                 values[some] = _enumerated(game, some, differs[some], int(size))
             else:
                 ends = (baseline, prediction[some])
-                values[some], errors[some] = _sampled(game, some, differs[some], ends)
+                values[some], errors[some] = _sampled(game, some, differs[some], ends, small)
     return Contributions(values, errors, baseline, prediction)
 
 
@@ -108,12 +115,12 @@ class _Game:
     """The value of coalitions, a bounded number of them at a time."""
 
     def __init__(self, value: Value, at_once: int) -> None:
-        self._value, self._at_once = value, at_once
+        self._value, self.at_once = value, at_once
 
     def __call__(self, rows: IntArray, coalitions: BoolArray) -> FloatArray:
         found = [
-            self._value(rows[start : start + self._at_once], coalitions[start:][: self._at_once])
-            for start in range(0, len(rows), self._at_once)
+            self._value(rows[start : start + self.at_once], coalitions[start:][: self.at_once])
+            for start in range(0, len(rows), self.at_once)
         ]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
@@ -154,7 +161,11 @@ def _enumerated(game: _Game, rows: IntArray, differs: BoolArray, size: int) -> F
 
 
 def _sampled(
-    game: _Game, rows: IntArray, differs: BoolArray, ends: tuple[FloatArray, FloatArray]
+    game: _Game,
+    rows: IntArray,
+    differs: BoolArray,
+    ends: tuple[FloatArray, FloatArray],
+    small: float,
 ) -> tuple[FloatArray, FloatArray]:
     """The same by orders that are drawn, and standard errors.
 
@@ -164,23 +175,34 @@ def _sampled(
     baseline, prediction = ends
     shape = (*differs.shape, len(baseline))
     total, squares, count = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
-    left, done, draws = np.arange(len(rows)), 0, FEWEST_PAIRS
-    order_of = UniformRows(0, Purpose.EXPLAIN, 0, 0, differs.shape[1])
+    size = int(differs[0].sum())
+    most = max(2, min(MOST_PAIRS, _MOST_COALITIONS // (2 * size)))
+    left, done, draws = np.arange(len(rows)), 0, min(FEWEST_PAIRS, most)
+    drawn = UniformRows(0, Purpose.EXPLAIN, 0, 0, differs.shape[1])
     while len(left):
-        for ranks in order_of.read(done, draws):
-            order = np.argsort(ranks, kind="stable")
-            pair = np.zeros((len(left), *shape[1:]))
-            for path in (order, order[::-1]):
-                pair += _along(game, rows[left], differs[left], path, baseline, prediction[left])
-            total[left] += pair / 2
-            squares[left] += (pair / 2) ** 2
+        orders = np.argsort(drawn.read(done, draws), axis=1, kind="stable")
+        # Some rows, and orders, at a time, whose coalitions are predicted together.
+        step = max(1, game.at_once // (2 * draws * size))
+        some_orders = max(1, _FLAGS_AT_ONCE // (step * size * differs.shape[1]))
+        for start in range(0, len(left), step):
+            some = left[start : start + step]
+            for first in range(0, draws, some_orders):
+                part = orders[first : first + some_orders]
+                one, other = (
+                    _along(game, rows[some], differs[some], path, baseline, prediction[some])
+                    for path in (part, part[:, ::-1])
+                )
+                pairs = (one + other) / 2
+                total[some] += pairs.sum(axis=0)
+                squares[some] += (pairs**2).sum(axis=0)
         done += draws
         count[left] = done
-        draws = done
+        draws = min(done, most - done)
         mean = total[left] / done
         error = np.sqrt(np.maximum(squares[left] / done - mean**2, 0.0) / (done - 1))
-        small = SMALL_ERROR * np.abs(mean).sum(axis=1, keepdims=True).max(axis=2, keepdims=True)
-        left = left[(error > small).any(axis=(1, 2)) & (done < MOST_PAIRS)]
+        # The largest of all classes is what counts.
+        enough = np.maximum(small, SMALL_ERROR * np.abs(mean).sum(axis=1).max(axis=1))
+        left = left[(error.max(axis=(1, 2)) > enough) & (done < most)]
     count = count[:, None, None]
     mean = total / count
     return mean, np.sqrt(np.maximum(squares / count - mean**2, 0.0) / (count - 1))
@@ -190,22 +212,28 @@ def _along(
     game: _Game,
     rows: IntArray,
     differs: BoolArray,
-    order: IntArray,
+    orders: IntArray,
     baseline: FloatArray,
     prediction: FloatArray,
 ) -> FloatArray:
-    """What columns add when they join in an order (D,), for each row (n, D, C)."""
-    # The place of each column among those that differ, from 1 on.
-    place = np.zeros(differs.shape, dtype=np.intp)
-    place[:, order] = np.cumsum(differs[:, order], axis=1)
+    """What columns add when they join in each of some orders (k, D), for each row (k, n, D, C).
+
+    All rows differ in the same number of columns.
+    """
+    n_orders, n_rows, n_columns = len(orders), *differs.shape
     size = int(differs[0].sum())
-    step = np.arange(1, size)
-    coalitions = differs[:, None] & (place[:, None] <= step[:, None])
-    between = game(np.repeat(rows, size - 1), coalitions.reshape(-1, differs.shape[1]))
-    path = np.empty((len(rows), size + 1, len(baseline)))
-    path[:, 0], path[:, size] = baseline, prediction
-    path[:, 1:size] = between.reshape(len(rows), size - 1, -1)
-    added = np.diff(path, axis=1)
-    own = np.take_along_axis(added, np.maximum(place - 1, 0)[:, :, None], axis=1)
-    found: FloatArray = np.where(differs[:, :, None], own, 0.0)
+    # The place of each column among those that differ, from 1 on.
+    joined = np.cumsum(differs[:, orders].transpose(1, 0, 2), axis=2)
+    place = np.empty_like(joined)
+    np.put_along_axis(place, np.broadcast_to(orders[:, None], joined.shape), joined, axis=2)
+    step = np.arange(1, size)[:, None]
+    coalitions = differs[None, :, None] & (place[:, :, None] <= step)
+    which = np.broadcast_to(rows[None, :, None], coalitions.shape[:3]).reshape(-1)
+    between = game(which, coalitions.reshape(-1, n_columns))
+    path = np.empty((n_orders, n_rows, size + 1, len(baseline)))
+    path[:, :, 0], path[:, :, size] = baseline, prediction
+    path[:, :, 1:size] = between.reshape(n_orders, n_rows, size - 1, -1)
+    added = np.diff(path, axis=2)
+    own = np.take_along_axis(added, np.maximum(place - 1, 0)[..., None], axis=2)
+    found: FloatArray = np.where(differs[None, :, :, None], own, 0.0)
     return found
