@@ -102,6 +102,13 @@ def learn_dates(values: pd.Series, *, seasons: bool = False) -> Dates | None:
     """How dates are written, and which of their parts differ; None if they cannot be read.
 
     ``seasons`` takes the parts that come again in later years, weeks or days, and no others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from covey.tables import learn_dates
+    >>> learn_dates(pd.Series(["2026-01-31", "2026-02-28"])).parts[:2]
+    ('month', 'day')
     """
     from pandas.api import types
 
