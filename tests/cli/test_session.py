@@ -122,7 +122,8 @@ def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
         lines = re.findall(r"^ +covey (.+)$", text, re.MULTILINE)
         assert lines, name
         for line in lines:
-            if line not in done:
+            # A model is served until it is stopped; `tests/cli/test_serve.py` does both.
+            if line not in done and not line.startswith("serve "):
                 result = run(*line.split(), cwd=tmp_path)
                 assert result.exit_code == 0, (line, result.output)
                 done.add(line)
