@@ -20,6 +20,8 @@ from covey._numbers import NumberFormat
 
 # Rows, and numbers, that are looked at: enough for quantiles.
 _MOST_ROWS, _MOST_NUMBERS, _FEWEST_ROWS = 10_000, 1 << 22, 200
+# Numbers that are sorted at once: a sparse table is never made dense as a whole.
+_NUMBERS_AT_ONCE = 1 << 18
 # The quantiles of numbers that are kept, and how many words of a column.
 SHARES = np.linspace(0.0, 1.0, 21)
 _MIDDLE = len(SHARES) // 2
@@ -113,17 +115,21 @@ def seen_columns(
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
     sample = X if len(rows) == n_rows else take_rows(X, rows)
-    if hasattr(sample, "toarray"):
-        sample = sample.toarray()
     if hasattr(sample, "columns"):
         return SeenColumns(
             tuple(_of_series(name, column_of(sample, place)) for place, name in enumerate(names))
         )
-    sample = np.asarray(sample)
+    sample = sample.tocsc() if hasattr(sample, "tocsc") else np.asarray(sample)
     if sample.dtype.kind not in "biuf":
         found = [_of_words(name, column) for name, column in zip(names, sample.T, strict=True)]
         return SeenColumns(tuple(found))
-    numbers = _of_numbers(names, sample.astype(np.float64, copy=False))
+    numbers: list[SeenColumn] = []
+    at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(rows)))
+    for start in range(0, n_columns, at_once):
+        part = sample[:, start : start + at_once]
+        part = part.toarray() if hasattr(part, "toarray") else part
+        own = names[start : start + at_once]
+        numbers += _of_numbers(own, part.astype(np.float64, copy=False))
     for place, known in (words or {}).items():
         codes = sample[:, place]
         called = [None if np.isnan(code) else known[int(code)] for code in codes]

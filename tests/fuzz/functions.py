@@ -241,6 +241,7 @@ def _of_a_flock(rng, odd):
         loaded,
         lambda: np.asarray(covey.gate_share(_small_flock(), X, y, sample_weight=weight).loss),
         lambda: np.asarray(covey.ambiguity(_small_flock(), X, y, sample_weight=weight).loss),
+        lambda: np.asarray(covey.fusion_bound(_small_flock(), X, y).guarantee),
     ]
     return one_of(rng, calls), (X, y, weight)
 
@@ -256,7 +257,7 @@ FUNCTIONS = {
     "make_quarter_circle": _quarter_circle,
     "bias_variance": _bias_variance,
     "from_forest, from_bagging, from_boosting": _from_ensemble,
-    "save, load, gate_share, ambiguity": _of_a_flock,
+    "save, load, gate_share, ambiguity, fusion_bound": _of_a_flock,
 }
 
 
