@@ -1,6 +1,6 @@
 """Flocks of tables with gaps and categories on a GPU: the same as on the processor, or not.
 
-    python benchmarks/speed/gpu/gaps.py
+    SCIPY_ARRAY_API=1 python benchmarks/speed/gpu/gaps.py > benchmarks/speed/gpu/gaps.txt
 
 Needs PyTorch with a CUDA device. For classes and for numbers, with and without a search, of frames
 (gaps and categories) and of tensors on the device (gaps): seconds on both, and the largest
