@@ -83,7 +83,9 @@ class Design:
         return Design(columns, self._center, self._scale)
 
     def only(self, columns: IntArray) -> Design:
-        """Some columns; they are copied, so that products with them take less time."""
+        """Some columns, rising; they are copied, so that products with them take less time."""
+        if len(columns) == self.n_features:
+            return self
         of_matrix = self._columns[:, columns] if self._sparse else self._columns[columns, :]
         moments = (
             None if part is None else part[:, columns] for part in (self._center, self._scale)

@@ -59,15 +59,15 @@ class TableBlock(SearchBlock):
 
     def own_rows(self) -> None:
         """Keep the rows in their order, and no longer as they were loaded."""
-        self._given = self._X[:0]
+        self._given, self._at = self._rows_in_order(), None
 
     @property
     def n_bytes(self) -> int:
         """How large it may become, as far as it has got."""
         n_runs, n_rows = self.run_weight.shape
-        arrays = [self._X, self.run_weight, *self._share.values(), *self.held_out.arrays]
+        arrays = [self._given, self.run_weight, *self._share.values(), *self.held_out.arrays]
         if self.is_sparse:
-            arrays += [self._X] * len(self.designs)
+            arrays += [self._given] * len(self.designs)
         else:
             arrays += [design.like for design in self.designs.values()]
         # Logits and the highest of them for two candidates, and three kinds of weights.
@@ -76,7 +76,7 @@ class TableBlock(SearchBlock):
 
     def drop_features(self) -> None:
         """Drop X as it was given, which members that are grown on all features do not need."""
-        self._X = self._X[:0]
+        self._given = self._given[:0]
 
     # -- rows held out ---------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class TableBlock(SearchBlock):
 
     def compare_errors(self, theta: np.ndarray, intercept: np.ndarray) -> None:
         """Let it be one of the errors' sizes of a linear model, (1, D) and (1,), of X itself."""
-        predicted = linear_logits(self._X, theta, intercept)[0]
+        predicted = linear_logits(self._given, theta, intercept)[0]
         self._compared = np.abs(self.target.values - predicted)
         # Needed while the model was fitted only.
         self.designs.pop(LINEAR, None)
@@ -199,26 +199,28 @@ class TableBlock(SearchBlock):
 
     def prepare_gate(self, sees: GateFeatures) -> None:
         """Lay out the columns that a gate sees."""
-        self._gate_designs = sees.designs(self._X)
+        self._gate_designs = sees.designs(self._given)
 
     def of_squares(self, sees: GateFeatures, method: Callable[..., Any], *args: Any) -> Any:
         """What a method gives for the squares of the columns: see `GateFeatures.squares`."""
-        X, self._X = self._X, sees.squares(self._X.tocsc())
+        X, self._given = self._given, sees.squares(self._given.tocsc())
+        # What is kept of columns by the name of their basis is not of their squares.
+        self._expanded = None
         try:
             return call(self, method, *args)
         finally:
-            self._X = X
+            self._given, self._expanded = X, None
 
     def gate_importance(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
-        gates = softmax_first(gate._sees.logits(self._X, gate.coef_, gate.intercept_))
+        gates = softmax_first(gate._sees.logits(self._given, gate.coef_, gate.intercept_))
         return gates @ self.weight, np.array([self.weight.sum()])
 
     def prediction_sums(
         self, basis: Basis, coef: np.ndarray, intercept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum of what members (C, K, P) predict, (K, C), and of the weights, (1,)."""
-        outputs = linear_logits(basis.rows(self._X), coef, intercept)
+        outputs = linear_logits(basis.rows(self._given), coef, intercept)
         values = outputs if len(coef) == 1 else softmax_first(outputs)
         return (values @ self.weight).T, np.array([self.weight.sum()])
 
@@ -238,14 +240,14 @@ class TableBlock(SearchBlock):
 
     def decision_counts(self, coef: np.ndarray, intercept: np.ndarray) -> tuple[np.ndarray]:
         """How often members of coefficients (C, K, D) decide for each class, (K, C)."""
-        logits = linear_logits(self._X[self.weight > 0], coef, intercept)
+        logits = linear_logits(self._given[self.weight > 0], coef, intercept)
         return (decision_counts(logits.argmax(axis=0).T, None, len(coef)),)
 
     def member_sums(
         self, coef: np.ndarray, intercept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """How many rows have a weight, (1,), and sums of what members predict, and of squares."""
-        values = linear_logits(self._X[self.weight > 0], coef, intercept)
+        values = linear_logits(self._given[self.weight > 0], coef, intercept)
         return np.array([float(values.shape[1])]), values.sum(axis=1), (values**2).sum(axis=1)
 
     def _gated_rows(self, kind: Kind) -> GatedRows:

@@ -36,7 +36,7 @@ from covey.members._hold_out import held_out_rows
 from covey.members._out_of_fold import HeldOut
 from covey.members._training_rows import LinearErrors
 
-# Numbers of X that are sorted at once: bounds the memory that this needs.
+# Numbers that are sorted, or predicted, at once: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 18
 # Numbers of X that may be copied, 32 MB, to leave constant columns out.
 _MOST_COPIED = 1 << 22
@@ -324,9 +324,16 @@ class InMemoryRows:
         """See `TrainingRows`."""
         used = np.flatnonzero(self.weight)
         used = used[:: max(1, len(used) // ROWS_FOR_MEANS)]
-        weight = self.weight[used]
-        values = flock._by_blocks(lambda rows: flock._predictions(rows).values, self.X[used])
-        return np.tensordot(weight / weight.sum(), values, axes=1)
+        share = self.weight[used] / self.weight[used].sum()
+        means = np.zeros(flock.member_intercept_.shape)
+        at_once = max(1, _NUMBERS_AT_ONCE // means.size)
+        for start in range(0, len(used), at_once):
+            some = slice(start, start + at_once)
+            values = flock._by_blocks(
+                lambda rows: flock._predictions(rows).values, self.X[used[some]]
+            )
+            means += np.tensordot(share[some], values, axes=1)
+        return means
 
     def constant_members(self, flock: Any) -> np.ndarray:
         """See `TrainingRows`."""

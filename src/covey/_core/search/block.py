@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Concatenate, cast
 
 import numpy as np
@@ -36,6 +35,8 @@ from covey._core.softmax_linear import linear_logits
 
 # Maxima over a block's rows: an empty block has none.
 _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
+# Numbers that are copied, or computed, at once: bounds the memory that this needs.
+_NUMBERS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,10 @@ class SearchBlock:
         self.target = target
         self._order = target.order
         self._start = start
-        # Rows as they came, which are not copied where no more is needed of them.
+        # The rows as they came, since a copy of all takes much memory, and where in them lies each
+        # row of the block's own order (None: they came in this order).
         self._given = X
+        self._at: IntArray | None = self._order
         self.n_features = int(X.shape[1])
         self._raw_weight = self.weight = weight[self._order]
         self.is_sparse = hasattr(X, "tocsr")
@@ -87,14 +90,9 @@ class SearchBlock:
         self._growing: dict[str, RowBlock] = {}
         self.held_out = HeldOutPredictions(target, self.weight, [])
 
-    @cached_property
-    def _X(self) -> Any:
-        """The rows in the order in which the block keeps them."""
-        return self._given[self._order]
-
-    def _rows_in_order(self, which: slice | IntArray = slice(None)) -> Any:
-        """The same, all or some, not kept unless they are already."""
-        return self._X[which] if "_X" in self.__dict__ else self._given[self._order[which]]
+    def _rows_in_order(self, which: slice | IntArray | BoolArray = slice(None)) -> Any:
+        """The rows, all or some, in the order in which the block keeps them."""
+        return self._given[which if self._at is None else self._at[which]]
 
     @property
     def n_classes(self) -> int:
@@ -140,13 +138,15 @@ class SearchBlock:
 
         With ``used``, over rows that have a weight.
         """
-        rows = self._X[self.weight > 0] if used else self._X
+        rows = self._given
+        if used and not (self.weight > 0).all():
+            rows = self._rows_in_order(self.weight > 0)
         highest = np.max(rows, axis=0, initial=-np.inf)
         return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
 
     def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
         """How many rows have a value of each feature that is neither, (D,)."""
-        return (np.sum((low != self._X) & (high != self._X), axis=0),)
+        return (np.sum((low != self._given) & (high != self._given), axis=0),)
 
     def lowest_values(self, which: slice, most: int) -> FloatArray:
         """The lowest values of some features, as many as there are up to ``most``, then NaN."""
@@ -165,7 +165,7 @@ class SearchBlock:
         """Some columns in rising order; the last ones are kept: they are needed repeatedly."""
         if self._sorted is None or self._sorted[0] != which:
             used = self.weight > 0
-            columns = self._X[used, which].T
+            columns = self._given[:, which][used if self._at is None else self._at[used]].T
             weight = np.broadcast_to(self.weight[used], columns.shape)
             self._sorted = which, WeightedRows(columns, weight)
         return self._sorted[1]
@@ -203,7 +203,8 @@ class SearchBlock:
         """
         self._sorted = None
         if self.is_sparse:
-            columns = self._X.tocsc()
+            columns = self._columns(name, basis)
+            self._expanded = None
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
@@ -252,6 +253,15 @@ class SearchBlock:
         else:
             self._unkept[name] = made
 
+    def drop_single_precision(self) -> None:
+        """Forget what members see in single precision where it is a copy."""
+        self.__dict__.pop("_restricted", None)
+        self._single_designs = {
+            name: design
+            for name, design in self._single_designs.items()
+            if name not in self.designs
+        }
+
     def drop_layouts(self) -> None:
         """Forget all that members see, and those that were grown on it."""
         self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
@@ -276,13 +286,22 @@ class SearchBlock:
         return like(self.beside, array, getattr(namespace_of(self.beside), array.dtype.name))
 
     def _columns(self, name: str, basis: Basis) -> Any:
-        """The columns of a basis: (P, n), kept until they are standardized, or a CSC matrix."""
-        if self.is_sparse:
-            return self._X.tocsc()
+        """The columns of a basis: (P, n), or a CSC matrix; kept until they are standardized."""
         if self._expanded is None or self._expanded[0] != name:
-            columns = np.array(self._X.T, dtype=np.float64, order="C")
-            self._expanded = name, basis.expand(columns)
+            if self.is_sparse:
+                self._expanded = name, self._rows_in_order().tocsc()
+            else:
+                self._expanded = name, basis.expand(self._features_first())
         return self._expanded[1]
+
+    def _features_first(self) -> FloatArray:
+        """The rows in order as columns (D, n), without a second copy of all of them."""
+        columns = np.empty((self.n_features, len(self._order)))
+        at_once = max(1, _NUMBERS_AT_ONCE // max(1, self.n_features))
+        for start in range(0, len(self._order), at_once):
+            some = slice(start, start + at_once)
+            columns[:, some] = self._rows_in_order(some).T
+        return columns
 
     # -- folds -----------------------------------------------------------------------------
 
@@ -403,6 +422,7 @@ class SearchBlock:
         """Lay out some columns of members and gate; the last ones are kept."""
         if kind.folds and not self._is_fitted_on:
             return
+        self.__dict__.pop("_restricted", None)  # there need not be memory for both
         members = self._design(kind.basis, kind.single).only(columns)
         gate = self._design(kind.gate, kind.single).only(gate_columns)
         self._restricted = members, gate
@@ -464,10 +484,13 @@ class SearchBlock:
         Of the rows that have a weight one in ``every`` is looked at.
         """
         chosen = np.flatnonzero(self.weight)[::every]
-        weight = self.weight[chosen]
-        logits = linear_logits(basis.rows(self._rows_in_order(chosen)), coef, intercept)
-        importance = group_importance(logits, sizes, weights)
-        return weight @ importance.T, np.array([weight.sum()])
+        total = np.zeros(len(coef))
+        at_once = max(1, _NUMBERS_AT_ONCE // (basis.n_columns + len(coef)))
+        for start in range(0, len(chosen), at_once):
+            some = chosen[start : start + at_once]
+            logits = linear_logits(basis.rows(self._rows_in_order(some)), coef, intercept)
+            total += group_importance(logits, sizes, weights) @ self.weight[some]
+        return total, np.array([self.weight[chosen].sum()])
 
     def _gated_rows(self, kind: Kind) -> GatedRows:
         if kind.restricted:

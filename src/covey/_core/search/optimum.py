@@ -22,6 +22,8 @@ from covey._core.search.starts import widened
 # Products with a copy of the columns in use are worth it where at least so many numbers, rows
 # times columns, are left out.
 _LEFT_OUT = 1 << 17
+# And they take memory: where more than this share of the columns is in use, all are.
+_MOST_COPIED = 0.75
 
 #: `Parts` as arrays of NumPy.
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -144,10 +146,12 @@ class Optimum:
             gate_columns = gate_columns[:0]
         elif gate_support is not None:
             gate_columns = np.flatnonzero(gate_support.any(axis=0))
+        columns, gate_columns = (
+            np.arange(n_columns) if len(used) > _MOST_COPIED * n_columns else used
+            for used, n_columns in zip((columns, gate_columns), shape, strict=True)
+        )
         left_out = shape[0] - len(columns) + shape[1] - len(gate_columns)
-        if left_out * self._n_rows < _LEFT_OUT:
-            return None
-        return columns, gate_columns
+        return None if left_out * self._n_rows < _LEFT_OUT else (columns, gate_columns)
 
 
 def on_host(parts: Parts) -> HostParts:
