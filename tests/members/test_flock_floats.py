@@ -53,19 +53,19 @@ def quarters():
 
 
 @pytest.fixture(scope="module")
-def loss_without_last():
-    """The log-loss of new rows of a flock that does not see the last column, which is noise."""
+def loss_as_it_is():
+    """The log-loss of new rows where the last column, which is noise, is as wide as others."""
     X, X_test, y, y_test = quarters()
-    return log_loss(y_test, flock().fit(X[:, :3], y).predict_proba(X_test[:, :3]))
+    return log_loss(y_test, flock().fit(X, y).predict_proba(X_test))
 
 
 @pytest.mark.parametrize("factor", [1e155, 1e-155, 1e100])
-def test_wide_and_narrow_columns_spoil_nothing(factor, loss_without_last):
+def test_wide_and_narrow_columns_spoil_nothing(factor, loss_as_it_is):
     X, X_test, y, y_test = quarters()
     X[:, 3] *= factor
     X_test[:, 3] *= factor
     model = flock().fit(X, y)
-    assert log_loss(y_test, model.predict_proba(X_test)) < 1.5 * loss_without_last
+    assert log_loss(y_test, model.predict_proba(X_test)) < 1.2 * loss_as_it_is
     assert np.isfinite(model.member_coef_).all()
     assert np.isfinite(model.predict_proba(100 * X)).all()
 

@@ -253,9 +253,9 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     >>> small.fit(X, y).summary()
     FlockClassifier: 2 members in 1 group, 84 terms, 8 of 13 features
     member, weight, features (which class gains with more of each), where it is asked:
-    1   64 %  4 features: proline and alcohol for 0, bends with magnesium, ...;
+    1   65 %  4 features: proline and alcohol for 0, bends with color_intensity, ...;
               asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
-    2   36 %  4 features: flavanoids against 2, color_intensity for 2, hue for 1, ...;
+    2   35 %  4 features: flavanoids against 2, hue for 1, color_intensity for 2, ...;
               asked mostly where flavanoids and od280/od315_of_diluted_wines are low
     """
 

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 from covey._core.gating.penalty import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
-from covey._core.search.families import EFFORTS, Family, families
+from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
 from covey._core.search.rungs import rung_sizes
 from covey._core.search.search import Limits, Search
@@ -93,6 +93,9 @@ class SearchedFlock(LinearFlock):
         unit = 1.0 if self._numeric else rows.total_weight() / n_rows
         sizes = rung_sizes(n_rows)
         n_first = unit * (sizes[0] if sizes else n_rows)
+        task = self._task
+        if self.effort != "best":
+            task = of_size(task, n_rows, len(rows.class_counts))
         folds: Any = []
         if self._compares():
             folds = self._rung_folds(rows) if sizes else self._folds(rows, self._n_repeats(rows))
@@ -103,7 +106,7 @@ class SearchedFlock(LinearFlock):
         ]
         search = Search(
             narrow.search_rows(int(self.n_estimators)),
-            self._task,
+            task,
             Features(
                 self.mean_[kept],
                 self.scale_[kept],
@@ -124,7 +127,7 @@ class SearchedFlock(LinearFlock):
             factor=self._factor(n_first, unit * n_rows),
         )
         flock = search.run(
-            self._families(rows, search.bases, n_first),
+            self._families(task, rows, search.bases, n_first),
             [] if rungs else folds,
             limits=self._limits(search),
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
@@ -238,14 +241,16 @@ class SearchedFlock(LinearFlock):
         """What penalties for a few rows are multiplied with, for more of them."""
         return 1.0 if self.alpha is not None else shrinkage(more) / shrinkage(few)
 
-    def _families(self, rows: TrainingRows, bases: tuple[str, ...], size: float) -> list[Family]:
+    def _families(
+        self, task: Task, rows: TrainingRows, bases: tuple[str, ...], size: float
+    ) -> list[Family]:
         left = 1.0
         if self._numeric and self.effort == "fast" and self.alpha is None:
             left = self._share_left(rows)
         n_members = int(self.n_estimators)
         if self.max_members is not None:
             n_members = min(n_members, int(self.max_members))
-        return families(self._task, self.effort, n_members, self.alpha, bases, size, left)
+        return families(task, self.effort, n_members, self.alpha, bases, size, left)
 
     def _folds(self, rows: TrainingRows, n_repeats: int) -> Any:
         """The folds; those of the fit that began, since a splitter may draw others each time."""

@@ -374,7 +374,7 @@ class TableClassifier(ClassifierMixin, _TableModel):
     >>> model.predict(table.head(3)).tolist()
     ['no', 'no', 'yes']
     >>> model.explain(table.head(1))[0]["members"][0]["because"][0][0]
-    'town'
+    'age'
     """
 
     def _default(self) -> Any:

@@ -1,6 +1,6 @@
 import pytest
 
-from covey._core.search.families import CLASSIFICATION, EFFORTS, REGRESSION, families
+from covey._core.search.families import CLASSIFICATION, EFFORTS, REGRESSION, families, of_size
 
 BASES = ("features", "ramps", "products")
 TASKS = pytest.mark.parametrize("task", [CLASSIFICATION, REGRESSION], ids=["classes", "numbers"])
@@ -27,6 +27,21 @@ def test_where_rows_are_many_candidates_that_could_learn_more_are_compared(task)
     few, many = (families(task, "balanced", 6, 0.01, BASES, n_rows) for n_rows in (1_000, 1_001))
     assert many[: len(few)] == few
     assert len(many) > len(few)
+
+
+def test_where_rows_times_classes_are_few_fits_go_less_far():
+    assert of_size(CLASSIFICATION, 1_000, 2) is CLASSIFICATION.few
+    assert of_size(CLASSIFICATION, 1_001, 2) is CLASSIFICATION
+    assert of_size(CLASSIFICATION, 100, 21) is CLASSIFICATION
+    assert of_size(REGRESSION, 10, 1) is REGRESSION
+    few, more = CLASSIFICATION.few, CLASSIFICATION
+    assert few.pace.max_iter < more.pace.max_iter
+    assert few.pace.path_iter < more.pace.path_iter
+    # The same kinds of candidates, with fewer penalties.
+    found, all_of_them = (families(task, "balanced", 6, None, BASES, 100) for task in (few, more))
+    assert [one.kind for one in found] == [one.kind for one in all_of_them]
+    for one, other in zip(found, all_of_them, strict=True):
+        assert set(one.alphas) <= set(other.alphas)
 
 
 @TASKS

@@ -14,7 +14,7 @@ from covey._core.moments import moments
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
 from covey._core.search.block import SearchBlock
-from covey._core.search.families import CLASSIFICATION, REGRESSION, families
+from covey._core.search.families import CLASSIFICATION, REGRESSION, Pace, families
 from covey._core.search.rows import SearchInMemory, folds_of_rows
 from covey._core.search.search import Limits, Search
 from covey._core.search.targets import ClassTarget, ValueTarget
@@ -25,14 +25,16 @@ LAYOUTS = [[150], [75, 75], [22] * 6 + [18], [3, 130, 17], [60, 0, 90]]
 SETTINGS = TrainingSettings("auto", 0.0, 10, 300, 0.1, "greedy", 0.01, True)
 VALUE_SETTINGS = TrainingSettings("auto", 1e-4, 10, 300, 0.1, "greedy", 0.01)
 CLASSES = np.arange(3)
+# So few iterations that rounding, which other processors do otherwise, has no time to grow.
+FEW = Pace(max_iter=15, path_iter=5, n_steps=30)
+OF_CLASSES, OF_VALUES = replace(CLASSIFICATION, pace=FEW), replace(REGRESSION, pace=FEW)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_iterations():
-    """So few that rounding, which other processors do otherwise, has no time to grow."""
+    """The same where nothing is compared."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_module, "_MAX_ITER", 15)
-        patch.setattr(search_module, "_PATH_ITER", 5)
         yield
 
 
@@ -58,7 +60,7 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     usable = deviation > 0
     search = Search(
         rows,
-        CLASSIFICATION,
+        OF_CLASSES,
         Features(mean, deviation, usable, np.arange(4)),
         growth=SETTINGS,
         flip_probability=0.01,
@@ -69,7 +71,7 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     folds = []
     if effort != "fast":
         folds = folds_of_rows(rows, cv, CLASSES, seed=0, n_repeats=n_repeats)
-    candidates = families(CLASSIFICATION, effort, 2, alpha, search.bases, weight.sum())
+    candidates = families(OF_CLASSES, effort, 2, alpha, search.bases, weight.sum())
     return search.run(
         candidates,
         folds,
@@ -165,7 +167,7 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
     ):
         search = Search(
             rows,
-            REGRESSION,
+            OF_VALUES,
             Features(mean, deviation, deviation > 0, np.arange(4)),
             growth=replace(VALUE_SETTINGS, loss=loss),
             flip_probability=0.01,
@@ -174,7 +176,7 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
         )
         flocks.append(
             search.run(
-                families(REGRESSION, "balanced", 2, None, search.bases, 150),
+                families(OF_VALUES, "balanced", 2, None, search.bases, 150),
                 folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
                 limits=Limits(4),
                 n_errors=0.5,

@@ -13,6 +13,7 @@ from covey._core.search.selection import (
     greedy_selection,
     log_losses,
     loss_sums,
+    loss_sums_of_parts,
     thrifty_weights,
 )
 
@@ -139,6 +140,17 @@ def test_fewest_terms_among_selections_as_good_as_the_best(seed):
     assert_allclose(found, literal_thrift(p, w, n_terms, n_members, *limits, 0.5))
     assert n_terms[found > 0].sum() <= most_terms
     assert n_members[found > 0].sum() <= most_members
+
+
+def test_sums_of_losses_are_those_of_each_part():
+    losses, weight = np.array([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 0.5, 2.0, 1.0])
+    sums = loss_sums_of_parts(losses, weight, np.array([0, 2, 0, 2]), 3)
+    # Weights, weighted losses, and with squared weights: squares, losses and weights.
+    assert_allclose(sums[0], [3.0, 9.0, 1 * 1 + 4 * 16, 1 * 1 + 4 * 4, 5.0])
+    assert_allclose(sums[1], np.zeros(5))
+    assert_allclose(sums[2], [1.5, 9.0, 0.25 * 4 + 64, 0.25 * 2 + 8, 1.25])
+    assert_allclose(loss_sums(losses, weight), sums.sum(axis=0))
+    assert loss_sums(np.zeros(0), np.zeros(0)).dtype == np.float64
 
 
 def test_a_budget_counts_candidates():

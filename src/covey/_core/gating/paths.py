@@ -55,21 +55,30 @@ class FeatureColumns:
         self._n_always = int(np.sum(alone & (self._first < 0)))
         self._widths = np.bincount(self._first[alone & (self._first >= 0)], minlength=self.n_units)
         self._multiplies = bool((usable & (self._first != self._second)).any())
+        # The units of columns, and of the features that they are multiplied with.
+        self._units_of_columns = [
+            (units[which], which)
+            for units, counted in (
+                (self._first, self._first >= 0),
+                (self._second, (self._second >= 0) & (self._second != self._first)),
+            )
+            if len(which := np.flatnonzero(counted & usable))
+        ]
 
     def strength(self, squares: FloatArray) -> FloatArray:
         """The sums (R, K, U) of values of columns (R, K, P) over the units of each column."""
         flat = squares.reshape(-1, self.n_columns)
-        total = np.zeros((len(flat), self.n_units))
-        for units, counted in (
-            (self._first, self._first >= 0),
-            (self._second, (self._second >= 0) & (self._second != self._first)),
-        ):
-            which = np.flatnonzero(counted & self._usable)
-            for of_member, values in zip(total, flat, strict=True):
-                of_member += np.bincount(
-                    units[which], weights=values[which], minlength=self.n_units
-                )
+        total = np.zeros(len(flat) * self.n_units)
+        for units, which in self._units_of_columns:
+            # Units of all members, one member after the other.
+            place = np.arange(len(flat))[:, None] * self.n_units + units
+            total += np.bincount(place.ravel(), flat[:, which].ravel(), len(total))
         return total.reshape(*squares.shape[:-1], self.n_units)
+
+    def units(self, kept: BoolArray) -> BoolArray:
+        """The units (..., U) that columns (..., P) that are kept belong to."""
+        found: BoolArray = self.strength(kept.astype(np.float64)) > 0
+        return found
 
     def columns(self, kept: BoolArray) -> BoolArray:
         """The columns (..., P) of units (..., U) that are kept, and of those that always are."""

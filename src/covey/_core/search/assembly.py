@@ -112,9 +112,10 @@ class _Union:
 
 def assembled(
     groups: Sequence[tuple[float, Group]],
-    bases: dict[str, ScaledBasis],
     importance: Importance,
     candidates: dict[str, npt.NDArray[Any]],
+    *,
+    bases: dict[str, ScaledBasis],
 ) -> Flock:
     """One flock of groups and their weights, without members that hardly matter."""
     union = _Union(

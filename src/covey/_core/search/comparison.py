@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,13 +27,14 @@ class Compared:
     candidates: list[Candidate]
     shares: FloatArray
     losses: FloatArray
-    on_folds: Mapping[Point, list[Group]]
+    #: Where a candidate ended on each fold, if that is kept.
+    on_folds: Callable[[Point], list[Group]]
 
     def flocks_of_folds(self, assemble: Callable[[list[tuple[float, Group]]], Flock]) -> OnFolds:
         """What is selected as it was fitted on each fold, and the rows of the folds."""
         assert not isinstance(self.rung.folds, FoldAssignment)
         selected = [
-            (share, self.on_folds[one.family.kind, one.alpha, one.size])
+            (share, self.on_folds((one.family.kind, one.alpha, one.size)))
             for one, share in zip(self.candidates, self.shares, strict=True)
             if share > 0
         ]

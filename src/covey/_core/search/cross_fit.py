@@ -50,7 +50,7 @@ class _Fit:
         """One of the runs."""
         # A copy of this run alone: a view would keep the parts of all runs.
         theta, intercept, gate, gate_intercept = (
-            np.array(to_host(part)[position], dtype=np.float64) for part in self.parts
+            np.array(to_host(part)[position]) for part in self.parts
         )
         n_iter = int(self.n_iter[position])
         return Group(
@@ -126,10 +126,10 @@ class CrossFit:
         )
         self._needs_double: dict[str, bool] = {}
         self._contest = Contest(rows, n_parts, ends_early)
-        #: Where candidates ended on the first fold.
+        #: Where candidates ended that others go on from: on the first fold of a rung.
         self.ended: dict[Point, Group] = {}
-        #: Where they ended on every fold, if that is kept.
-        self.on_folds: dict[Point, list[Group]] = {}
+        # The same of every fold, as numbers of single precision that groups can be made of.
+        self._kept: dict[Point, list[tuple[Family, _Fit, int, int]]] = {}
 
     def points(self, family: Family, sizes: Sequence[int] | None = None) -> list[Candidate]:
         """The candidates of a family: every penalty, and every size (None: all allowed ones)."""
@@ -158,18 +158,36 @@ class CrossFit:
             of_runs = runs[fit.chunk]
             points = fit.chunk // n_parts * len(allowed) + allowed.index(fit.size)
             fit.ended[:] = self._contest.hold_out(fit.kind, points, of_runs, fit.parts)
-            for position, run in enumerate(of_runs):
-                if run and not self._keeps_folds:
-                    continue
-                one = float(alpha[fit.chunk[position]])
-                group = fit.group(family, one, position)
-                group.grown = self._history(family, one, int(run))
-                point = family.kind, one, fit.size
-                if run == 0:
-                    self.ended[point] = group
-                if self._keeps_folds:
-                    self.on_folds.setdefault(point, []).append(group)
+            self._keep(family, fit, alpha[fit.chunk].tolist(), of_runs.tolist())
         self._contest.end()
+        compared = {(one.family.kind, one.alpha, one.size) for one in self.candidates}
+        self._kept = {point: kept for point, kept in self._kept.items() if point in compared}
+
+    def _keep(self, family: Family, fit: _Fit, alphas: list[float], runs: list[int]) -> None:
+        """Remember where runs of a family ended, as far as anybody will ask for it."""
+        for position, (alpha, run) in enumerate(zip(alphas, runs, strict=True)):
+            point = family.kind, alpha, fit.size
+            if run == 0 and not self._n_restarts:
+                self.ended[point] = self._group(family, alpha, fit, position, run)
+                if self._n_parts == 1:
+                    continue
+            if self._keeps_folds:
+                self._kept.setdefault(point, []).append((family, fit, position, run))
+
+    def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
+        group = fit.group(family, alpha, position)
+        group.grown = self._history(family, alpha, run)
+        return group
+
+    def on_folds(self, point: Point) -> list[Group]:
+        """Where a candidate ended on every fold, if that is kept."""
+        if point not in self._kept:
+            return [self.ended[point]]
+        _, alpha, _ = point
+        return [
+            self._group(family, alpha, fit, position, run)
+            for family, fit, position, run in self._kept[point]
+        ]
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -204,9 +222,8 @@ class CrossFit:
         for fit in self._fits(
             family, np.arange(self._n_restarts), alphas, sizes, path, folds=False, single=False
         ):
-            for position, run in enumerate(self._n_parts + fit.chunk):
-                group = fit.group(family, alpha, position)
-                group.grown = self._history(family, alpha, int(run))
+            for position, run in enumerate((self._n_parts + fit.chunk).tolist()):
+                group = self._group(family, alpha, fit, position, run)
                 groups[fit.size].append(group)
                 self.ended[family.kind, alpha, fit.size] = group
         return groups
@@ -218,7 +235,14 @@ class CrossFit:
             return before.grown
         if family.n_members == 1:
             return []
-        return self._starts[family.basis].history(family.n_members, run)
+        return self._starts[self._grown_for(family)].history(family.n_members, run)
+
+    def _grown_for(self, family: Family) -> str:
+        """Whose starts a family shares: all have the same ones, but on wide tables.
+
+        There members are grown on those features that are strongest on the basis of the family.
+        """
+        return "features" if self._path_of(family)[0] == self._sizes[0] else family.basis
 
     def continued(
         self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
@@ -257,9 +281,9 @@ class CrossFit:
         for number, one in enumerate(before):
             group = replace(
                 one,
-                theta=np.zeros_like(one.theta),
+                theta=np.zeros(one.theta.shape),
                 intercept=intercept[number],
-                gate=np.zeros_like(one.gate),
+                gate=np.zeros(one.gate.shape),
                 gate_intercept=gate_intercept[number],
                 n_iter=one.n_iter + int(n_iter[number]),
             )
@@ -368,11 +392,15 @@ class CrossFit:
         screened = None
         if size < self._sizes[0]:
             screened = self._screened(family, size)
-        if family.basis not in self._starts:
-            some = None if screened is None else np.flatnonzero(screened.any(axis=0))
-            trainer = self._trainer(family.basis, some)
-            self._starts[family.basis] = Starts(trainer, some, n_columns)
-        theta, intercept, support = self._starts[family.basis].of(family.n_members, runs)
+        features, grown_for = self._columns["features"], self._grown_for(family)
+        if grown_for not in self._starts:
+            some = None
+            if screened is not None:
+                some = np.flatnonzero(screened[:, : features.n_columns].any(axis=0))
+            self._starts[grown_for] = Starts(self._trainer("features", some), some, features)
+        theta, intercept, support = self._starts[grown_for].of(
+            family.n_members, runs, self._columns[family.basis]
+        )
         if screened is not None:
             support = support & screened[runs][:, None]
             theta = theta * support[:, :, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 from covey._core.gating.likelihoods import Pool
@@ -14,6 +15,8 @@ EFFORTS: tuple[str, ...] = get_args(Effort)
 
 # Beyond so many, candidates that could learn more are worth their time.
 _MANY_ROWS = 1_000
+# Up to so many rows times classes, fits need not go as far.
+_FEW = 2_000
 # Larger groups, of "best", have so many times the members.
 _TIMES = 3
 
@@ -31,7 +34,7 @@ class Family:
     pool: Pool = "linear"
     gate: str = "features"  # what the gate sees, also a basis
 
-    @property
+    @cached_property
     def kind(self) -> Family:
         """The family without its penalties."""
         return replace(self, alphas=())
@@ -50,6 +53,15 @@ class Gated:
     penalties: tuple[int, ...]
     times: int = 1
     pool: Pool | None = None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How far fits go."""
+
+    max_iter: int  # iterations at the first point of a path
+    path_iter: int  # and at each later one, which starts from the point before it
+    n_steps: int  # of Algorithm 1, which gives groups their starts
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,9 @@ class Task:
     many_rows: tuple[Gated, ...]  # besides those of "balanced", where there are many rows
     best: tuple[Gated, ...]  # besides those of "balanced"
     toward_mean: float = 0.0  # see `covey._core.gating.gate.GatedObjective`
+    # More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
+    pace: Pace = Pace(max_iter=50, path_iter=12, n_steps=30)
+    few: Task | None = None  # what is searched for where few rows tell little: see `of_size`
 
 
 CLASSIFICATION = Task(
@@ -99,6 +114,16 @@ CLASSIFICATION = Task(
     ),
     toward_mean=0.25,
 )
+# The way to the optimum is long, and where rows are few, rows held out gain nothing by its end.
+CLASSIFICATION = replace(
+    CLASSIFICATION,
+    few=replace(
+        CLASSIFICATION,
+        alone={**CLASSIFICATION.alone, "ramps": (1e-2,)},
+        balanced=(Gated("features", "richest", (1,)), *CLASSIFICATION.balanced[1:]),
+        pace=Pace(max_iter=20, path_iter=6, n_steps=10),
+    ),
+)
 
 REGRESSION = Task(
     loss_name="mean_loss",
@@ -121,6 +146,14 @@ REGRESSION = Task(
         Gated("products", "richest", (2, 3)),
     ),
 )
+
+
+def of_size(task: Task, n_rows: int, n_outputs: int) -> Task:
+    """What is searched for in a table of so many rows.
+
+    Rows times classes count: a few hundred rows of twenty classes have much to tell.
+    """
+    return task.few if task.few is not None and n_rows * n_outputs <= _FEW else task
 
 
 def families(

@@ -8,7 +8,7 @@ import numpy as np
 
 from covey._core.arrays import Array, FloatArray, IntArray, to_host
 from covey._core.search.folds import Folds
-from covey._core.search.selection import Library, loss_sums
+from covey._core.search.selection import Library, loss_sums_of_parts
 from covey._core.search.targets import Target
 
 
@@ -74,18 +74,24 @@ class HeldOutPredictions:
         They are sums: see `covey._core.search.selection.loss_sums`. With a rival, its losses are
         taken off.
         """
-        sums = np.zeros((len(candidates), 5))
-        for position, (candidate, run) in enumerate(zip(candidates.tolist(), runs, strict=True)):
-            losses = self._losses_of(candidate, run)
-            if rival is not None:
-                losses = losses - self._losses_of(rival, run)
-            sums[position] = loss_sums(losses, self._weight[self._parts[run][1]])
-        return sums
+        held_out = [self._parts[run][1] for run in runs]
+        rows = np.concatenate(held_out)
+        losses = self._losses_of(candidates.tolist(), runs, rows)
+        if rival is not None:
+            losses -= self._losses_of([rival] * len(runs), runs, rows)
+        run = np.repeat(np.arange(len(runs)), [len(part) for part in held_out])
+        return loss_sums_of_parts(losses, self._weight[rows], run, len(runs))
 
-    def _losses_of(self, candidate: int, run: int) -> FloatArray:
-        rows = self._parts[run][1]
-        predicted = self._target.comparable(self._predicted[candidate][self._of(run)])
-        return self._target.row_losses(rows)(predicted) + self._target.constants(rows)
+    def _losses_of(self, candidates: list[int], runs: IntArray, rows: IntArray) -> FloatArray:
+        """The losses of candidates (r,) on the rows that runs (r,) hold out, run after run."""
+        predicted = np.concatenate(
+            [
+                self._predicted[one][self._of(run)]
+                for one, run in zip(candidates, runs, strict=True)
+            ]
+        )
+        losses = self._target.row_losses(rows)(self._target.comparable(predicted))
+        return losses + self._target.constants(rows)
 
     def _of(self, run: int) -> slice:
         """Where the rows that a run held out stand."""

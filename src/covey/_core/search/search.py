@@ -42,12 +42,11 @@ from covey._core.search.rungs import Rung
 from covey._core.search.sampling import ROWS_FOR_MEANS
 from covey._core.search.selection import Budget, thrifty_weights
 
-# More let rounding grow until weights and repeated rows no longer agree, and gain nothing.
-_MAX_ITER = 50
-# Iterations at each later point of a path, which starts from the point before it.
-_PATH_ITER = 12
-# The same on rungs: what wins there is fitted again, on more rows.
+# Iterations of fits on rungs, at the first point of a path and at later ones: what wins there is
+# fitted again, on more rows.
 _RUNG_MAX_ITER, _RUNG_PATH_ITER = 30, 8
+# Iterations of fits that are not compared with others.
+_MAX_ITER = 50
 # Groups of a flock that is searched on several rungs: to fit more on all rows takes long, and
 # gains little.
 _MOST_GROUPS = 4
@@ -57,8 +56,6 @@ _STOPPED_LATE = (
     "Interrupted: not every group of the flock was fitted to all rows; the others are as the last "
     "comparison of candidates left them."
 )
-# Steps of Algorithm 1 that give a search its starts; the refinement goes on from there.
-_MAX_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ class Search:
         self._last_factor = factor
         self._task = task
         self._features = features
-        self._growth = replace(growth, max_iter=min(growth.max_iter, _MAX_STEPS))
+        self._growth = replace(growth, max_iter=min(growth.max_iter, task.pace.n_steps))
         self._flip_probability = flip_probability
         self._seed = seed
         self._journal = journal
@@ -216,10 +213,13 @@ class Search:
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
-        assemble = partial(assembled, bases=self._bases, importance=self._importance)
-        flock = assemble(groups, candidates=results(found, self._task))
+        assemble = partial(assembled, bases=self._bases)
+        flock = assemble(groups, self._importance, results(found, self._task))
         if keeps_folds:
-            flock.on_folds = found[-1].flocks_of_folds(partial(assemble, candidates={}))
+            # These only predict: no member of theirs need be dropped, or known by its share.
+            flock.on_folds = found[-1].flocks_of_folds(
+                partial(assemble, importance=_all_matter, candidates={})
+            )
         return flock
 
     def _cross_fit(
@@ -238,8 +238,8 @@ class Search:
             n_parts=n_parts,
             n_restarts=n_restarts,
             trainer=partial(self._trainer, rung.growing, n_parts + n_restarts),
-            max_iter=_RUNG_MAX_ITER if self._rungs and n_parts else _MAX_ITER,
-            path_iter=_RUNG_PATH_ITER if self._rungs else _PATH_ITER,
+            max_iter=self._max_iter(n_parts),
+            path_iter=_RUNG_PATH_ITER if self._rungs else self._task.pace.path_iter,
             sizes=path_sizes(features.n_units, most_units, how.limits.terms),
             most_features=how.limits.features,
             # What is limited may have to be worse.
@@ -253,6 +253,12 @@ class Search:
             penalty_factor=rung.factor,
             keeps_folds=how.keeps_folds,
         )
+
+    def _max_iter(self, n_parts: int) -> int:
+        """Iterations at the first point of a path on so many folds."""
+        if not n_parts:
+            return _MAX_ITER
+        return _RUNG_MAX_ITER if self._rungs else self._task.pace.max_iter
 
     def _continued(
         self, starts: Mapping[Point, Group], compared: Compared, how: _How, may_stop: bool
@@ -335,7 +341,7 @@ class Search:
         )
         if self._rungs:
             fits.fitted(only.family, only.alpha, [only.size])
-        return Compared(rung, [only], np.ones(1), np.full(1, np.nan), {})
+        return Compared(rung, [only], np.ones(1), np.full(1, np.nan), fits.on_folds)
 
     def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
@@ -361,6 +367,7 @@ class Search:
         self, fits: CrossFit, compared: Compared, n_restarts: int
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows; the heaviest first, for a reader may stop early."""
+        self._rows.broadcast(SearchBlock.drop_single_precision)
         paths: dict[tuple[Family, float], dict[int, float]] = {}
         for one, share in zip(compared.candidates, compared.shares, strict=True):
             if share > 0:
@@ -444,6 +451,17 @@ def _held_out(
                 on_stop()
             return True
     return False
+
+
+def _all_matter(
+    basis: Basis,
+    coef: FloatArray,
+    intercept: FloatArray,
+    sizes: Sequence[int],
+    weights: FloatArray,
+) -> FloatArray:
+    """The importance of members of which none may be dropped."""
+    return np.ones(len(coef))
 
 
 def _split(rows: SearchRows, folds: FoldAssignment | Folds, n_restarts: int) -> int:

@@ -68,10 +68,19 @@ class Library:
 
 def loss_sums(losses: FloatArray, weight: FloatArray) -> FloatArray:
     """Sums, to be added up over blocks, of the losses (E,) of rows: see `mean_and_error`."""
+    sums: FloatArray = loss_sums_of_parts(losses, weight, np.zeros(len(losses), np.int64), 1)[0]
+    return sums
+
+
+def loss_sums_of_parts(
+    losses: FloatArray, weight: FloatArray, part: IntArray, n_parts: int
+) -> FloatArray:
+    """The same (n_parts, 5) for rows that are in several parts: ``part`` (E,) says which."""
     squared = weight * weight
-    return np.array(
-        [weight.sum(), weight @ losses, squared @ losses**2, squared @ losses, squared.sum()]
-    )
+    values = weight, weight * losses, squared * losses**2, squared * losses, squared
+    sums = [np.bincount(part, weights=each, minlength=n_parts) for each in values]
+    # Without any rows, NumPy counts in integers.
+    return np.stack(sums, axis=1, dtype=np.float64)
 
 
 def mean_and_error(sums: FloatArray) -> tuple[float, float]:
