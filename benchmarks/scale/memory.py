@@ -82,7 +82,8 @@ def main():
         return
     n_rows, n_columns, _ = tables.shape(NAME)
     size = 8 * n_rows * n_columns / MIB
-    print(f"{NAME}, {size:.0f} MiB; at most {1.5 * size + 200:.0f} MiB beyond what there was before")
+    bound = 1.5 * size + 200
+    print(f"{NAME}, {size:.0f} MiB; at most {bound:.0f} MiB beyond what there was before")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         # A child's peak is never below what its parent held: all work is in other processes.

@@ -170,10 +170,13 @@ def compose(results, command):
     base_ratios = {base: ratios(results, base) for base in BASES}
     present = [name for name in tables.TABLES if name in set(results["table"])]
     missing = [name for name in tables.TABLES if name not in present]
+    repeats = results.groupby("table")["repeat"].nunique()
+    fewer = [f"of {name} {n}" for name, n in repeats.items() if n < repeats.max()]
     text = [
         "# Size: what rows, columns and classes cost",
         "",
-        f"Made by `{command}`: tables {len(present)}, repeats {results['repeat'].nunique()}. "
+        f"Made by `{command}`: tables {len(present)}, repeats "
+        f"{', '.join([str(repeats.max()), *fewer])}. "
         f"While methods were fitted, other work used {others(results):.2f} cores on average; "
         "seconds are what they seem only where that is near 0.",
         "",

@@ -29,17 +29,18 @@ from covey._core.arrays import Array, IntArray, namespace_of
 from covey._core.design import Design
 from covey._core.gating.likelihoods import Likelihood, Pool, softmax_first
 
-# Numbers (members x classes x runs x rows) that are computed at once: runs beyond that wait.
-# Larger stacks do not fit the cache and are slower for it.
+# Numbers (members x classes x runs x rows, or columns) that are computed at once: runs beyond that
+# wait. Larger stacks do not fit the cache and are slower for it; of many columns, L-BFGS remembers
+# each number a dozen times.
 _STACK_SIZE = 1 << 19
 
 #: Theta, intercepts, the gate's coefficients and its intercepts; the first two None if frozen.
 Parts = tuple[Array | None, Array | None, Array, Array]
 
 
-def runs_at_once(n_members: int, n_outputs: int, n_rows: int) -> int:
-    """How many runs of so many members over so many rows are worked on together."""
-    return max(1, _STACK_SIZE // (n_members * n_outputs * max(1, n_rows)))
+def runs_at_once(n_members: int, n_outputs: int, n_rows: int, n_columns: int = 0) -> int:
+    """How many runs of so many members, over so many rows and columns, are worked on together."""
+    return max(1, _STACK_SIZE // (n_members * n_outputs * max(1, n_rows, n_columns)))
 
 
 @dataclass

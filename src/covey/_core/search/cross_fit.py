@@ -310,7 +310,8 @@ class CrossFit:
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
         self._optimum.set_totals(folds, single)
-        at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows)
+        n_columns = self._columns[family.basis].n_columns
+        at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
         for first in range(0, len(runs), at_once):
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk, alphas = runs[chunk], alpha[chunk]
