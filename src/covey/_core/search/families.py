@@ -119,7 +119,6 @@ CLASSIFICATION = replace(
     CLASSIFICATION,
     few=replace(
         CLASSIFICATION,
-        alone={**CLASSIFICATION.alone, "ramps": (1e-2,)},
         balanced=(Gated("features", "richest", (1,)), *CLASSIFICATION.balanced[1:]),
         pace=Pace(max_iter=16, path_iter=6, n_steps=10),
     ),
