@@ -136,7 +136,9 @@ def main():
         "# Accuracy benchmark",
         "",
         f"Made by `{arguments.command}`: stratified splits, 75 % to train, the same for all. "
-        "Times are seconds on one core of a busy machine. Two rivals are limited so that they end "
+        "Times are seconds on one core of the machine that a rival was run on, those of covey on a "
+        "faster and quieter one than others: compare the times side by side below, not these. "
+        "Two rivals are limited so that they end "
         "on every table: tuned LightGBM starts no candidate of its search after 10 s (then its "
         "best is compared with the defaults), and explainable boosting has 4 bags, a larger rate, "
         "earlier stopping and fewer pairs than its defaults (`rivals.py`).",
