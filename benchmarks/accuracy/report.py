@@ -136,8 +136,8 @@ def main():
         "# Accuracy benchmark",
         "",
         f"Made by `{arguments.command}`: stratified splits, 75 % to train, the same for all. "
-        "Times are seconds on one core of the machine that a rival was run on, those of covey on a "
-        "faster and quieter one than others: compare the times side by side below, not these. "
+        "Times are seconds on one core of the machine that a rival was run on, covey's on a "
+        "faster and quieter one than others': compare the times side by side below, not these. "
         "Two rivals are limited so that they end "
         "on every table: tuned LightGBM starts no candidate of its search after 10 s (then its "
         "best is compared with the defaults), and explainable boosting has 4 bags, a larger rate, "
