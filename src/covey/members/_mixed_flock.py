@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import finite, in_blocks, take_rows
 from covey._core.search.rungs import rung_sizes
+from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
 from covey._validation import check_choice, check_number
@@ -135,9 +136,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _compares(self) -> bool:
         return super()._compares() or "_clock_of_all" in self.__dict__
 
-    def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
+    def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Watch:
         clock, share = getattr(self, "_clock_of_all", (Clock(self.time_limit), SHARE_OF_SEARCH))
-        how = super()._progress(rows, context, given)
+        watch = super()._progress(rows, context, given)
         says = Progress(type(self).__name__, bool(self.verbose))
 
         def is_late() -> bool:
@@ -147,7 +148,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
             return True
 
         # Who interrupts the search for linear members wants no other kinds either.
-        return {**how, "is_late": is_late, "on_stop": clock.stop}
+        return replace(watch, is_late=is_late, on_stop=clock.stop)
 
     def _is_late(self, clock: Clock, share: float) -> bool:
         """Whether candidates are begun no more; as it was found in the fit that is continued."""

@@ -19,7 +19,7 @@ from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
 from covey._core.search.rungs import rung_sizes
-from covey._core.search.search import Limits, Search
+from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
 from covey._validation import check_choice, check_number
@@ -104,38 +104,37 @@ class SearchedFlock(LinearFlock):
             narrow.rung(size, self._seed, self._factor(n_first, unit * size), folds)
             for size in sizes
         ]
-        search = Search(
-            narrow.search_rows(int(self.n_estimators)),
+        features = Features(
+            self.mean_[kept],
+            self.scale_[kept],
+            self._usable[kept],
+            self._units()[kept],
+            grouped=self.feature_groups is not None,
+            **self._made_of(kept),
+            centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
+            scaled=bool(self._setting("scale_features")),
+        )
+        plan = SearchPlan(
             task,
-            Features(
-                self.mean_[kept],
-                self.scale_[kept],
-                self._usable[kept],
-                self._units()[kept],
-                grouped=self.feature_groups is not None,
-                **self._made_of(kept),
-                centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
-                scaled=bool(self._setting("scale_features")),
-            ),
             growth=self._settings(),
             flip_probability=float(self._setting("flip_probability")),
             seed=self._seed,
-            journal=self._journal,
-            single=rows.single,
-            rungs=rungs,
-            n_rows=n_rows,
-            factor=self._factor(n_first, unit * n_rows),
-        )
-        flock = search.run(
-            self._families(task, rows, search.bases, n_first),
-            [] if rungs else folds,
-            limits=self._limits(search),
             n_errors=0.0 if self.effort == "best" else _N_ERRORS,
             # Two of the same are not what a person has asked for who wants to read less.
             n_restarts=2 if self.effort == "best" and not self._is_limited() and not rungs else 1,
             fit_intercept=bool(self._setting("fit_intercept")),
+            n_rows=n_rows,
+            factor=self._factor(n_first, unit * n_rows),
+            single=rows.single,
             keeps_folds=self._compares() and rows.keeps_folds,
-            **self._progress(rows, context, given),
+            journal=self._journal,
+        )
+        search = Search(narrow.search_rows(int(self.n_estimators)), features, plan, rungs)
+        flock = search.run(
+            self._families(task, rows, search.bases, n_first),
+            [] if rungs else folds,
+            self._limits(search),
+            self._progress(rows, context, given),
         ).widened(kept)
         found = self._attributes_of(
             flock.basis,
@@ -273,7 +272,7 @@ class SearchedFlock(LinearFlock):
         possible_folds(2, rows.class_counts, classes)
         return None
 
-    def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Any:
+    def _progress(self, rows: TrainingRows, context: Any, given: dict[str, Any]) -> Watch:
         """What a search calls on its way."""
         says = Progress(type(self).__name__, bool(self.verbose))
 
@@ -292,13 +291,13 @@ class SearchedFlock(LinearFlock):
                 estimator=self, **given, reconstruction_attributes=lambda: None
             )
 
-        return {
-            "on_family": on_family,
-            "on_refit": lambda: says.begin("what is selected, on all rows"),
-            "on_iteration": says.iterated,
+        return Watch(
+            on_family,
+            on_refit=lambda: says.begin("what is selected, on all rows"),
+            on_iteration=says.iterated,
             # A fit with a checkpoint continues later; one of a script has nobody to read on.
-            "may_stop": self._journal is None and rows.keeps_folds and is_interactive(),
-        }
+            may_stop=self._journal is None and rows.keeps_folds and is_interactive(),
+        )
 
 
 class Progress:

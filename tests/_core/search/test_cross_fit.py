@@ -18,6 +18,7 @@ from covey._core.search import optimum
 from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
+from covey._core.search.optimum import FitPlan
 from covey._core.search.rows import GrowingRows, SearchInMemory
 from covey._core.search.targets import ClassTarget
 
@@ -35,7 +36,9 @@ def table():
     return columns, codes, weight, parts
 
 
-def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False, **how):
+def cross_fit(
+    table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_early=False, starts=None, **how
+):
     columns, codes, weight, all_parts = table
     parts = all_parts if parts is None else parts
     block = SearchBlock(columns.T, ClassTarget(codes, 3), weight)
@@ -62,16 +65,19 @@ def cross_fit(table, max_iter=15, parts=None, n_restarts=1, sizes=(4,), ends_ear
     return CrossFit(
         rows,
         {"features": FeatureColumns(Basis.plain(4), np.arange(4), np.ones(4, dtype=bool))},
-        n_parts=len(parts),
-        n_restarts=n_restarts,
-        trainer=trainer,
-        max_iter=max_iter,
-        path_iter=max_iter,
-        sizes=sizes,
-        most_features=4,
-        ends_early=ends_early,
-        fit_intercept=True,
-        **how,
+        trainer,
+        FitPlan(
+            n_parts=len(parts),
+            n_restarts=n_restarts,
+            max_iter=max_iter,
+            path_iter=max_iter,
+            sizes=sizes,
+            most_features=4,
+            ends_early=ends_early,
+            fit_intercept=True,
+            **how,
+        ),
+        starts,
     )
 
 

@@ -17,7 +17,7 @@ from covey._core.search.families import CLASSIFICATION, Family
 from covey._core.search.rows import SearchInMemory
 from covey._core.search.rungs import Rung, rung_sizes, sampled_rung
 from covey._core.search.sampling import sampled_rows
-from covey._core.search.search import Limits, Search
+from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._core.search.targets import ClassTarget
 from tests._core.several import Several
 
@@ -69,26 +69,10 @@ def test_a_rung_fits_on_the_first_rows_and_holds_out_the_others(table):
 def searched(table, rows, found_rungs, families, **how):
     X, _, weight = table
     mean, deviation = moments(X.T, weight)
-    search = Search(
-        rows,
-        CLASSIFICATION,
-        Features(mean, deviation, deviation > 0, np.arange(X.shape[1])),
-        growth=SETTINGS,
-        flip_probability=0.01,
-        seed=0,
-        rungs=found_rungs,
-        n_rows=len(weight),
-        **how,
-    )
-    return search.run(
-        families,
-        [],
-        limits=Limits(X.shape[1]),
-        n_errors=1.0,
-        n_restarts=1,
-        fit_intercept=True,
-        on_family=lambda family: nullcontext(),
-    )
+    plan = SearchPlan(CLASSIFICATION, SETTINGS, 0.01, 0, 1.0, 1, True, n_rows=len(weight), **how)
+    features = Features(mean, deviation, deviation > 0, np.arange(X.shape[1]))
+    search = Search(rows, features, plan, found_rungs)
+    return search.run(families, [], Limits(X.shape[1]), Watch(nullcontext))
 
 
 def in_memory(table, sizes=(N,)):

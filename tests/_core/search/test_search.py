@@ -16,7 +16,7 @@ from covey._core.search.bases import Features
 from covey._core.search.block import SearchBlock
 from covey._core.search.families import CLASSIFICATION, REGRESSION, Pace, families
 from covey._core.search.rows import SearchInMemory, folds_of_rows
-from covey._core.search.search import Limits, Search
+from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from tests._core.several import Several
@@ -58,29 +58,17 @@ def found(table, rows, *, effort="balanced", cv=5, alpha=None, single=False):
     X, _, weight = table
     mean, deviation = moments(X.tocsc() if sparse.issparse(X) else X.T, weight)
     usable = deviation > 0
+    n_repeats = 2 if effort == "best" else 1
     search = Search(
         rows,
-        OF_CLASSES,
         Features(mean, deviation, usable, np.arange(4)),
-        growth=SETTINGS,
-        flip_probability=0.01,
-        seed=0,
-        single=single,
+        SearchPlan(OF_CLASSES, SETTINGS, 0.01, 0, 0.5, n_repeats, True, single=single),
     )
-    n_repeats = 2 if effort == "best" else 1
     folds = []
     if effort != "fast":
         folds = folds_of_rows(rows, cv, CLASSES, seed=0, n_repeats=n_repeats)
     candidates = families(OF_CLASSES, effort, 2, alpha, search.bases, weight.sum())
-    return search.run(
-        candidates,
-        folds,
-        limits=Limits(4),
-        n_errors=0.5,
-        n_restarts=n_repeats,
-        fit_intercept=True,
-        on_family=lambda family: nullcontext(),
-    )
+    return search.run(candidates, folds, Limits(4), Watch(nullcontext))
 
 
 def same(one, other):
@@ -167,22 +155,17 @@ def test_numbers_are_searched_by_the_same_search_in_memory_and_in_blocks(loss):
     ):
         search = Search(
             rows,
-            OF_VALUES,
             Features(mean, deviation, deviation > 0, np.arange(4)),
-            growth=replace(VALUE_SETTINGS, loss=loss),
-            flip_probability=0.01,
-            seed=0,
-            single=False,
+            SearchPlan(
+                OF_VALUES, replace(VALUE_SETTINGS, loss=loss), 0.01, 0, 0.5, 1, True, single=False
+            ),
         )
         flocks.append(
             search.run(
                 families(OF_VALUES, "balanced", 2, None, search.bases, 150),
                 folds_of_rows(rows, 3, np.zeros(1), seed=0, n_repeats=1),
-                limits=Limits(4),
-                n_errors=0.5,
-                n_restarts=1,
-                fit_intercept=True,
-                on_family=lambda family: nullcontext(),
+                Limits(4),
+                Watch(nullcontext),
             )
         )
     flock, cut, patched = flocks

@@ -9,6 +9,7 @@ from covey._core.gating.paths import FeatureColumns
 from covey._core.search.block import SearchBlock
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family
+from covey._core.search.optimum import FitPlan
 from covey._core.search.rows import SearchInMemory
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
@@ -50,15 +51,17 @@ def test_held_out_rows_are_predicted_without_them():
     fits = CrossFit(
         SearchInMemory([block]),
         {"features": FeatureColumns(Basis.plain(5), np.arange(5), np.ones(5, dtype=bool))},
-        n_parts=3,
-        n_restarts=1,
-        trainer=None,
-        max_iter=200,
-        path_iter=20,
-        sizes=[5],
-        most_features=5,
-        ends_early=False,
-        fit_intercept=True,
+        None,
+        FitPlan(
+            n_parts=3,
+            n_restarts=1,
+            max_iter=200,
+            path_iter=20,
+            sizes=[5],
+            most_features=5,
+            ends_early=False,
+            fit_intercept=True,
+        ),
     )
     fits.hold_out(Family("features", 1, (0.01, 1.0), "log"))
     found, _, _ = block.held_out.predictions()

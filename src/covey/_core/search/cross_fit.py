@@ -19,12 +19,11 @@ from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import BoolArray, FloatArray, IntArray, to_host
 from covey._core.gating.gate import Parts, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
-from covey._core.journal import Journal
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.candidates import Candidate, Group, Point
 from covey._core.search.contest import Contest
 from covey._core.search.families import Family
-from covey._core.search.optimum import HostParts, Optimum, on_host
+from covey._core.search.optimum import FitPlan, HostParts, Optimum, on_host
 from covey._core.search.rows import SearchRows
 from covey._core.search.starts import Starts
 
@@ -61,71 +60,35 @@ class _Fit:
 class CrossFit:
     """Fits families of candidates, on folds and on all rows, along paths of subsets.
 
-    The rows are split into ``n_parts`` folds, their bases, with ``columns`` by name, standardized.
-    A candidate is fitted ``n_restarts`` times on all rows, each time from a start of its own;
-    ``trainer(basis, columns)`` gives what grows members on some columns (None: all) for runs on
-    the folds, and then on all rows. A member has at most ``most_features``. With ``ends_early``,
-    a path ends where fewer features have become hopeless. With ``single``, folds are fitted in
-    single precision where the data allows it. ``toward_mean`` is how much the members of a
-    group are drawn to a common model: see `GatedObjective`.
-
-    Where candidates were fitted on fewer rows before, ``starts`` are the groups that these ended
-    with; ``penalty_factor`` is what penalties are multiplied with, since there are more rows now.
-    With ``keeps_folds``, the groups of all folds are kept, for others to be compared with.
+    The bases of the rows, with ``columns`` by name, are standardized. ``trainer(basis, columns)``
+    gives what grows members on some columns (None: all) for runs on the folds, and then on all
+    rows. Where candidates were fitted on fewer rows before, ``starts`` are the groups that these
+    ended with.
     """
 
     def __init__(
         self,
         rows: SearchRows,
         columns: dict[str, FeatureColumns],
-        *,
-        n_parts: int,
-        n_restarts: int,
         trainer: Callable[[str, IntArray | None], StackTrainer],
-        max_iter: int,
-        path_iter: int,
-        sizes: Sequence[int],
-        most_features: int,
-        ends_early: bool,
-        fit_intercept: bool,
-        toward_mean: float = 0.0,
-        on_iteration: Callable[[], None] | None = None,
-        journal: Journal | None = None,
-        single: bool = True,
+        plan: FitPlan,
         starts: Mapping[Point, Group] | None = None,
-        penalty_factor: float = 1.0,
-        keeps_folds: bool = False,
     ) -> None:
         self._rows = rows
-        self._keeps_folds = keeps_folds
-        self._ended_before = {} if starts is None else starts
-        self._single = single
         self._columns = columns
-        self._n_parts = n_parts
-        self._n_restarts = n_restarts
         self._trainer = trainer
+        self._plan = plan
+        self._ended_before = {} if starts is None else starts
         self._starts: dict[str, Starts] = {}
         self._screens: dict[str, BoolArray] = {}
-        self._max_iter = max_iter
-        self._path_iter = path_iter
-        self._sizes = list(sizes)
         # Members lose features gradually, but not all points on the way are within the limit.
-        most_units = columns["features"].units_within(most_features)
-        self._allowed = [size for size in sizes if size <= most_units]
-        self._most_features = most_features
+        most_units = columns["features"].units_within(plan.most_features)
+        self._allowed = [size for size in plan.sizes if size <= most_units]
         # The more rows a block has, the fewer runs it can work on at once.
         self._n_rows = max(1, int(rows.max(SearchBlock.n_rows)[0]))
-        self._optimum = Optimum(
-            rows,
-            self._n_rows,
-            fit_intercept=fit_intercept,
-            toward_mean=toward_mean,
-            penalty_factor=penalty_factor,
-            on_iteration=on_iteration,
-            journal=journal,
-        )
+        self._optimum = Optimum(rows, self._n_rows, plan)
         self._needs_double: dict[str, bool] = {}
-        self._contest = Contest(rows, n_parts, ends_early)
+        self._contest = Contest(rows, plan.n_parts, plan.ends_early)
         #: Where candidates ended that others go on from: on the first fold of a rung.
         self.ended: dict[Point, Group] = {}
         # The same of every fold, as numbers of single precision that groups can be made of.
@@ -148,10 +111,10 @@ class CrossFit:
         What they predict of the rows that they were not fitted on stays in the blocks, where
         they are compared.
         """
-        n_parts, allowed = self._n_parts, self._sizes_of(family)
+        n_parts, allowed = self._plan.n_parts, self._sizes_of(family)
         runs = np.tile(np.arange(n_parts), len(family.alphas))
         alpha = np.repeat(np.array(family.alphas), n_parts)
-        single = self._single and not self._is_precise(family.basis)
+        single = self._plan.single and not self._is_precise(family.basis)
         path = [size for size in self._path_of(family) if size >= allowed[-1]]
         self._contest.begin(self.points(family))
         for fit in self._fits(family, runs, alpha, allowed, path, folds=True, single=single):
@@ -167,11 +130,11 @@ class CrossFit:
         """Remember where runs of a family ended, as far as anybody will ask for it."""
         for position, (alpha, run) in enumerate(zip(alphas, runs, strict=True)):
             point = family.kind, alpha, fit.size
-            if run == 0 and not self._n_restarts:
+            if run == 0 and not self._plan.n_restarts:
                 self.ended[point] = self._group(family, alpha, fit, position, run)
-                if self._n_parts == 1:
+                if self._plan.n_parts == 1:
                     continue
-            if self._keeps_folds:
+            if self._plan.keeps_folds:
                 self._kept.setdefault(point, []).append((family, fit, position, run))
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
@@ -200,9 +163,10 @@ class CrossFit:
 
     def _path_of(self, family: Family) -> list[int]:
         """The sizes that the members of a family pass; groups of a wide table begin later."""
-        if family.n_members == 1 or self._sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
-            return self._sizes
-        return [size for size in self._sizes if size <= _SCREENED] or self._sizes[-1:]
+        sizes = self._plan.sizes
+        if family.n_members == 1 or sizes[0] <= 2 * _SCREENED or not self._rows.restricts:
+            return list(sizes)
+        return [size for size in sizes if size <= _SCREENED] or [sizes[-1]]
 
     def _sizes_of(self, family: Family) -> list[int]:
         """Those within the limits."""
@@ -216,13 +180,19 @@ class CrossFit:
 
     def fitted(self, family: Family, alpha: float, sizes: Sequence[int]) -> dict[int, list[Group]]:
         """Points of one path on all rows, by their size; a group for each restart."""
-        alphas = np.full(self._n_restarts, float(alpha))
+        alphas = np.full(self._plan.n_restarts, float(alpha))
         groups: dict[int, list[Group]] = {size: [] for size in sizes}
         path = [size for size in self._path_of(family) if size >= min(sizes)]
         for fit in self._fits(
-            family, np.arange(self._n_restarts), alphas, sizes, path, folds=False, single=False
+            family,
+            np.arange(self._plan.n_restarts),
+            alphas,
+            sizes,
+            path,
+            folds=False,
+            single=False,
         ):
-            for position, run in enumerate((self._n_parts + fit.chunk).tolist()):
+            for position, run in enumerate((self._plan.n_parts + fit.chunk).tolist()):
                 group = self._group(family, alpha, fit, position, run)
                 groups[fit.size].append(group)
                 self.ended[family.kind, alpha, fit.size] = group
@@ -242,7 +212,7 @@ class CrossFit:
 
         There members are grown on those features that are strongest on the basis of the family.
         """
-        return "features" if self._path_of(family)[0] == self._sizes[0] else family.basis
+        return "features" if self._path_of(family)[0] == self._plan.sizes[0] else family.basis
 
     def continued(
         self, points: Sequence[Point], columns: IntArray, gate_columns: IntArray, *, single: bool
@@ -273,7 +243,7 @@ class CrossFit:
             start,
             support,
             gate_support,
-            self._max_iter,
+            self._plan.max_iter,
             restricts=False,
         )
         theta, intercept, gate, gate_intercept = on_host(parts)
@@ -316,15 +286,15 @@ class CrossFit:
             chunk = np.arange(first, min(first + at_once, len(runs)))
             of_chunk, alphas = runs[chunk], alpha[chunk]
             start, support = self._start(
-                family, of_chunk + (0 if folds else self._n_parts), alphas, path[0]
+                family, of_chunk + (0 if folds else self._plan.n_parts), alphas, path[0]
             )
             gate_support = None
             n_iter = np.zeros(len(chunk), dtype=np.int64)
             for size in path:
-                max_iter = self._max_iter
+                max_iter = self._plan.max_iter
                 if size < path[0]:
                     start, support, gate_support = self._pruned(family, start, size)
-                    max_iter = self._path_iter
+                    max_iter = self._plan.path_iter
                 parts, more = self._optimum(
                     family, kind, of_chunk, alphas, start, support, gate_support, max_iter
                 )
@@ -353,7 +323,7 @@ class CrossFit:
         """
         theta, intercept, gate, gate_intercept = parts
         members, gates = self._columns[family.basis], self._columns[family.gate]
-        limit = self._most_features if size in self._allowed else members.n_features
+        limit = self._plan.most_features if size in self._allowed else members.n_features
         support, gate_support = (
             columns.columns(columns.strongest(columns.strength(squares), size, limit))
             for columns, squares in (
@@ -391,7 +361,7 @@ class CrossFit:
             support = np.ones((len(runs), 1, n_columns), dtype=bool)
             return (theta, theta[..., 0], gate, gate[..., 0]), support
         screened = None
-        if size < self._sizes[0]:
+        if size < self._plan.sizes[0]:
             screened = self._screened(family, size)
         features, grown_for = self._columns["features"], self._grown_for(family)
         if grown_for not in self._starts:
@@ -416,11 +386,11 @@ class CrossFit:
             alone = Family(family.basis, 1, (max(family.alphas),), family.pool)
             columns = self._columns[family.basis]
             found = []
-            for folds, n_runs in ((True, self._n_parts), (False, self._n_restarts)):
-                single = self._single and not self._is_precise(family.basis)
+            for folds, n_runs in ((True, self._plan.n_parts), (False, self._plan.n_restarts)):
+                single = self._plan.single and not self._is_precise(family.basis)
                 runs = np.arange(n_runs)
                 alphas = np.full(n_runs, alone.alphas[0])
-                whole = [self._sizes[0]]
+                whole = [self._plan.sizes[0]]
                 for fit in self._fits(
                     alone, runs, alphas, whole, whole, folds=folds, single=single
                 ):

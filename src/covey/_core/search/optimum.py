@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -29,30 +29,45 @@ _MOST_COPIED = 0.75
 HostParts = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
+@dataclass(frozen=True)
+class FitPlan:
+    """What all fits of candidates to one table have in common.
+
+    The rows are split into ``n_parts`` folds, and a candidate is fitted ``n_restarts`` times on
+    all rows, each time from a start of its own. Members keep ``sizes`` units of features along a
+    path, and at most ``most_features`` features. With ``ends_early``, a path ends where fewer
+    features have become hopeless. With ``single``, folds are fitted in single precision where the
+    data allows it. With ``keeps_folds``, the groups of all folds are kept, for others to be
+    compared with. ``toward_mean`` is how much the members of a group are drawn to a common model:
+    see `GatedObjective`. Penalties are multiplied with ``penalty_factor``.
+    """
+
+    n_parts: int
+    n_restarts: int
+    max_iter: int  # iterations at the first point of a path
+    path_iter: int  # and at later ones
+    sizes: Sequence[int]
+    most_features: int
+    ends_early: bool
+    fit_intercept: bool
+    toward_mean: float = 0.0
+    penalty_factor: float = 1.0
+    single: bool = True
+    keeps_folds: bool = False
+    on_iteration: Callable[[], None] | None = None
+    journal: Journal | None = None
+
+
 class Optimum:
     """Finds where runs of a family end, from where they start.
 
-    A block of the rows has at most ``n_rows``. The other parameters are those of `CrossFit`.
+    A block of the rows has at most ``n_rows``.
     """
 
-    def __init__(
-        self,
-        rows: SearchRows,
-        n_rows: int,
-        *,
-        fit_intercept: bool,
-        toward_mean: float,
-        penalty_factor: float,
-        on_iteration: Callable[[], None] | None,
-        journal: Journal | None,
-    ) -> None:
+    def __init__(self, rows: SearchRows, n_rows: int, plan: FitPlan) -> None:
         self._rows = rows
         self._n_rows = n_rows
-        self._fit_intercept = fit_intercept
-        self._toward_mean = toward_mean
-        self._penalty_factor = penalty_factor
-        self._on_iteration = on_iteration
-        self._journal = journal
+        self._plan = plan
         self._with_totals: set[tuple[bool, bool]] = set()
 
     def set_totals(self, folds: bool, single: bool) -> None:
@@ -98,15 +113,15 @@ class Optimum:
         dtype = xp.float32 if kind.single else xp.float64
         objective = GatedObjective(
             partial(_reduced, self._rows, kind, runs),
-            like(beside, alpha * self._penalty_factor, dtype),
+            like(beside, alpha * self._plan.penalty_factor, dtype),
             family.n_members,
             n_outputs,
             start[0].shape[3],
             start[2].shape[2],
             support=_masked(beside, support, dtype),
             gate_support=_masked(beside, gate_support, dtype),
-            fit_intercept=self._fit_intercept,
-            toward_mean=self._toward_mean if family.n_members > 1 else 0.0,
+            fit_intercept=self._plan.fit_intercept,
+            toward_mean=self._plan.toward_mean if family.n_members > 1 else 0.0,
         )
         packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
         found = minimise(
@@ -115,8 +130,8 @@ class Optimum:
             max_iter=max_iter,
             tol=1e-4,
             memory=6,
-            journal=self._journal,
-            on_iteration=self._on_iteration,
+            journal=self._plan.journal,
+            on_iteration=self._plan.on_iteration,
         )
         parts = objective.within(found.x, np.arange(len(runs)))
         if n_outputs < self._rows.n_classes:

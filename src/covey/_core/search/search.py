@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from covey._core.search.comparison import Compared, results
 from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Family, Task
 from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.optimum import FitPlan
 from covey._core.search.rows import GrowingRows, SearchRows
 from covey._core.search.rungs import Rung
 from covey._core.search.sampling import ROWS_FOR_MEANS
@@ -71,25 +73,51 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class _How:
-    """What a search is told about its fits and its selection."""
-
-    limits: Limits
-    n_errors: float
-    n_restarts: int
-    fit_intercept: bool
-    on_iteration: Callable[[], None] | None
-    on_stop: Callable[[], None] | None
-    keeps_folds: bool
-
-
-class Search:
-    """One search, over one table, whose rows are in memory or in blocks.
+class SearchPlan:
+    """What parameters and the size of a table decide about a search.
 
     ``growth`` is how the members that a search starts from are grown; a journal keeps the steps,
     to continue from after an interruption. With ``single``, folds are fitted in single precision.
     That is twice as fast, but what rounding does then depends on how rows lie in blocks, and may
-    decide between candidates that are nearly equal.
+    decide between candidates that are nearly equal. ``n_errors`` is how many standard errors more
+    loss fewer terms are worth. With ``keeps_folds``, the flock knows what is selected as it was
+    fitted on each fold, too.
+    """
+
+    task: Task
+    growth: TrainingSettings
+    flip_probability: float
+    seed: int
+    n_errors: float
+    n_restarts: int  # of each candidate that is selected, on all rows
+    fit_intercept: bool
+    n_rows: int = 0  # of the whole table, if it is searched on rungs
+    factor: float = 1.0  # of the penalties for that many rows
+    single: bool = True
+    keeps_folds: bool = False
+    journal: Journal | None = None
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Functions that a search calls on its way, and what an interruption does.
+
+    ``on_family`` gives the context in which a family is cross-fitted; ``on_refit`` and
+    ``on_iteration`` are called before the last fit and after each iteration. With ``may_stop``,
+    who interrupts the comparison of candidates gets the best of those that are compared, and
+    ``on_stop`` is called. No family is begun any more when ``is_late``.
+    """
+
+    on_family: Callable[[Family], AbstractContextManager[Any]]
+    on_refit: Callable[[], None] | None = None
+    on_iteration: Callable[[], None] | None = None
+    may_stop: bool = False
+    on_stop: Callable[[], None] | None = None
+    is_late: Callable[[], bool] | None = None
+
+
+class Search:
+    """One search, over one table, whose rows are in memory or in blocks.
 
     A long table is searched on ``rungs``: candidates are compared on some of its rows, what can
     still win on more of them, and only what is selected is fitted on all.
@@ -98,36 +126,23 @@ class Search:
     def __init__(
         self,
         rows: SearchRows,
-        task: Task,
         features: Features,
-        *,
-        growth: TrainingSettings,
-        flip_probability: float,
-        seed: int,
-        journal: Journal | None = None,
-        single: bool = True,
+        plan: SearchPlan,
         rungs: Sequence[Rung] = (),
-        n_rows: int = 0,
-        factor: float = 1.0,
     ) -> None:
         self._rows = rows
-        self._rungs = rungs
-        self._n_rows = n_rows
-        self._last_factor = factor
-        self._task = task
         self._features = features
-        self._growth = replace(growth, max_iter=min(growth.max_iter, task.pace.n_steps))
-        self._flip_probability = flip_probability
-        self._seed = seed
-        self._journal = journal
-        self._single = single
+        self._plan = plan
+        self._rungs = rungs
+        n_steps = min(plan.growth.max_iter, plan.task.pace.n_steps)
+        self._growth = replace(plan.growth, max_iter=n_steps)
         for table in (rows, *(rung.rows for rung in rungs)):
             table.broadcast(SearchBlock.set_weight_unit, table.max(SearchBlock.largest_weight))
         # The last rung has rows enough to know where ramps begin and end.
         self._bases = standardized_bases(
             rungs[-1].rows if rungs else rows,
             features,
-            bounds_products=task.numbers,
+            bounds_products=plan.task.numbers,
             sampled=bool(rungs),
             single=self._compares_only(rungs),
         )
@@ -141,7 +156,7 @@ class Search:
 
     def _compares_only(self, rungs: Sequence[Rung]) -> bool:
         """Whether the last rung compares what was grown before: single precision is enough."""
-        if not self._single or len(rungs) < 2:
+        if not self._plan.single or len(rungs) < 2:
             return False
         rows = rungs[-1].rows
         return not (rows.is_sparse or rows.max(SearchBlock.has_outliers)[0])
@@ -155,34 +170,18 @@ class Search:
         self,
         families: Sequence[Family],
         folds: FoldAssignment | Folds,
-        *,
         limits: Limits,
-        n_errors: float,
-        n_restarts: int,
-        fit_intercept: bool,
-        on_family: Callable[[Family], AbstractContextManager[None]],
-        on_refit: Callable[[], None] | None = None,
-        on_iteration: Callable[[], None] | None = None,
-        may_stop: bool = False,
-        on_stop: Callable[[], None] | None = None,
-        is_late: Callable[[], bool] | None = None,
-        keeps_folds: bool = False,
+        watch: Watch,
     ) -> Flock:
         """Cross-fit the families, select, fit what is selected on all rows.
 
         Folds are assigned, or pairs of row numbers in the order of the table; rungs have their
-        own. Without any folds, the first family within the limits is taken. ``n_errors`` is how
-        many standard errors more loss fewer terms are worth; ``on_family`` gives the context in
-        which a family is cross-fitted, ``on_refit`` and ``on_iteration`` are called before the
-        last fit and after each iteration. With ``may_stop``, who interrupts the comparison of
-        candidates gets the best of those that are compared, and ``on_stop`` is called; no family
-        is begun any more when ``is_late``. With ``keeps_folds``, the flock knows what is selected
-        as it was fitted on each fold too.
+        own. Without any folds, the first family within the limits is taken.
         """
-        how = _How(limits, n_errors, n_restarts, fit_intercept, on_iteration, on_stop, keeps_folds)
+        n_restarts = self._plan.n_restarts
         found: list[Compared] = []
         starts: dict[Point, Group] = {}
-        rungs = self._rungs or [Rung.whole(self._rows, folds, self._n_rows)]
+        rungs = self._rungs or [Rung.whole(self._rows, folds, self._plan.n_rows)]
         stopped = False
         for rung, before_it in zip(rungs, [None, *rungs], strict=False):
             if before_it is not None:
@@ -192,30 +191,28 @@ class Search:
             n_parts = _split(rung.rows, rung.folds, n_fitted)
             # What one fold fits on, others hold out: each begins anew.
             before = starts if n_parts <= 1 else {}
-            fits = self._cross_fit(rung, n_parts, n_fitted, how, before)
+            fits = self._cross_fit(rung, n_parts, n_fitted, limits, watch, before)
             if n_parts:
-                stopped = _held_out(
-                    fits, families, on_family, may_stop, on_stop, is_late, known=bool(found)
-                )
+                stopped = _held_out(fits, families, watch, known=bool(found))
                 if stopped and not fits.candidates:
                     break
-                found.append(self._compared(rung, fits, how))
+                found.append(self._compared(rung, fits, limits))
             else:
                 found = [self._only(rung, fits, families, limits)]
             families = found[-1].surviving(families)
             starts = fits.ended
             if stopped:
                 break
-        if on_refit is not None:
-            on_refit()
+        if watch.on_refit is not None:
+            watch.on_refit()
         groups = (
-            self._continued(starts, found[-1], how, may_stop and not stopped)
+            self._continued(starts, found[-1], limits, watch, watch.may_stop and not stopped)
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
         assemble = partial(assembled, bases=self._bases)
-        flock = assemble(groups, self._importance, results(found, self._task))
-        if keeps_folds:
+        flock = assemble(groups, self._importance, results(found, self._plan.task))
+        if self._plan.keeps_folds:
             # These only predict: no member of theirs need be dropped, or known by its share.
             flock.on_folds = found[-1].flocks_of_folds(
                 partial(assemble, importance=_all_matter, candidates={})
@@ -227,41 +224,45 @@ class Search:
         rung: Rung,
         n_parts: int,
         n_restarts: int,
-        how: _How,
+        limits: Limits,
+        watch: Watch,
         starts: Mapping[Point, Group],
     ) -> CrossFit:
-        features = self._columns["features"]
-        most_units = features.units_within(how.limits.features)
-        return CrossFit(
-            rung.rows,
-            self._columns,
+        features, plan = self._columns["features"], self._plan
+        most_units = features.units_within(limits.features)
+        of_fits = FitPlan(
             n_parts=n_parts,
             n_restarts=n_restarts,
-            trainer=partial(self._trainer, rung.growing, n_parts + n_restarts),
             max_iter=self._max_iter(n_parts),
-            path_iter=_RUNG_PATH_ITER if self._rungs else self._task.pace.path_iter,
-            sizes=path_sizes(features.n_units, most_units, how.limits.terms),
-            most_features=how.limits.features,
+            path_iter=_RUNG_PATH_ITER if self._rungs else plan.task.pace.path_iter,
+            sizes=path_sizes(features.n_units, most_units, limits.terms),
+            most_features=limits.features,
             # What is limited may have to be worse.
-            ends_early=not np.isfinite(how.limits.terms),
-            fit_intercept=how.fit_intercept,
-            on_iteration=how.on_iteration,
-            toward_mean=self._task.toward_mean,
-            journal=self._journal,
-            single=self._single,
-            starts=starts,
+            ends_early=not np.isfinite(limits.terms),
+            fit_intercept=plan.fit_intercept,
+            toward_mean=plan.task.toward_mean,
             penalty_factor=rung.factor,
-            keeps_folds=how.keeps_folds,
+            single=plan.single,
+            keeps_folds=plan.keeps_folds,
+            on_iteration=watch.on_iteration,
+            journal=plan.journal,
         )
+        trainer = partial(self._trainer, rung.growing, n_parts + n_restarts)
+        return CrossFit(rung.rows, self._columns, trainer, of_fits, starts)
 
     def _max_iter(self, n_parts: int) -> int:
         """Iterations at the first point of a path on so many folds."""
         if not n_parts:
             return _MAX_ITER
-        return _RUNG_MAX_ITER if self._rungs else self._task.pace.max_iter
+        return _RUNG_MAX_ITER if self._rungs else self._plan.task.pace.max_iter
 
     def _continued(
-        self, starts: Mapping[Point, Group], compared: Compared, how: _How, may_stop: bool
+        self,
+        starts: Mapping[Point, Group],
+        compared: Compared,
+        limits: Limits,
+        watch: Watch,
+        may_stop: bool,
     ) -> list[tuple[float, Group]]:
         """What has a weight, on all rows, from where it ended on some of them."""
         points: dict[Family, list[tuple[float, Point]]] = {}
@@ -270,14 +271,14 @@ class Search:
                 kind = one.family.kind
                 points.setdefault(kind, []).append((share, (kind, one.alpha, one.size)))
         # Numbers far out need double precision, and so do columns of sparse tables.
-        single = self._single and not (
+        single = self._plan.single and not (
             self._rows.is_sparse or self._rows.max(SearchBlock.has_outliers)[0]
         )
         for rung in self._rungs:
             rung.rows.broadcast(SearchBlock.drop_layouts)
         _split(self._rows, [], 1)
-        whole = Rung.whole(self._rows, [], self._n_rows, self._last_factor)
-        fits = self._cross_fit(whole, 0, 1, how, starts)
+        whole = Rung.whole(self._rows, [], self._plan.n_rows, self._plan.factor)
+        fits = self._cross_fit(whole, 0, 1, limits, watch, starts)
         groups: list[tuple[float, Group]] = []
         stopped = False
         for of_kind in points.values():
@@ -291,8 +292,8 @@ class Search:
                 if not may_stop:
                     raise
                 warnings.warn(_STOPPED_LATE, UserWarning, stacklevel=6)
-                if how.on_stop is not None:
-                    how.on_stop()
+                if watch.on_stop is not None:
+                    watch.on_stop()
                 stopped = True
             groups += list(zip(shares, found, strict=True))
         groups.sort(key=lambda pair: -pair[0])
@@ -314,7 +315,7 @@ class Search:
             scaled, positions[name] = self._bases[name].only(columns)
             if single:
                 # A device has memory enough, and to send them takes time.
-                keep = self._n_rows * len(positions[name]) <= _MOST_NUMBERS
+                keep = self._plan.n_rows * len(positions[name]) <= _MOST_NUMBERS
                 keep |= not is_on_host(self._rows.like)
                 standardize_single(self._rows, name, scaled, self._features, keep=keep)
             else:
@@ -343,23 +344,23 @@ class Search:
             fits.fitted(only.family, only.alpha, [only.size])
         return Compared(rung, [only], np.ones(1), np.full(1, np.nan), fits.on_folds)
 
-    def _compared(self, rung: Rung, fits: CrossFit, how: _How) -> Compared:
+    def _compared(self, rung: Rung, fits: CrossFit, limits: Limits) -> Compared:
         """The candidates, the weight of each, and its mean held-out loss, (M,)."""
         rows = rung.rows
         losses, weight = rows.sum(SearchBlock.candidate_losses)
         total = float(weight[0])
         budget = Budget(
-            how.n_restarts * np.array([one.n_terms for one in fits.candidates]),
-            how.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
-            how.limits.terms,
-            how.limits.members,
+            self._plan.n_restarts * np.array([one.n_terms for one in fits.candidates]),
+            self._plan.n_restarts * np.array([one.family.n_members for one in fits.candidates]),
+            limits.terms,
+            limits.members,
             _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
         shares = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
             lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
-            how.n_errors,
+            self._plan.n_errors,
         )
         return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
 
@@ -391,12 +392,12 @@ class Search:
         return StackTrainer(
             GrowingRows(rows, name, len(columns), n_runs),
             self._growth,
-            seed=self._seed,
+            seed=self._plan.seed,
             runs=list(range(n_runs)),
-            flip_probability=np.full(n_runs, self._flip_probability),
+            flip_probability=np.full(n_runs, self._plan.flip_probability),
             unit_of_feature=scaled.units(self._features.unit)[columns],
             usable=scaled.usable[columns],
-            journal=self._journal,
+            journal=self._plan.journal,
             # What a flock is must not depend on how many constant columns there are.
             draws_all=False,
         )
@@ -418,27 +419,19 @@ class Search:
         return importance / weight
 
 
-def _held_out(
-    fits: CrossFit,
-    families: Sequence[Family],
-    on_family: Callable[[Family], AbstractContextManager[None]],
-    may_stop: bool,
-    on_stop: Callable[[], None] | None,
-    is_late: Callable[[], bool] | None,
-    known: bool,
-) -> bool:
-    """Cross-fit families one after another; whether that was stopped.
+def _held_out(fits: CrossFit, families: Sequence[Family], watch: Watch, known: bool) -> bool:
+    """Cross-fit families one after another; return whether that was stopped.
 
     ``known`` is whether candidates were compared before, on fewer rows.
     """
     for number, family in enumerate(families):
-        if is_late is not None and (fits.candidates or known) and is_late():
+        if watch.is_late is not None and (fits.candidates or known) and watch.is_late():
             return True
         try:
-            with on_family(family):
+            with watch.on_family(family):
                 fits.hold_out(family)
         except KeyboardInterrupt:
-            if not may_stop or not (fits.candidates or known):
+            if not watch.may_stop or not (fits.candidates or known):
                 raise
             fits.forget_unfinished()
             warnings.warn(
@@ -447,8 +440,8 @@ def _held_out(
                 UserWarning,
                 stacklevel=6,
             )
-            if on_stop is not None:
-                on_stop()
+            if watch.on_stop is not None:
+                watch.on_stop()
             return True
     return False
 
