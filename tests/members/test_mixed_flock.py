@@ -387,7 +387,7 @@ def test_a_member_that_brings_nothing_is_fitted_on_the_first_folds_only(noisy):
 
     # Folds of so few rows are drawn three times.
     model = flock([GaussianNB(), Again()]).fit(X, y)
-    assert fitted_to == [66, 67, 67]
+    assert sorted(fitted_to) == [66, 67, 67]  # folds are fitted side by side
     assert model.cv_results_["weight"].tolist() == [1.0, 0.0]
 
 
