@@ -9,7 +9,7 @@ its coefficients, and so readable.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,10 +57,22 @@ class Basis:
             np.zeros(n_features),
         )
 
+    def _with(
+        self, feature: IntArray, partner: IntArray, low: FloatArray, high: FloatArray, **known: Any
+    ) -> Basis:
+        """These columns and more, made of features (and partners), with ramps or without."""
+        return replace(
+            self,
+            feature=np.concatenate([self.feature, feature]),
+            partner=np.concatenate([self.partner, partner]),
+            low=np.concatenate([self.low, low]),
+            high=np.concatenate([self.high, high]),
+            **known,
+        )
+
     @classmethod
     def ramps(cls, knots: list[FloatArray]) -> Basis:
         """Features, and ramps between the knots of each column that has three or more."""
-        n_features = len(knots)
         with np.errstate(over="ignore", divide="ignore"):
             # A ramp steeper than floats can be is none.
             rises = [np.isfinite(1.0 / np.diff(found)).all() for found in knots]
@@ -68,17 +80,10 @@ class Basis:
             found if len(found) > 2 and finite else found[:0]
             for found, finite in zip(knots, rises, strict=True)
         ]
-        of = np.repeat(np.arange(n_features), [max(0, len(found) - 1) for found in knots])
-        nothing = np.empty(0)
-        plain = cls.plain(n_features)
-        return Basis(
-            n_features,
-            np.concatenate([plain.feature, of]),
-            np.concatenate([plain.partner, np.full(len(of), -1)]),
-            np.concatenate([plain.low, *[found[:-1] for found in knots], nothing]),
-            np.concatenate([plain.high, *[found[1:] for found in knots], nothing]),
-            plain.center,
-        )
+        of = np.repeat(np.arange(len(knots)), [max(0, len(found) - 1) for found in knots])
+        low = np.concatenate([np.empty(0), *[found[:-1] for found in knots]])
+        high = np.concatenate([np.empty(0), *[found[1:] for found in knots]])
+        return cls.plain(len(knots))._with(of, np.full(len(of), -1), low, high)
 
     @classmethod
     def products(
@@ -92,35 +97,21 @@ class Basis:
 
         With ``used`` (D,), only these features are multiplied.
         """
-        n_features = len(two_valued)
-        multiplied = np.arange(n_features) if used is None else np.flatnonzero(used)
+        multiplied = np.arange(len(two_valued)) if used is None else np.flatnonzero(used)
         first, second = (multiplied[place] for place in np.triu_indices(len(multiplied)))
         kept = (first != second) | ~two_valued[first]
-        first, second = first[kept], second[kept]
-        none = np.full(len(first), np.nan)
-        plain = cls.plain(n_features)
-        return Basis(
-            n_features,
-            np.concatenate([plain.feature, first]),
-            np.concatenate([plain.partner, second]),
-            np.concatenate([plain.low, none]),
-            np.concatenate([plain.high, none]),
-            center,
-            seen,
-        )
+        none = np.full(int(kept.sum()), np.nan)
+        plain = cls.plain(len(two_valued))
+        return plain._with(first[kept], second[kept], none, none, center=center, seen=seen)
 
     def union(self, other: Basis) -> Basis:
         """The columns of both; the features once, then what is special to each."""
-        new = np.arange(other.n_features, other.n_columns)
-        multiplies = bool((other.partner >= 0).any())
-        return Basis(
-            self.n_features,
-            np.concatenate([self.feature, other.feature[new]]),
-            np.concatenate([self.partner, other.partner[new]]),
-            np.concatenate([self.low, other.low[new]]),
-            np.concatenate([self.high, other.high[new]]),
-            other.center if multiplies else self.center,
-            other.seen if multiplies else self.seen,
+        new = slice(other.n_features, None)
+        known = {}
+        if (other.partner >= 0).any():
+            known = {"center": other.center, "seen": other.seen}
+        return self._with(
+            other.feature[new], other.partner[new], other.low[new], other.high[new], **known
         )
 
     @property
@@ -182,14 +173,12 @@ class Basis:
         feature is shifted, too.
         """
         both = mean[self.feature], scale[self.feature]
-        basis = Basis(
-            self.n_features,
-            self.feature,
-            self.partner,
-            (self.low - both[0]) / both[1],
-            (self.high - both[0]) / both[1],
-            (self.center - mean) / scale,
-            None if self.seen is None else (self.seen - mean) / scale,
+        basis = replace(
+            self,
+            low=(self.low - both[0]) / both[1],
+            high=(self.high - both[0]) / both[1],
+            center=(self.center - mean) / scale,
+            seen=None if self.seen is None else (self.seen - mean) / scale,
         )
         divided = np.where(np.isnan(self.low), both[1], 1.0)
         paired = self.partner >= 0
@@ -199,15 +188,8 @@ class Basis:
     def only(self, columns: BoolArray) -> tuple[Basis, IntArray]:
         """Some of the columns, and their positions; the features themselves all stay."""
         kept = np.flatnonzero(columns | (np.arange(self.n_columns) < self.n_features))
-        basis = Basis(
-            self.n_features,
-            self.feature[kept],
-            self.partner[kept],
-            self.low[kept],
-            self.high[kept],
-            self.center,
-            self.seen,
-        )
+        columns_of = ("feature", "partner", "low", "high")
+        basis = replace(self, **{name: getattr(self, name)[kept] for name in columns_of})
         return basis, kept
 
     def widened(self, places: IntArray, n_features: int) -> tuple[Basis, IntArray]:
@@ -215,25 +197,22 @@ class Basis:
 
         Also the positions (n_columns,) of the columns; others are features that are not in use.
         """
-        made = np.arange(self.n_features, self.n_columns)
-        added = n_features - self.n_features
+        made = slice(self.n_features, None)
         partner = self.partner[made]
         plain = Basis.plain(n_features)
-        center, seen = plain.center, self.seen
-        center[places] = self.center
+        plain.center[places] = self.center
+        seen = self.seen
         if seen is not None:
             seen = np.zeros((2, n_features))
             seen[:, places] = self.seen
-        basis = Basis(
-            n_features,
-            np.concatenate([plain.feature, places[self.feature[made]]]),
-            np.concatenate([plain.partner, np.where(partner < 0, -1, places[partner])]),
-            np.concatenate([plain.low, self.low[made]]),
-            np.concatenate([plain.high, self.high[made]]),
-            center,
-            seen,
+        basis = plain._with(
+            places[self.feature[made]],
+            np.where(partner < 0, -1, places[partner]),
+            self.low[made],
+            self.high[made],
+            seen=seen,
         )
-        return basis, np.concatenate([places, made + added])
+        return basis, np.concatenate([places, np.arange(n_features, basis.n_columns)])
 
     def features_of(self, columns: BoolArray) -> BoolArray:
         """Which features (..., D) are in use, given which columns (..., n_columns) are."""

@@ -45,29 +45,22 @@ class RowBlock:
         self.design = design
         self._xp = design.xp
         self._target = target_of(truth, settings.loss)
+        # How many outputs a member has: one a class, or one for a value.
+        self.n_classes = self._target.n_outputs
+        self.n_runs = int(base_weight.shape[0])
         self._base_weight = base_weight
         self._reweighting_name = settings.reweighting
         self._reweighting = Reweighting(base_weight, settings.reweighting, self.n_classes)
         self._losses: MemberLosses | None = None
         self._workspace = Workspace(design.like)
         self._scratch = Workspace(design.like) if scratch is None else scratch
-        self._runs: IntArray = np.arange(base_weight.shape[0])
+        self._runs: IntArray = np.arange(self.n_runs)
         self._flipping: IntArray = NONE  # of the candidates that were evaluated last
         self._weight: Array = base_weight  # of the active runs
         self._outputs: Array = None  # of the candidates that were evaluated last
         self._memo: Array = None  # what their evaluation leaves for the gradient
         self._steepest: Array = None
         self._index = Positions(base_weight)
-
-    @property
-    def n_classes(self) -> int:
-        """How many outputs a member has: one a class, or one for a value."""
-        return self._target.n_outputs
-
-    @property
-    def n_runs(self) -> int:
-        """How many runs the stack has."""
-        return int(self._base_weight.shape[0])
 
     # -- between members -------------------------------------------------------------------
 

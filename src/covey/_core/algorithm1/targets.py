@@ -23,12 +23,8 @@ class ClassTarget:
 
     def __init__(self, blocks: Blocks, loss: ClassLoss) -> None:
         self.truth = blocks
+        self.n_outputs = len(blocks)
         self._loss = loss
-
-    @property
-    def n_outputs(self) -> int:
-        """How many classes there are."""
-        return len(self.truth)
 
     def rows(self, which: slice) -> ClassTarget:
         """The same of some of the rows."""

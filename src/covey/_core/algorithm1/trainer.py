@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from covey._core.algorithm1.members import Members, Progress, Recorder, State
 from covey._core.algorithm1.rates import LearningRates
@@ -62,6 +62,8 @@ class StackTrainer:
         self._seed = seed
         self._runs = list(runs)
         self.n_runs = len(self._runs)
+        self._everyone: IntArray = np.arange(self.n_runs)
+        self._to_device = partial(like, rows.like)
         self._flip_probability = flip_probability
         self._unit_of_feature = unit_of_feature
         self._usable = usable
@@ -102,12 +104,6 @@ class StackTrainer:
         self.see(members.theta, members.intercept)
         return members
 
-    def _everyone(self) -> IntArray:
-        return np.arange(self.n_runs)
-
-    def _to_device(self, host: npt.NDArray[Any]) -> Array:
-        return like(self.rows.like, host)
-
     def _scales(self, weight_sum: Array, total: Array) -> Scales:
         settings, observed = self._settings, self.step.observed
         rates = self._rates.of_member(is_first=self.n_grown == 0)
@@ -117,7 +113,7 @@ class StackTrainer:
         # The weights of values have a sum of one, and losses are measured by that of the guess 0.
         nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
         (guess,) = self.rows.sum(
-            RowBlock.evaluate, self._everyone(), NONE, nothing, nothing[:, :, 0]
+            RowBlock.evaluate, self._everyone, NONE, nothing, nothing[:, :, 0]
         )
         unit = np.maximum(-observed(guess), np.finfo(np.float64).tiny)
         cost = np.full(self.n_runs, settings.subset_penalty)
@@ -193,7 +189,7 @@ class StackTrainer:
         n_runs = self.n_runs
         theta, intercept = self._start()
         mask = self._to_device(np.tile(self._usable * 1.0, (n_runs, 1)))
-        candidates = self.step.evaluate(self._everyone(), NONE, theta, intercept, mask, scales)
+        candidates = self.step.evaluate(self._everyone, NONE, theta, intercept, mask, scales)
         result = Members(
             theta * mask,
             intercept + 0.0,
@@ -208,7 +204,7 @@ class StackTrainer:
             0,
             candidates,
             NONE,
-            self._everyone(),
+            self._everyone,
             candidates.unflipped(),
             result,
             np.array(to_host(candidates.score), dtype=np.float64),

@@ -26,9 +26,7 @@ _LEAST = float(np.finfo(np.float64).eps)
 class Likelihood(Protocol):
     """The target of some rows, and how well gated members predict it."""
 
-    @property
-    def n_outputs(self) -> int:
-        """How many logits a member has: the number of classes, or 1 for numbers."""
+    n_outputs: int  # how many logits a member has: the number of classes, or 1 for numbers
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
@@ -102,11 +100,7 @@ class ClassLikelihood:
 
     def __init__(self, blocks: Blocks) -> None:
         self.blocks = blocks
-
-    @property
-    def n_outputs(self) -> int:
-        """How many classes there are."""
-        return len(self.blocks)
+        self.n_outputs = len(blocks)
 
     def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
         """The probability of each row's own class, (R, n)."""

@@ -89,6 +89,8 @@ class CrossFit:
         self._optimum = Optimum(rows, self._n_rows, plan)
         self._needs_double: dict[str, bool] = {}
         self._contest = Contest(rows, plan.n_parts, plan.ends_early)
+        #: Those whose predictions of held-out rows the blocks have, in that order.
+        self.candidates = self._contest.candidates
         #: Where candidates ended that others go on from: on the first fold of a rung.
         self.ended: dict[Point, Group] = {}
         # The same of every fold, as numbers of single precision that groups can be made of.
@@ -151,11 +153,6 @@ class CrossFit:
             self._group(family, alpha, fit, position, run)
             for family, fit, position, run in self._kept[point]
         ]
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """Those whose predictions of held-out rows the blocks have, in that order."""
-        return self._contest.candidates
 
     def forget_unfinished(self) -> None:
         """Drop what an interrupted ``hold_out`` has left."""

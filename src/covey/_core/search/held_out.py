@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,14 +24,12 @@ class HeldOutPredictions:
         self._target = target
         self._weight = weight
         self._parts = parts
-        self._ends = np.cumsum([0] + [len(rows) for _, rows in parts])
+        # Where the rows that each run held out stand.
+        ends = np.cumsum([0] + [len(rows) for _, rows in parts]).tolist()
+        self._of = [slice(*pair) for pair in pairwise(ends)]
+        self.n_rows = ends[-1]  # of all folds together
         self._predicted: dict[int, FloatArray] = {}
         self._library: Library | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows are held out, all folds together."""
-        return int(self._ends[-1])
 
     @property
     def arrays(self) -> list[FloatArray]:
@@ -46,7 +45,7 @@ class HeldOutPredictions:
         for candidate, run, of_run in zip(candidates.tolist(), runs, predicted, strict=True):
             if candidate not in self._predicted:
                 self._predicted[candidate] = np.full(self.n_rows, np.nan)
-            self._predicted[candidate][self._of(run)] = to_host(of_run)[self._parts[run][1]]
+            self._predicted[candidate][self._of[run]] = to_host(of_run)[self._parts[run][1]]
 
     def keep(self, candidates: Sequence[int]) -> None:
         """Drop all others."""
@@ -86,16 +85,12 @@ class HeldOutPredictions:
         """The losses of candidates (r,) on the rows that runs (r,) hold out, run after run."""
         predicted = np.concatenate(
             [
-                self._predicted[one][self._of(run)]
+                self._predicted[one][self._of[run]]
                 for one, run in zip(candidates, runs, strict=True)
             ]
         )
         losses = self._target.row_losses(rows)(self._target.comparable(predicted))
         return losses + self._target.constants(rows)
-
-    def _of(self, run: int) -> slice:
-        """Where the rows that a run held out stand."""
-        return slice(self._ends[run], self._ends[run + 1])
 
     def predictions(self) -> tuple[FloatArray, IntArray, FloatArray]:
         """What candidates predict, (M, E), of which rows, and their weights."""

@@ -22,6 +22,7 @@ class TableRows:
 
     def __init__(self, X: Any, target: Target, weight: FloatArray, start: int) -> None:
         self.target = target
+        self.n_classes = target.likelihood.n_outputs  # 1 for numbers
         self._order = target.order
         self._start = start
         # The rows as they came, since a copy of all takes much memory, and where in them lies each
@@ -37,11 +38,6 @@ class TableRows:
     def _rows_in_order(self, which: slice | IntArray | BoolArray = slice(None)) -> Any:
         """The rows, all or some, in the order in which the block keeps them."""
         return self._given[which if self._at is None else self._at[which]]
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are; 1 for numbers."""
-        return self.target.likelihood.n_outputs
 
     def sampled(self, n_fitted: int, counts: IntArray, seed: int) -> SampledRows:
         """The rows of a rung that lie in this block."""
