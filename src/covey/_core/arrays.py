@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array, to_device
+from array_api_compat import array_namespace, device, is_numpy_array, to_device
 
 Array = Any
 FloatArray = npt.NDArray[np.float64]
@@ -119,17 +119,6 @@ class Positions:
             known = positions, like(self._beside, positions, namespace_of(self._beside).int64)
             self._sent[id(positions)] = known
         return known[1]
-
-
-def cuda_kernels(array: Array) -> Any:
-    """The module `covey._core.device.cuda_kernels`, if it can work on this array; else None."""
-    if not (is_torch_array(array) and array.is_cuda):
-        return None
-    try:
-        from covey._core.device import cuda_kernels
-    except ImportError:  # a PyTorch without Triton: the lines that all libraries share will do
-        return None
-    return cuda_kernels
 
 
 def like(array: Array, host: Any, dtype: Any = None) -> Array:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.algorithm1.curvature import gram_of
-from covey._core.arrays import Array, IntArray, cuda_kernels, is_on_host, like, namespace_of
+from covey._core.arrays import Array, IntArray, is_on_host, like, namespace_of
 
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
@@ -47,7 +47,6 @@ class Design:
         # What the runs' arrays must be made of: its namespace, dtype and device.
         self.like: Array = columns.data if self._sparse else columns
         self.xp = namespace_of(self.like)
-        self._kernels: Any = None if self._sparse else cuda_kernels(self.like)
         n_features, n_rows = reversed(columns.shape) if self._sparse else columns.shape
         self.n_rows: int = n_rows
         self.n_features: int = n_features
@@ -119,20 +118,11 @@ class Design:
             self._kept[key] = array[like(array, runs, self.xp.int64), :]
         return self._kept[key]
 
-    def _is_skinny(self, left: Array) -> bool:
-        return self._kernels is not None and self._kernels.is_skinny(left, self.n_rows)
-
     def logits(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
         """``z @ theta + intercept``, eq. (6) for a subset that is already in ``theta`` (C, R, D).
 
         ``runs`` is which runs of the stack these are; ``out`` (C, R, n) is filled and returned.
         """
-        intercept = self.products(theta, intercept, runs, out)
-        out += intercept[:, :, None]
-        return out
-
-    def products(self, theta: Array, intercept: Array, runs: IntArray, out: Array) -> Array:
-        """Fill ``out`` with logits that lack a constant of each run and class; these, (C, R)."""
         n_classes, n_runs, _ = theta.shape
         if self._scale is not None:
             theta = theta / self._of_runs(self._scale, runs)
@@ -142,29 +132,17 @@ class Design:
         flat_out = self.xp.reshape(out, (n_classes * n_runs, self.n_rows))
         if self._sparse:
             flat_out[...] = (self._columns @ flat_theta.T).T
-        elif self._is_skinny(flat_theta):
-            self._kernels.along(flat_theta, self._columns, flat_out)
         else:
             self.xp.matmul(flat_theta, self._columns, out=flat_out)
-        return intercept
+        out += intercept[:, :, None]
+        return out
 
-    def gradient(
-        self, residual: Array, runs: IntArray, total: Array | None = None
-    ) -> tuple[Array, Array]:
-        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R).
-
-        ``total`` is that sum, where it is known already.
-        """
+    def gradient(self, residual: Array, runs: IntArray) -> tuple[Array, Array]:
+        """``z.T @ residual`` of shape (C, R, D), and ``sum(residual)`` of shape (C, R)."""
         n_classes, n_runs, _ = residual.shape
         flat = self.xp.reshape(residual, (n_classes * n_runs, self.n_rows))
-        if total is None:
-            total = self.xp.sum(residual, axis=2)
-        if self._sparse:
-            product = (self._columns.T @ flat.T).T
-        elif self._is_skinny(flat):
-            product = self._kernels.across(flat, self._columns)
-        else:
-            product = flat @ self._columns.T
+        total = self.xp.sum(residual, axis=2)
+        product = (self._columns.T @ flat.T).T if self._sparse else flat @ self._columns.T
         slope = self.xp.reshape(product, (n_classes, n_runs, self.n_features))
         if self._center is not None:
             slope = slope - self._of_runs(self._center, runs) * total[:, :, None]
@@ -240,12 +218,10 @@ class TwoClassDesign(Design):
         super().logits(_differences(theta), _differences(intercept), runs, out[1:, ...])
         return out
 
-    def gradient(
-        self, residual: Array, runs: IntArray, total: Array | None = None
-    ) -> tuple[Array, Array]:
+    def gradient(self, residual: Array, runs: IntArray) -> tuple[Array, Array]:
         """See `Design`."""
         if residual.shape[0] != 2:
-            return super().gradient(residual, runs, total)
+            return super().gradient(residual, runs)
         slopes = super().gradient(residual[1:, ...], runs)
         slope, total = (self.xp.concat([-part, part]) for part in slopes)
         return slope, total

@@ -27,10 +27,10 @@ class Counted(Design):
         self.counts["forward rows"] += theta.shape[0] * theta.shape[1]
         return super().logits(theta, intercept, runs, out)
 
-    def gradient(self, residual, runs, total=None):
+    def gradient(self, residual, runs):
         self.counts["back"] += 1
         self.counts["back rows"] += residual.shape[0] * residual.shape[1]
-        return super().gradient(residual, runs, total)
+        return super().gradient(residual, runs)
 
     def add_columns(self, logits, theta, which, run):
         self.counts["columns"] += len(which)

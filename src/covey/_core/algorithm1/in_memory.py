@@ -8,7 +8,7 @@ from typing import Any
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.targets import target_of
-from covey._core.arrays import Array, Workspace, cuda_kernels, is_on_host
+from covey._core.arrays import Array, Workspace, is_on_host
 from covey._core.design import Design
 from covey._core.rows import BlocksInMemory
 
@@ -17,22 +17,6 @@ from covey._core.rows import BlocksInMemory
 _CACHED = 1 << 22
 _NUMBERS_AT_ONCE = 1 << 19
 _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
-
-
-def row_block(
-    design: Design,
-    truth: Any,
-    base_weight: Array,
-    settings: TrainingSettings,
-    scratch: Workspace | None = None,
-) -> RowBlock:
-    """A `RowBlock`; on a CUDA device eq. (9) is climbed by kernels of its own."""
-    kind = RowBlock
-    if getattr(settings.loss, "name", None) == "log" and cuda_kernels(design.like) is not None:
-        from covey._core.device.cuda_rows import CudaRowBlock
-
-        kind = CudaRowBlock
-    return kind(design, truth, base_weight, settings, scratch)
 
 
 def in_memory(
@@ -48,7 +32,7 @@ def in_memory(
     is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_outputs > _CACHED
     at_once = min(max(_NUMBERS_AT_ONCE // n_outputs, _FEWEST_ROWS), _MOST_ROWS)
     if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
-        return InMemory([row_block(design, truth, base_weight, settings)])
+        return InMemory([RowBlock(design, truth, base_weight, settings)])
     scratch = Workspace(design.like)
     parts = []
     for start in range(0, n_rows, at_once):

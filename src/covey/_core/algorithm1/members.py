@@ -12,9 +12,7 @@ from covey._core.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    is_on_host,
     like,
-    namespace_of,
     to_host,
 )
 from covey._core.journal import Arrays
@@ -149,28 +147,21 @@ class Candidates(State):
 class Recorder:
     """Collects the histories of a stack, one column a step."""
 
-    def __init__(self, n_runs: int, beside: Array) -> None:
-        xp = namespace_of(beside)
-        self.columns = like(beside, np.zeros((4, n_runs, 64)), xp.float64)
-
-    def reserve(self, n_steps: int) -> None:
-        """Make room, so that no array is replaced later."""
-        xp = namespace_of(self.columns)
-        while n_steps > self.columns.shape[2]:
-            self.columns = xp.concat([self.columns, xp.zeros_like(self.columns)], axis=2)
+    def __init__(self, n_runs: int) -> None:
+        self.columns: FloatArray = np.zeros((4, n_runs, 64))
 
     def add(self, kind: int, values: Array, runs: Any, step: int) -> None:
         """Kinds: 0 accuracy or loss, 1 objective, 2 size, 3 whether a flip was accepted."""
-        self.reserve(step + 1)
-        self.columns[kind, runs, step] = to_host(values) if is_on_host(self.columns) else values
+        while step >= self.columns.shape[2]:
+            self.columns = np.append(self.columns, np.zeros_like(self.columns), axis=2)
+        self.columns[kind, runs, step] = to_host(values)
 
     def histories(self, n_iter: IntArray, n_taken: IntArray, is_criterion: bool) -> list[History]:
         """The history of each run, from how many steps it evaluated and how many it took."""
-        columns = to_host(self.columns)
         histories = []
         for run, (evaluated, taken) in enumerate(zip(n_iter, n_taken, strict=True)):
             # What a refused last step shows is the state before it.
-            past = columns[:, run, np.minimum(np.arange(evaluated + 1), taken)]
+            past = self.columns[:, run, np.minimum(np.arange(evaluated + 1), taken)]
             past[3, taken + 1 :] = 0.0
             histories.append(history_of(past, is_criterion))
         return histories
@@ -182,7 +173,7 @@ class Progress:
 
     step: int
     candidates: Candidates  # those that the rows evaluated last
-    accepted: Any  # the flipped ones among them that runs continued with
+    accepted: IntArray  # the flipped ones among them that runs continued with
     active: IntArray  # the positions of its runs that are active still
     state: State
     result: Members
@@ -207,7 +198,7 @@ class Progress:
             "candidate mask": to_host(candidates.mask),
             "candidate runs": candidates.runs,
             "candidate flipping": candidates.flipping,
-            "accepted": to_host(self.accepted),
+            "accepted": self.accepted,
             "active": self.active,
             "kept theta": to_host(result.theta),
             "kept intercept": to_host(result.intercept),
@@ -217,7 +208,7 @@ class Progress:
             "best": self.best,
             "waited": self.waited,
             "n_taken": self.n_taken,
-            "recorded": to_host(self.recorder.columns),
+            "recorded": self.recorder.columns,
         }
         arrays.update({f"state {name}": to_host(x) for name, x in vars(self.state).items()})
         return arrays
@@ -226,7 +217,7 @@ class Progress:
         """Take over the progress of an earlier process, whose last candidates are evaluated."""
         self.step = int(arrays["step"])
         self.candidates = candidates
-        self.accepted = arrays["accepted"]
+        self.accepted = arrays["accepted"].astype(np.int64)
         self.active = arrays["active"].astype(np.int64)
         self.state = State(
             like(beside, arrays["state theta"]),
@@ -245,4 +236,3 @@ class Progress:
         self.waited[...] = arrays["waited"]
         self.n_taken[...] = arrays["n_taken"]
         self.recorder.columns = arrays["recorded"].astype(np.float64)
-        self.recorder.reserve(self.step + 1)

@@ -113,20 +113,13 @@ class RowBlock:
         """See `Reweighting`; all runs are active again."""
         sums = self._reweighting.weigh(peak)
         self._runs = np.arange(self.n_runs)
-        self._set_weight()
+        self._weight = self._reweighting.weight
         return sums
 
     def rescale(self, divisor: Array) -> None:
         """See `Reweighting`."""
         self._reweighting.rescale(divisor)
-        self._set_weight()
-
-    def _set_weight(self) -> None:
         self._weight = self._reweighting.weight
-        if not is_on_host(self._weight):
-            # A step that was recorded finds it in this array.
-            self._weight = self._workspace.take("weight", *self._base_weight.shape)
-            self._weight[...] = self._reweighting.weight
 
     def heaviest(self, base: bool) -> Array:
         """The largest weight of each run, (R,): the member's or the user's."""
@@ -160,7 +153,9 @@ class RowBlock:
         minus the weighted loss. ``flipping`` holds the positions, among the active ``runs``, of
         those that have a second candidate; ``theta`` (C, L, D) is zero outside the subsets.
         """
-        self._begin(runs, flipping)
+        if not np.array_equal(runs, self._runs):
+            self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
+        self._flipping = flipping
         n_runs = len(runs)
         out = self._workspace.take("outputs", *theta.shape[:2], self.design.n_rows)
         self._outputs = self.design.logits(theta, intercept, self._of_candidates(flipping), out)
@@ -172,18 +167,13 @@ class RowBlock:
             total = self._xp.concat([total, weight_of(judged[n_runs:], weight)])
         return (total,)
 
-    def _begin(self, runs: IntArray, flipping: IntArray) -> None:
-        if not np.array_equal(runs, self._runs):
-            self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
-        self._flipping = flipping
-
     def slopes(
-        self, accepted: Any, active: IntArray | None, flipping: IntArray, change: Array | None
+        self, accepted: IntArray, active: IntArray | None, flipping: IntArray, change: Array | None
     ) -> tuple[Array, Array, Array]:
         """Settle the last evaluation; the objective and its gradients from there.
 
-        ``accepted`` (positions on the host, or a mask) are the flipped candidates evaluated last
-        with which their runs continue, ``active`` the positions of the runs that stay active
+        ``accepted`` are the positions of the flipped candidates evaluated last with which their
+        runs continue, ``active`` the positions of the runs that stay active
         (None: all), ``flipping`` the positions, among these, of those that now try a flipped
         subset, and ``change`` (C, len(flipping), D) what that changes in their coefficients.
 
@@ -205,7 +195,7 @@ class RowBlock:
             self._target.climb(tried, weight, self._scratch, tried)
         return objective, *self.design.gradient(residual, self._of_candidates(flipping))
 
-    def objective(self, accepted: Any, active: IntArray | None) -> tuple[Array]:
+    def objective(self, accepted: IntArray, active: IntArray | None) -> tuple[Array]:
         """Settle the last evaluation; the objective alone."""
         return (self._settle(accepted, active, 0)[0],)
 
@@ -232,7 +222,7 @@ class RowBlock:
         return array if len(positions) == len(self._runs) else array[self._index(positions), :]
 
     def _settle(
-        self, accepted: Any, active: IntArray | None, n_flipping: int
+        self, accepted: IntArray, active: IntArray | None, n_flipping: int
     ) -> tuple[Array, Array]:
         """Give every active run the candidate that it continues with; the objective there.
 
@@ -242,14 +232,9 @@ class RowBlock:
         n_runs = len(self._runs)
         outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
         flipped, flipped_memo = self._outputs[:, n_runs:, :], self._memo[n_runs:, :]
-        if is_on_host(accepted):
-            for position, place in zip(self._flipping[accepted], accepted, strict=True):
-                outputs[:, int(position), :] = flipped[:, int(place), :]
-                memo[int(position), :] = flipped_memo[int(place), :]
-        elif len(self._flipping):
-            at, took = self._index(self._flipping), accepted[:, None]
-            outputs[:, at, :] = self._xp.where(took, flipped, outputs[:, at, :])
-            memo[at, :] = self._xp.where(took, flipped_memo, memo[at, :])
+        for position, place in zip(self._flipping[accepted], accepted, strict=True):
+            outputs[:, int(position), :] = flipped[:, int(place), :]
+            memo[int(position), :] = flipped_memo[int(place), :]
         if active is not None and len(active) < n_runs:
             at = self._index(active)
             outputs, memo = outputs[:, at, :], memo[at, :]

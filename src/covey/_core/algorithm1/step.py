@@ -19,7 +19,15 @@ from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.subsets import TIE, beats, metropolis
-from covey._core.arrays import Array, IntArray, Positions, is_on_host, namespace_of, to_host
+from covey._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    Positions,
+    is_on_host,
+    namespace_of,
+    to_host,
+)
 from covey._core.random import Purpose, UniformRows
 from covey._core.rows import Rows
 
@@ -44,15 +52,14 @@ class Outcome:
     objective: Array  # (R,), of the state before the step
     candidates: Candidates
     state: State  # of the active runs, after the step
-    accepted: Any  # of the flipped candidates, those that runs continue with
+    accepted: IntArray  # of the flipped candidates, those that runs continue with
     highest: Array  # (R,), the higher score of a run's candidates
 
 
 class Step:
     """The step that all members of a stack take, on the host and on a device.
 
-    ``member`` is the one that takes the steps, counted from 0. ``observes`` is whether criteria
-    come to the host after every step: where no step can end a run, nothing need leave the device.
+    ``member`` is the one that takes the steps, counted from 0. Criteria come to the host.
     """
 
     def __init__(
@@ -72,11 +79,11 @@ class Step:
         self._runs = runs
         self.at = Positions(rows.like)
         self.member = 0
-        self.observes = True
 
-    def observed(self, values: Array) -> Array:
+    @staticmethod
+    def observed(values: Array) -> FloatArray:
         """Numbers of runs where they are compared."""
-        return np.array(to_host(values), dtype=np.float64) if self.observes else values
+        return np.array(to_host(values), dtype=np.float64)
 
     def evaluate(
         self,
@@ -92,7 +99,7 @@ class Step:
         (total,) = self._rows.sum(RowBlock.evaluate, runs, flipping, masked, intercept)
         # A sum over all rows divided by M, as eq. (7) has it.
         value = self.observed(total / self._of_candidates(scales.total, runs, flipping))
-        if self.observes and not np.isfinite(value).all():
+        if not np.isfinite(value).all():
             raise DivergedError(self.member + 1)
         score = self._score(value, masked, mask, scales.cost, runs, flipping)
         return Candidates(theta, intercept, mask, value, score, runs, flipping)
@@ -100,20 +107,18 @@ class Step:
     def __call__(
         self,
         state: State,
-        settled: tuple[Any, IntArray],
+        settled: tuple[IntArray, IntArray],
         runs: IntArray,
         flipping: IntArray,
         flips: Array,
         scales: Scales,
         number: int,
-        drawn: Array | None = None,
     ) -> Outcome:
         """Take the step of this ``number``, counted from 0.
 
         ``settled`` is which flipped candidates of the last evaluation became the state, and which
         of its runs are active still. Of the active ``runs``, those at the positions ``flipping``
-        try a subset that differs by ``flips`` (len(flipping), D), ones and zeros; ``drawn`` is
-        whether any feature was drawn for each of them (None: for all).
+        try a subset that differs by ``flips`` (len(flipping), D), ones and zeros.
         """
         flipped, change = self._flipped(state, flipping, flips)
         objective, slope, total = self._rows.sum(RowBlock.slopes, *settled, flipping, change)
@@ -124,16 +129,11 @@ class Step:
         highest, accepted = following.score, NONE
         if flipped is not None:
             n_runs = len(runs)
-            at = flipping if self.observes else self.at(flipping)
-            unit = self._of_active(scales.unit, runs)[at]
-            held, tried = following.score[at], candidates.score[n_runs:]
-            took = self._takes_flip(tried, held, unit, number, runs[flipping])
-            if drawn is not None:
-                took &= drawn
-            if self.observes:
-                highest = following.score.copy()
-                highest[at] = np.maximum(held, tried)
-            accepted = np.flatnonzero(took) if self.observes else took
+            unit = self._of_active(scales.unit, runs)[flipping]
+            held, tried = following.score[flipping], candidates.score[n_runs:]
+            highest = following.score.copy()
+            highest[flipping] = np.maximum(held, tried)
+            accepted = np.flatnonzero(self._takes_flip(tried, held, unit, number, runs[flipping]))
             self._accept(following, candidates, accepted)
         return Outcome(objective, candidates, following, accepted, highest)
 
@@ -216,9 +216,11 @@ class Step:
         )
         return metropolis(tried, held, unit, self._settings.temperature, number, draw)
 
-    def _accept(self, state: State, candidates: Candidates, accepted: Array) -> None:
-        """Let runs continue with their flipped candidate: positions on the host, or a mask."""
-        n_runs, xp = len(candidates.runs), self._xp
+    def _accept(self, state: State, candidates: Candidates, accepted: IntArray) -> None:
+        """Let runs continue with their flipped candidate."""
+        if not len(accepted):
+            return
+        to, of = candidates.flipping[accepted], len(candidates.runs) + accepted
         pairs = (
             (state.theta, candidates.theta, 1),
             (state.intercept, candidates.intercept, 1),
@@ -228,18 +230,8 @@ class Step:
         )
         for of_state, of_candidates, axis in pairs:
             before: tuple[Any, ...] = (slice(None),) * axis
-            if is_on_host(accepted):
-                if not len(accepted):
-                    return
-                on_host = is_on_host(of_state)
-                to, of = candidates.flipping[accepted], n_runs + accepted
-                at = (to, of) if on_host else (self.at(to), self.at(of))
-                of_state[*before, at[0]] = of_candidates[*before, at[1]]
-            else:
-                to = self.at(candidates.flipping)
-                tried = of_candidates[*before, n_runs:]
-                mask = accepted if tried.ndim == axis + 1 else accepted[:, None]
-                of_state[*before, to] = xp.where(mask, tried, of_state[*before, to])
+            at = (to, of) if is_on_host(of_state) else (self.at(to), self.at(of))
+            of_state[*before, at[0]] = of_candidates[*before, at[1]]
 
     def _of_active(self, values: Array, runs: IntArray) -> Array:
         """Numbers of all runs, (R,), as those of the active ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -53,24 +53,16 @@ class FlipProposals:
             return np.zeros((len(active), len(self._unit_of_feature)), dtype=bool)
         if self._block is None or not self._start <= step < self._start + self._ahead:
             self._start = step
-            self._block = self._units(step, self._ahead, range(len(self._streams)))
-        return self._features(self._block[active, step - self._start])
-
-    def ahead(self, step: int, n_steps: int, runs: IntArray) -> BoolArray:
-        """The features that flip at ``n_steps`` steps from ``step`` on, as (n_steps, R, D)."""
-        flips = self._features(self._units(step, n_steps, runs))
-        return np.ascontiguousarray(flips.transpose(1, 0, 2))
-
-    def _units(self, step: int, n_steps: int, runs: Iterable[int]) -> BoolArray:
-        return np.stack(
-            [self._streams[run].read(step, n_steps) < self._probability[run] for run in runs]
-        )
-
-    def _features(self, units: BoolArray) -> BoolArray:
-        """Units (..., U) as features (..., D)."""
-        if self._alone:
-            return units
-        return units[..., self._unit_of_feature] & (self._unit_of_feature >= 0)
+            self._block = np.stack(
+                [
+                    stream.read(step, self._ahead) < probability
+                    for stream, probability in zip(self._streams, self._probability, strict=True)
+                ]
+            )
+        flips: BoolArray = self._block[active, step - self._start]
+        if not self._alone:
+            flips = flips[:, self._unit_of_feature] & (self._unit_of_feature >= 0)
+        return flips
 
 
 def beats(challenger: Array, holder: Array, tie: Array) -> Array:

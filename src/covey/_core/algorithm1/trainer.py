@@ -19,12 +19,10 @@ from covey._core.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    is_on_host,
     like,
     namespace_of,
     to_host,
 )
-from covey._core.device.device_loop import DeviceLoop
 from covey._core.journal import Arrays, Journal, Task
 from covey._core.lbfgs import minimise
 from covey._core.quantiles import quantiles_by_sums
@@ -72,13 +70,6 @@ class StackTrainer:
         self._rates = LearningRates(rows, settings, self.n_runs, usable, self._drawn)
         self.step = Step(rows, settings, self._rates, seed, self._runs)
         self.n_grown = 0
-        self.flipping = np.flatnonzero(flip_probability > 0)
-        if self.proposals(0).idle:
-            self.flipping = NONE
-        self._device_loop: DeviceLoop | None = None
-        needs_host = settings.can_stop or settings.keeps_best or settings.acceptance != "greedy"
-        if not (is_on_host(rows.like) or needs_host):
-            self._device_loop = DeviceLoop(self, settings.max_iter)
 
     # -- between members -------------------------------------------------------------------
 
@@ -123,28 +114,19 @@ class StackTrainer:
 
     def _start(self) -> tuple[Array, Array]:
         """Line 3: the random start of each run, zero on features that are barred."""
-        loop, settings = self._device_loop, self._settings
-        draws = self.drawn_start(self.n_grown) if loop is None else loop.start(self.n_grown)
-        draws *= settings.init_scale * np.append(self._usable, settings.fit_intercept)
-        theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
-        return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
-
-    def drawn_start(self, member: int) -> FloatArray:
-        """Standard normal draws of coefficients and intercepts, (C, R, D + 1)."""
-        drawn, n_classes = np.append(self._drawn, True), self.rows.n_classes
-        return np.stack(
+        settings, n_classes = self._settings, self.rows.n_classes
+        at = np.append(self._drawn, True)
+        # Standard normal draws of coefficients and intercepts, (C, R, D + 1).
+        draws = np.stack(
             [
-                normals_of(drawn, self._seed, Purpose.START, run, member, n_classes)
+                normals_of(at, self._seed, Purpose.START, run, self.n_grown, n_classes)
                 for run in self._runs
             ],
             axis=1,
         )
-
-    def proposals(self, member: int) -> FlipProposals:
-        """The flips that are drawn for a member."""
-        return FlipProposals(
-            self._seed, member, self._runs, self._flip_probability, self._unit_of_feature
-        )
+        draws *= settings.init_scale * np.append(self._usable, settings.fit_intercept)
+        theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
+        return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
 
     def _train(
         self,
@@ -153,29 +135,20 @@ class StackTrainer:
         on_step: Callable[[int], None] | None,
         task: Task | None,
     ) -> Members:
-        settings, xp, loop = self._settings, self._xp, self._device_loop
-        self.step.observes = loop is None or task is not None
+        settings, xp = self._settings, self._xp
         scales = self._scales(weight_sum, total)
         progress = self._begun(weight_sum, scales)
         result, recorder = progress.result, progress.recorder
         if task is not None and task.state is not None:
             self._restore(progress, task.state, scales)
 
-        if self.step.observes:
-            self._host_loop(progress, scales, on_step, task)
-        else:
-            assert loop is not None
-            progress.candidates = loop.member(progress.state, recorder, scales, on_step)
-            progress.accepted, progress.step = loop.accepted, settings.max_iter
-            result.n_iter[:] = progress.n_taken[:] = settings.max_iter
+        self._take_steps(progress, scales, on_step, task)
         if len(progress.active) and not settings.loss.is_criterion:
             runs = progress.runs
             if not settings.keeps_best:
                 self._keep(result, progress.state, runs, np.arange(len(runs)))
             (objective,) = self.rows.sum(RowBlock.objective, progress.accepted, progress.active)
-            of_runs = runs if self.step.observes else slice(None)
-            recorder.add(1, objective, of_runs, progress.step)
-        recorder.reserve(progress.step + 1)
+            recorder.add(1, objective, runs, progress.step)
         result.history = recorder.histories(
             result.n_iter, progress.n_taken, settings.loss.is_criterion
         )
@@ -210,22 +183,24 @@ class StackTrainer:
             np.array(to_host(candidates.score), dtype=np.float64),
             np.zeros(n_runs, dtype=np.int64),
             np.zeros(n_runs, dtype=np.int64),
-            Recorder(n_runs, scales.unit),
+            Recorder(n_runs),
         )
         self._record(progress, progress.state, slice(None), 0)
         return progress
 
-    def _host_loop(
+    def _take_steps(
         self,
         progress: Progress,
         scales: Scales,
         on_step: Callable[[int], None] | None,
         task: Task | None,
     ) -> None:
-        """Step by step, each observed: lines 5 to 22."""
+        """Take step after step: lines 5 to 22."""
         settings, result, recorder = self._settings, progress.result, progress.recorder
         by_loss = settings.loss.is_criterion
-        proposals = self.proposals(self.n_grown)
+        proposals = FlipProposals(
+            self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
+        )
         for number in range(progress.step, settings.max_iter):
             runs, before = progress.runs, progress.state
             flips = proposals.at(number, runs)

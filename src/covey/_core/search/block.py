@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.algorithm1.in_memory import row_block
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of
@@ -243,7 +242,7 @@ class SearchBlock(TableRows):
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)
-        self._growing[name] = row_block(design, truth, self._on_device(self.run_weight), settings)
+        self._growing[name] = RowBlock(design, truth, self._on_device(self.run_weight), settings)
 
     def grown(
         self,

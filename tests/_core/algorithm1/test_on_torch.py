@@ -1,11 +1,11 @@
-"""The same lines on PyTorch: what a GPU runs, on the CPU."""
+"""PyTorch runs the same lines as NumPy, on a GPU or, as here, on the CPU."""
 
 import numpy as np
 import pytest
 
 from covey._core.algorithm1.in_memory import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.arrays import as_slice, cuda_kernels
+from covey._core.arrays import as_slice
 from covey._core.design import Design
 from covey._core.losses import ClassLoss
 from covey._core.softmax_linear import class_blocks
@@ -96,8 +96,3 @@ def test_positions_at_equal_distances_are_a_slice():
         np.testing.assert_array_equal(np.arange(20)[found], positions)
     for positions in ([], [3], [0, 1, 3], [3, 2, 1], [2, 2]):
         assert as_slice(np.array(positions, dtype=int)) is None
-
-
-def test_kernels_are_for_cuda_alone():
-    assert cuda_kernels(np.zeros(3)) is None
-    assert cuda_kernels(torch.zeros(3)) is None
