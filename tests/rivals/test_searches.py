@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from covey._core.random import Purpose, UniformRows
-from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb, random_subsets
+from covey.rivals._subset_search import Judged, choose, evolve, hill_climb, random_subsets
 
 # -- the searches as one would write them down: a subset is judged whenever it is met -------------
 
@@ -129,9 +129,11 @@ class Landscape:
         right = (decisions == self.truth) @ self.weight / self.weight.sum()
         return right, decisions
 
-    def judged(self, budget=None):
+    def judged(self, seed=0, alpha=0.0, budget=None):
         self.asked.clear()
-        return Judged(self, self.weight, budget)
+        judged = Judged(self, self.weight, seed, alpha)
+        judged.budget = np.inf if budget is None else budget
+        return judged
 
 
 SEEDS = range(6)
@@ -144,21 +146,15 @@ SEEDS = range(6)
 def test_climbing_equals_the_literal_one(seed, alpha, acceptance):
     land = Landscape(seed)
     starts = random_subsets(seed, 4, 7)
-    found = hill_climb(
-        land.judged(),
-        starts,
-        seed=seed,
-        diversity_weight=alpha,
-        acceptance=acceptance,
-        max_passes=20,
-    )
+    judged = land.judged(seed, alpha)
+    found, complete = hill_climb(judged, starts, acceptance, 20)
     expected, rising = literal_hill_climb(land, land.weight, starts, seed, alpha, acceptance, 20)
-    np.testing.assert_array_equal(found.support, expected)
-    np.testing.assert_allclose(found.history[0].criterion, rising[0], atol=1e-12)
-    np.testing.assert_allclose(found.history[-1].criterion, rising[-1], atol=1e-12)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(judged.history[0]["criterion"], rising[0], atol=1e-12)
+    np.testing.assert_allclose(judged.history[-1]["criterion"], rising[-1], atol=1e-12)
     # Every flip that is kept raises the flock's own criterion.
     assert (np.diff(rising) > 0).all()
-    assert found.complete
+    assert complete
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
@@ -166,26 +162,18 @@ def test_climbing_ends_where_no_flip_helps_and_never_falls(alpha):
     climbed = 0
     for seed in SEEDS:
         land = Landscape(seed)
-        judged = land.judged()
-        found = hill_climb(
-            judged,
-            random_subsets(seed, 3, 7),
-            seed=seed,
-            diversity_weight=alpha,
-            acceptance="sum",
-            max_passes=50,
-        )
-        criterion = [stage.criterion for stage in found.history]
+        judged = land.judged(seed, alpha)
+        found, _ = hill_climb(judged, random_subsets(seed, 3, 7), "sum", 50)
+        criterion = [stage["criterion"] for stage in judged.history]
         assert (np.diff(criterion) >= 0).all()
         climbed += criterion[-1] > criterion[0]
-        for k, mask in enumerate(found.support):
-            others = np.delete(found.support, k, axis=0)
+        for k, mask in enumerate(found):
+            others = np.delete(found, k, axis=0)
 
             def worth(subset, others=others, judged=judged):
                 judged.look(subset[None])
-                return judged.accuracy(subset[None])[0] + alpha * judged.disagreement(
-                    subset, others
-                )
+                apart = judged.disagreement(subset, others) if alpha else 0.0
+                return judged.accuracy(subset[None])[0] + alpha * apart
 
             for feature in range(7):
                 flipped = mask.copy()
@@ -199,55 +187,43 @@ def test_climbing_ends_where_no_flip_helps_and_never_falls(alpha):
 def test_evolution_equals_the_literal_one(seed):
     land = Landscape(seed)
     population = random_subsets(seed, 9, 7)
-    found = evolve(land.judged(), population, seed=seed, n_generations=25)
-    np.testing.assert_array_equal(found.support, literal_evolve(land, population, seed, 25))
-    best = [stage.criterion for stage in found.history]
+    judged = land.judged(seed)
+    found, _ = evolve(judged, population, 25)
+    np.testing.assert_array_equal(found, literal_evolve(land, population, seed, 25))
+    best = [stage["criterion"] for stage in judged.history]
     assert len(best) == 26
     assert (np.diff(best) >= 0).all()
 
 
 def test_evolution_restarts_and_keeps_what_was_best_before():
     land = Landscape(0, n_features=5)
-    found = evolve(land.judged(), random_subsets(0, 6, 5), seed=0, n_generations=60)
-    lowest = [stage.accuracy[-1] for stage in found.history]
+    judged = land.judged()
+    found, _ = evolve(judged, random_subsets(0, 6, 5), 60)
+    lowest = [stage["accuracy"][-1] for stage in judged.history]
     assert (np.diff(lowest) < 0).any()  # a restart
-    np.testing.assert_allclose(land(found.support)[0][0], found.history[-1].criterion)
-    assert len(np.unique(found.support, axis=0)) == len(found.support)
+    np.testing.assert_allclose(land(found)[0][0], judged.history[-1]["criterion"])
+    assert len(np.unique(found, axis=0)) == len(found)
 
 
 @pytest.mark.parametrize("search", ["climb", "evolve"])
 def test_no_subset_is_judged_twice_and_none_beyond_the_budget(search):
     land = Landscape(1, n_features=12)
     for budget in (None, 20, 45):
-        judged = land.judged(budget)
+        judged = land.judged(0, 0.1, budget)
         if search == "climb":
-            found = hill_climb(
-                judged,
-                random_subsets(0, 5, 12),
-                seed=0,
-                diversity_weight=0.1,
-                acceptance="sum",
-                max_passes=50,
-            )
+            _, complete = hill_climb(judged, random_subsets(0, 5, 12), "sum", 50)
         else:
-            found = evolve(judged, random_subsets(0, 20, 12), seed=0, n_generations=30)
-        assert len(set(land.asked)) == len(land.asked) == judged.count
-        assert found.complete == (budget is None)
-        assert budget is None or judged.count <= budget
+            _, complete = evolve(judged, random_subsets(0, 20, 12), 30)
+        assert len(set(land.asked)) == len(land.asked) == judged.n_fits
+        assert complete == (budget is None)
+        assert budget is None or judged.n_fits <= budget
 
 
 def test_a_smaller_budget_is_the_beginning_of_the_same_climb():
     land = Landscape(2, n_features=12)
     asked = []
     for budget in (60, None):
-        hill_climb(
-            land.judged(budget),
-            random_subsets(0, 5, 12),
-            seed=0,
-            diversity_weight=0.0,
-            acceptance="sum",
-            max_passes=50,
-        )
+        hill_climb(land.judged(budget=budget), random_subsets(0, 5, 12), "sum", 50)
         asked.append(land.asked.copy())
     assert asked[0] == asked[1][: len(asked[0])]
 
@@ -272,10 +248,13 @@ def test_choice_is_by_accuracy_then_by_disagreement_too():
         decisions = np.array([rows[mask.tobytes()] for mask in masks])
         return (decisions == truth).mean(axis=1), decisions
 
-    judged = Judged(judge, np.ones(8))
-    judged.look(support)
-    assert choose(judged, support, 3, 0.0).argmax(axis=1).tolist() == [0, 1, 2]
+    def chosen(n_members, alpha, n_subsets=4):
+        judged = Judged(judge, np.ones(8), 0, alpha)
+        judged.look(support)
+        return choose(judged, support[:n_subsets], n_members).argmax(axis=1).tolist()
+
+    assert chosen(3, 0.0) == [0, 1, 2]
     # 1 + 0 first; then 7/8 + a/8 against 4/8 + a 4/8: the unlike one wins beyond a = 1.
-    assert choose(judged, support, 2, 0.9).argmax(axis=1).tolist() == [0, 1]
-    assert choose(judged, support, 2, 1.1).argmax(axis=1).tolist() == [0, 3]
-    assert choose(judged, support[:2], 5, 0.0).argmax(axis=1).tolist() == [0, 1, 0, 1, 0]
+    assert chosen(2, 0.9) == [0, 1]
+    assert chosen(2, 1.1) == [0, 3]
+    assert chosen(5, 0.0, 2) == [0, 1, 0, 1, 0]
