@@ -155,16 +155,13 @@ class DiverseMaxEntClassifier(Rival):
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
-        weight, sparse = sample_weight[order], hasattr(X, "tocsr")
+        weight = sample_weight[order]
+        sparse = hasattr(X, "tocsr")
         columns = X.tocsr()[order].tocsc() if sparse else np.array(X[order].T, order="C")
         self.mean_, deviation = moments(columns, weight)
         self.scale_ = np.where(deviation > 0, deviation, 1.0)
-        if sparse:
-            design = Design(columns, self.mean_[None, :], self.scale_[None, :])
-        else:
-            design = Design((columns - self.mean_[:, None]) / self.scale_[:, None])
         objective = DiverseMaxEnt(
-            design,
+            Design(columns, self.mean_[None, :], self.scale_[None, :]),
             class_blocks(np.bincount(codes[order], minlength=len(self.classes_))),
             weight / weight.sum(),
             float(self.alpha),
@@ -227,8 +224,7 @@ class MaxEntMember:
     """
 
     x: np.ndarray  # (1, C * (D + 1)): of each class its coefficients and its intercept
-    objective: float  # J
-    log_likelihood: float  # its first term
+    log_likelihood: float  # the first term of J
     diversity: float  # D; NaN where there was no earlier member
     n_iter: int
     converged: bool
@@ -328,10 +324,9 @@ class DiverseMaxEnt:
         # Ends that differ by rounding are the same one; the first of them is kept.
         best = int(np.argmax(-found.value > -found.value.min() - 1e-10))
         x = found.x[best : best + 1]
-        log_likelihood, diversity, objective, gradient = self.terms(x)
+        log_likelihood, diversity, _, gradient = self.terms(x)
         return MaxEntMember(
             x,
-            float(objective[0]),
             float(log_likelihood[0]),
             float(diversity[0]) if self.n_seen else float("nan"),
             int(found.n_iter[best]),
