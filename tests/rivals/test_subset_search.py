@@ -366,19 +366,6 @@ def test_a_search_of_any_unit_beats_the_most_frequent_class(table, scale, form):
     assert learnt.score(form(X[60:] * scale), y[60:]) > 1.2 * np.bincount(y[60:]).max() / 30
 
 
-def test_numbers_that_a_tree_cannot_read_are_refused_by_column(table):
-    X, y = table
-    frame = pd.DataFrame(X, columns=list("abcdef"))
-    for scale, words in ((1e40, "divide it"), (1e-300, "multiply it by a constant, or drop it")):
-        frame["c"] = X[:, 2] * scale
-        with pytest.raises(ValueError, match=f"Column 'c' holds numbers up to .*; {words}"):
-            climbing(estimator=DecisionTreeClassifier()).fit(frame, y)
-        with pytest.raises(ValueError, match="Column 2 holds numbers up to"):
-            climbing(estimator=DecisionTreeClassifier()).fit(sparse.csr_array(frame), y)
-    frame["c"] = 0.0  # a constant says nothing anyway
-    climbing(estimator=DecisionTreeClassifier()).fit(frame, y)
-
-
 def test_weights_reach_learner_and_criterion(table):
     X, y = table
     weight = np.where(y == 0, 50.0, 1.0)

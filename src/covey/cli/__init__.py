@@ -79,7 +79,6 @@ def _make_app() -> Any:
             name,
             short_help=short_help,
             epilog=example(*module.EXAMPLE),
-            **getattr(module, "SETTINGS", {}),
         )(with_sheet(guarded(getattr(module, name))))
     return app
 

@@ -117,8 +117,6 @@ class DecorateClassifier(RivalOfLearners):
     """
 
     _default = DecisionTreeClassifier
-    # Artificial rows lie some deviations beside the data.
-    _room = 10.0
 
     def __init__(
         self,
@@ -226,8 +224,8 @@ def artificial_rows(
     weights, above zero, are read as shares of the ``n`` rows.
     """
     mean, deviation = moments(np.ascontiguousarray(X.T), weight)
-    shape = n_rows, X.shape[1]
-    rows = normals(seed, Purpose.START, _NUMERIC, iteration, shape) * deviation + mean
+    rows = normals(seed, Purpose.START, _NUMERIC, iteration, (n_rows, X.shape[1]))
+    rows = rows * deviation + mean
     if nominal:
         draws = UniformRows(seed, Purpose.START, _NOMINAL, iteration, len(nominal))
         share = weight * (len(X) / weight.sum())

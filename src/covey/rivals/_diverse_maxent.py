@@ -19,8 +19,6 @@ from covey.fusers import Fuser, Predictions
 from covey.members import LinearMember
 from covey.rivals._learners import Rival
 
-MEASURES = ("cross_correlation", "kl")
-
 
 class DiverseMaxEntClassifier(Rival):
     """An ensemble of maximum-entropy (softmax-linear) models that are trained to differ.
@@ -145,7 +143,7 @@ class DiverseMaxEntClassifier(Rival):
 
     def _check_parameters(self):
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
-        check_choice(self.diversity, "diversity", MEASURES)
+        check_choice(self.diversity, "diversity", ("cross_correlation", "kl"))
         check_number(self.diversity_weight, "diversity_weight", low=0)
         check_number(self.alpha, "alpha", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
@@ -271,8 +269,8 @@ class DiverseMaxEnt:
 
     def _log_posteriors(self, theta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
         out = np.empty((*intercept.shape, self.design.n_rows))
-        runs = np.zeros(len(theta[0]), int)
-        return log_softmax(self.design.logits(theta, intercept, runs, out))
+        logits = self.design.logits(theta, intercept, np.zeros(len(theta[0]), int), out)
+        return log_softmax(logits)
 
     def _unpacked(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients (C, R, D) and intercepts (C, R) out of flat vectors (R, C * (D + 1))."""

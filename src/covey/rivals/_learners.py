@@ -10,17 +10,15 @@ from sklearn.base import clone
 from covey._core.random import Purpose, UniformRows
 from covey._models import classifies, fit_member
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members import GrownClassifier, check_tree_range
+from covey.members import GrownClassifier
 
 
 class Rival(GrownClassifier):
     """An ensemble to compare with: it selects no size, and no fit goes on from another."""
 
-    select_size = None
+    select_size = class_weight = n_jobs = None
     validation_fraction = 0.1
-    class_weight = None
     warm_start = False
-    n_jobs: int | None = None
 
     def _attributes(self, n_members):
         return {}  # `_grow` sets them
@@ -30,8 +28,6 @@ class RivalOfLearners(Rival):
     """An ensemble to compare with, of copies of ``estimator``; None is ``_default``."""
 
     _default: Any
-    # By how much rows that a member is shown may be larger than those of the table.
-    _room = 1.0
 
     def _learner(self):
         return self._default() if self.estimator is None else self.estimator
@@ -44,18 +40,6 @@ class RivalOfLearners(Rival):
             )
         # Says which rules would do, should members have no probabilities.
         self.kind_ = common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
-
-    def _check_training_data(self, X, y, sample_weight, continued):
-        X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
-        names = getattr(self, "feature_names_in_", None)
-        check_tree_range(self._learner(), X, names, room=self._room)
-        return X, codes, weight
-
-    def _check_rows(self, X):
-        X = super()._check_rows(X)
-        names = getattr(self, "feature_names_in_", None)
-        check_tree_range(self._learner(), X, names, smallest=0.0)
-        return X
 
     def _copy(self, run, number, *, every):
         """The learner, unfitted, with a drawn ``random_state``; in every place, or where None."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,6 @@ from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, make_fuser, member_output
 from covey.rivals._learners import RivalOfLearners, fitted
 from covey.rivals._neighbors import NeighborsMember
-
-# Of masks (m, D): accuracies (m,) and decisions (m, n).
-Judge = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 # Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
 # what that may move two of them apart.
@@ -244,10 +240,9 @@ class SubsetSearchClassifier(RivalOfLearners):
             decisions = np.concatenate(parts).reshape(len(masks), -1)
             return (decisions == codes[held_out]) @ judged.share, decisions
 
-        judged = Judged(
-            judge, sample_weight[held_out], self._seed, self.diversity_weight, len(folds)
-        )
-        judged.budget = self._budget(len(folds))
+        n_folds = len(folds)
+        judged = Judged(judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds)
+        judged.budget = self._budget(n_folds)
         with Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel:
             if self.search == "genetic":
                 starts = random_subsets(self._seed, self.population_size, X.shape[1])
@@ -298,10 +293,13 @@ class SubsetSearchClassifier(RivalOfLearners):
 
 
 class Judged:
-    """What a search knows of subsets; each is judged once, and no more than ``budget`` of them."""
+    """What a search knows of subsets; each is judged once, and no more than ``budget`` of them.
+
+    ``judge`` takes masks (m, D), and returns accuracies (m,) and decisions (m, n).
+    """
 
     def __init__(
-        self, judge: Judge, weight: Any, seed: int, diversity_weight: float = 0.0, n_folds: int = 1
+        self, judge: Any, weight: Any, seed: int, diversity_weight: float = 0.0, n_folds: int = 1
     ) -> None:
         self._judge, self.share, self.n_folds = judge, weight / weight.sum(), n_folds
         self.seed, self.diversity_weight, self.budget = seed, diversity_weight, np.inf
@@ -407,8 +405,7 @@ def hill_climb(
             flipped = support.copy()
             flipped[members, tried] ^= True
             useful = np.flatnonzero(flipped.any(axis=1))
-            complete = judged.look(flipped[useful])
-            if not complete:
+            if not (complete := judged.look(flipped[useful])):
                 break
             for k in useful:
                 if helps(k, flipped[k]):
@@ -448,8 +445,7 @@ def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[
     threshold, complete = n_features // 4, True
     for generation in range(n_generations):
         children = _children(population, threshold, judged.seed, generation)
-        complete = judged.look(children)
-        if not complete:
+        if not (complete := judged.look(children)):
             break
         survivors = best_first(population, children)[:size]
         threshold -= np.array_equal(survivors, population)
@@ -461,8 +457,7 @@ def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[
             )
             copies = _never_empty(population[0] ^ (draws < _DIVERGENCE), draws)
             restarted = np.concatenate([population[:1], copies])
-            complete = judged.look(restarted)
-            if not complete:
+            if not (complete := judged.look(restarted)):
                 break
             population = best_first(restarted)
             threshold = int(_DIVERGENCE * (1 - _DIVERGENCE) * n_features)
