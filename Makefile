@@ -15,7 +15,7 @@ ONE_THREAD := SCIPY_ARRAY_API=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM
 	bench-mixed bench-multiview bench-noise bench-readable bench-regression bench-rivals bench-scale bench-selection bench-serve bench-speed bench-subsets bench-dask clean
 
 demo: $(VENV)/.demo
-	$(BIN)/python -m covey.demo
+	$(BIN)/python examples/demo.py
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest --doctest-modules -n 2
@@ -30,8 +30,8 @@ test-integrations: $(INTEGRATIONS)/.installed
 	$(ONE_THREAD) $(INTEGRATIONS)/bin/python -m pytest -o addopts=-ra tests/integrations
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests docs benchmarks release
-	$(BIN)/ruff format --check src tests docs benchmarks release
+	$(BIN)/ruff check src tests docs benchmarks examples release reproduction
+	$(BIN)/ruff format --check src tests docs benchmarks examples release reproduction
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -106,8 +106,8 @@ serve-picture: $(VENV)/.test
 	$(BIN)/python docs/serve.py
 
 # The paper again: all of it in a few minutes, or with RUNS=100 as the paper has it.
-reproduce: $(VENV)/.reproduce
-	$(BIN)/python -m covey.reproduce all $(if $(RUNS),--runs $(RUNS),--quick) --jobs 2 --out reproduction
+reproduce: $(VENV)/.reproduction
+	$(BIN)/python -m reproduction all $(if $(RUNS),--runs $(RUNS),--quick) --jobs 2 --out reproduction/out
 
 # The course's questions, answered; each script draws the picture beside it.
 gallery: $(VENV)/.docs
@@ -164,7 +164,7 @@ bench-multiview: $(VENV)/.bench
 
 # The paper's rivals, and what it costs to fit a model again for every candidate subset.
 bench-rivals: $(VENV)/.bench
-	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/run.py
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.rivals.run
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/decorate.py
 	$(ONE_THREAD) $(BIN)/python benchmarks/rivals/cost.py
 
@@ -235,8 +235,8 @@ $(VENV)/.torch: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test-torch]"
 	touch $@
 
-$(VENV)/.reproduce: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[reproduce]"
+$(VENV)/.reproduction: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[reproduction]"
 	touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

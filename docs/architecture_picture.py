@@ -19,7 +19,7 @@ LAYERS = [
     ("stacking · multiclass · selection · clustering · rivals", "built from members and fusers",
      "#f3e6e4"),
     ("persistence · onnx", "models that travel", "#e9edf1"),
-    ("tables · reproduce · demo · utils", "whole tables, the paper again", "#e9edf1"),
+    ("tables · utils", "whole tables", "#e9edf1"),
     ("cli · serving", "the command covey, and a model as a web page", "#e9edf1"),
 ]  # fmt: skip
 

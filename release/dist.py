@@ -21,7 +21,10 @@ from time import perf_counter
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 # Extras for those who work on covey, and one that is too large.
-NOT_TRIED = {"bench", "docs", "gpu", "release", "test", "test-integrations", "test-torch"}
+NOT_TRIED = {
+    *("bench", "docs", "gpu", "release", "reproduction", "test", "test-integrations"),
+    "test-torch",
+}
 
 
 def extras():

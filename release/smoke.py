@@ -114,12 +114,6 @@ def serve(X, y, flock, folder):
     assert server.returncode == 0, said
 
 
-def reproduce(X, y, flock, folder):
-    out = folder / "reproduction"
-    run(sys.executable, "-m", "covey.reproduce", "figure2", "--quick", "--out", str(out))
-    assert list(out.rglob("figure2.*"))
-
-
 def imports(extra):
     """For an extra without a function here: what it requires can be imported, under some name."""
     wanted = [

@@ -77,14 +77,3 @@ def test_readme_examples_run(capsys):
     for example in examples[1:]:
         exec(compile(example, "README.md", "exec"), names)
     assert names["fused"].score(names["X_test"], names["y_test"]) > 0.9
-
-
-def test_demo_prints_its_tables(monkeypatch, capsys):
-    from covey import demo
-
-    monkeypatch.setattr(demo, "N_REPEATS", 2)
-    monkeypatch.setattr(demo, "N_MEMBERS", 2)
-    demo.main()
-    out = capsys.readouterr().out
-    for name in (*demo.ROWS, "Quarter circle", "Wine", "features"):
-        assert name in out

@@ -116,7 +116,7 @@ def test_the_recipe_wants_what_the_package_wants():
 
 def test_every_extra_for_users_is_tried_in_a_clean_environment():
     dist = script("dist")
-    assert {"cli", "dask", "io", "onnx", "reproduce"} <= set(dist.extras())
+    assert {"cli", "dask", "io", "onnx"} <= set(dist.extras())
     assert not set(dist.extras()) & dist.NOT_TRIED
     known = set(PROJECT["optional-dependencies"])
     assert known >= dist.NOT_TRIED

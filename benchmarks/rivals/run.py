@@ -42,8 +42,8 @@ from covey import (
     oracle_interval,
 )
 from covey.members import from_bagging, from_forest
-from covey.reproduce._data import load as load_paper_table
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
+from reproduction.data import load as load_paper_table
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "accuracy"))

@@ -32,8 +32,8 @@ VERBS = {
     "Hand on": ("Model files and graphs for other runtimes.", ("persistence", "onnx")),
     "Scale": ("Rows beyond memory, or on a cluster.", ("dask",)),
     "Compare": (
-        "What the paper argues against, its data, and the paper again.",
-        ("rivals", "datasets", "reproduce"),
+        "What the paper argues against, and its data.",
+        ("rivals", "datasets"),
     ),
 }
 OTHER = ("More", "What serves several verbs.")
@@ -43,9 +43,9 @@ EXTEND = (
     "their own. Users of covey do not need them.",
 )
 # Packages whose names are all for users, beside those of ``covey.__all__``.
-FOR_USERS = {"inspection", "rivals", "persistence", "onnx", "datasets", "reproduce", "reporting"}
+FOR_USERS = {"inspection", "rivals", "persistence", "onnx", "datasets", "reporting"}
 # Programs, which have pages of their own.
-PROGRAMS = {"cli", "demo", "__main__"}
+PROGRAMS = {"cli", "__main__"}
 
 
 class PublicName(NamedTuple):

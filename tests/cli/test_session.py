@@ -116,8 +116,6 @@ def test_lines_of_the_help_work_as_they_stand(tmp_path, run):
     pytest.importorskip("skl2onnx")
     done = set()
     for name in _COMMANDS:
-        if name == "reproduce":
-            continue  # its own tests run it
         text = run(name, "--help", cwd=tmp_path).stdout.partition("Try it:")[2]
         lines = re.findall(r"^ +covey (.+)$", text, re.MULTILINE)
         assert lines, name
@@ -252,12 +250,6 @@ def test_json_is_one_object(folder, run, command):
         assert (folder / "new.covey").exists()
     if command == "predict":
         assert said["rows"] == len(said["predictions"]) == 90
-
-
-def test_reproduce_gets_its_arguments(tmp_path, run):
-    result = run("reproduce", "no-such-target", cwd=tmp_path)
-    assert result.exit_code == 2
-    assert "no-such-target" in result.output
 
 
 def test_a_killed_fit_goes_on_from_its_checkpoint(tmp_path, run):

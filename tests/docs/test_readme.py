@@ -79,7 +79,7 @@ def test_covey_has_the_lowest_log_loss_at_every_number_of_terms():
 def test_extras_that_the_readme_names_exist_and_the_other_way_round():
     project = import_module("tomllib").loads((ROOT / "pyproject.toml").read_text())["project"]
     users = set(project["optional-dependencies"]) - {
-        *("bench", "docs", "release", "test", "test-torch", "test-integrations")
+        *("bench", "docs", "release", "reproduction", "test", "test-torch", "test-integrations")
     }
     install = README.partition("## Install")[2].partition("##")[0]
     page = (ROOT / "docs" / "start" / "install.md").read_text()

@@ -214,7 +214,7 @@ CLASSIFIERS = {
     ),
     "DecorateClassifier": _of(
         DecorateClassifier,
-        {"artificial_size": [0.5], "fuser": ["mean", "majority"], "select_size": ["train"]},
+        {"artificial_size": [0.5], "fuser": ["mean", "majority"]},
         estimator=GaussianNB(),
         n_estimators=3,
         max_iter=4,

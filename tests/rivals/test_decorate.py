@@ -9,13 +9,18 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey._core.random import Purpose, UniformRows, normals
-from covey._core.rivals.artificial import SMALL_PROBABILITY, ColumnModel, inverted, opposed_labels
 from covey.rivals import DecorateClassifier
+from covey.rivals._decorate import (
+    SMALL_PROBABILITY,
+    artificial_rows,
+    inverted,
+    opposed_labels,
+)
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 X, y = load_iris(return_X_y=True)
@@ -173,7 +178,7 @@ def test_artificial_columns_look_like_those_of_the_table():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(5, 2, 200), rng.choice([1.0, 4.0], 200, p=[0.9, 0.1])])
     weight = rng.random(200)
-    drawn = ColumnModel.of(table, weight, [1]).draw(7, 1, 40_000)
+    drawn = artificial_rows(table, weight, [1], 7, 1, 40_000)
     mean = np.average(table[:, 0], weights=weight)
     spread = np.sqrt(np.average((table[:, 0] - mean) ** 2, weights=weight))
     assert drawn[:, 0].mean() == pytest.approx(mean, abs=0.05)
@@ -248,22 +253,6 @@ def test_the_same_seed_gives_the_same_result():
         other = flock.set_params(random_state=2).fit(X[::3], y[::3]).predict_proba(X)
         assert (other != first).any()
     assert len({member[-1].random_state for member in flock.estimators_}) == 4
-
-
-def test_warm_start_equals_one_fit():
-    flock = DecorateClassifier(STUMP, 2, warm_start=True, random_state=0).fit(X, y)
-    flock.set_params(n_estimators=4, max_iter=12).fit(X, y)
-    whole = DecorateClassifier(STUMP, 4, max_iter=12, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(flock.errors_, whole.errors_)
-    np.testing.assert_array_equal(flock.predict_proba(X), whole.predict_proba(X))
-    with pytest.raises(ValueError, match="n_estimators=1 and max_iter=12 are fewer"):
-        flock.set_params(n_estimators=1).fit(X, y)
-
-
-def test_select_size_keeps_the_first_members():
-    flock = DecorateClassifier(n_estimators=4, select_size="train", random_state=0).fit(X, y)
-    assert flock.n_estimators_ == len(flock.estimators_) == 1
-    assert flock.accepted_.sum() == 4
 
 
 def test_voters_are_fused_by_votes():
@@ -347,24 +336,3 @@ def test_bad_data_is_refused():
         flock.predict(csr_array(X))
     with pytest.raises(TypeError, match="'KNeighborsClassifier' cannot be fitted with sample_w"):
         flock.fit(X, y, np.arange(len(y)) + 1.0)
-
-
-@pytest.mark.parametrize(
-    ("scale", "words"), [(1e40, "divide it"), (1e300, "divide it"), (1e-200, "multiply it")]
-)
-def test_numbers_that_a_tree_cannot_read_are_refused_by_column(scale, words):
-    far = X.copy()
-    far[:, 2] *= scale
-    with pytest.raises(ValueError, match=f"Column 2 holds numbers up to .*; {words}"):
-        DecorateClassifier(n_estimators=2).fit(far, y)
-    # Others can, and so can trees that see ranks.
-    tree = DecisionTreeClassifier(max_depth=3)
-    ranked = make_pipeline(QuantileTransformer(n_quantiles=150), tree)
-    behind = DecorateClassifier(ranked, 2, random_state=0)
-    expected = behind.fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(behind.fit(far, y).predict_proba(far), expected, atol=1e-9)
-    assert behind.estimators_[0][-1].feature_importances_[2] > 0
-    if scale > 1:
-        flock = DecorateClassifier(n_estimators=2).fit(X, y)
-        with pytest.raises(ValueError, match="Column 2 holds numbers up to .*; divide it"):
-            flock.predict(far)

@@ -56,19 +56,6 @@ def test_without_weight_every_member_is_logistic_regression(measure, data, n_vec
     np.testing.assert_allclose(flock.predict_proba(X), expected, atol=1e-5)
 
 
-def test_without_intercept_a_member_is_logistic_regression_without():
-    flock = DiverseMaxEntClassifier(
-        n_estimators=1, alpha=0.02, fit_intercept=False, scale_features=False, tol=1e-10
-    )
-    Z = StandardScaler().fit_transform(X) + 0.3
-    alone = LogisticRegression(
-        C=1 / (0.02 * len(y)), fit_intercept=False, tol=1e-10, max_iter=10_000
-    )
-    flock.fit(Z, y)
-    assert not flock.intercept_.any()
-    np.testing.assert_allclose(flock.coef_[0], alone.fit(Z, y).coef_, atol=1e-5)
-
-
 @pytest.mark.parametrize("measure", WEIGHTS)
 def test_diversity_rises_with_its_weight(measure):
     flocks = [
@@ -105,14 +92,11 @@ def test_diversity_trace_is_what_the_members_say():
 
 
 @pytest.mark.parametrize("measure", WEIGHTS)
-@pytest.mark.parametrize("scale_features", [True, False])
-def test_sparse_equals_dense(measure, scale_features):
+def test_sparse_equals_dense(measure):
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((90, 5)) * (rng.random((90, 5)) < 0.4)
     labels = (Z[:, 0] + Z[:, 1] + 0.3 * rng.standard_normal(90) > 0).astype(int)
-    flock = DiverseMaxEntClassifier(
-        3, diversity=measure, diversity_weight=0.4, scale_features=scale_features
-    )
+    flock = DiverseMaxEntClassifier(3, diversity=measure, diversity_weight=0.4)
     dense = flock.fit(Z, labels).predict_proba(Z)
     sparse = flock.fit(csr_array(Z), labels).predict_proba(csr_array(Z))
     np.testing.assert_allclose(sparse, dense, atol=1e-6)
@@ -128,24 +112,6 @@ def test_the_same_fit_gives_the_same_result_and_a_weight_of_zero_is_no_row():
     np.testing.assert_array_equal(flock.fit(X, y, weight).coef_, kept)
 
 
-def test_balanced_class_weight_is_a_sample_weight():
-    weight = (len(y) / (3 * np.bincount(y)))[y]
-    balanced = DiverseMaxEntClassifier(2, class_weight="balanced").fit(X, y)
-    weighted = DiverseMaxEntClassifier(2).fit(X, y, weight)
-    np.testing.assert_allclose(balanced.coef_, weighted.coef_, rtol=1e-6, atol=1e-9)
-
-
-def test_warm_start_equals_one_fit():
-    flock = DiverseMaxEntClassifier(2, warm_start=True).fit(X, y)
-    flock.set_params(n_estimators=4).fit(X, y)
-    whole = DiverseMaxEntClassifier(4).fit(X, y)
-    np.testing.assert_array_equal(flock.coef_, whole.coef_)
-    with pytest.raises(ValueError, match="n_estimators=1 is fewer than the 4 members"):
-        flock.set_params(n_estimators=1).fit(X, y)
-    with pytest.raises(ValueError, match="fit_intercept=False differs from True"):
-        flock.set_params(n_estimators=5, fit_intercept=False).fit(X, y)
-
-
 def test_names_of_columns_reach_the_members():
     frame, labels = load_wine(return_X_y=True, as_frame=True)
     flock = DiverseMaxEntClassifier(2).fit(frame, labels)
@@ -157,11 +123,6 @@ def test_constant_columns_get_no_coefficient():
     Z = np.column_stack([X, np.full(len(y), 7.0)])
     flock = DiverseMaxEntClassifier(2).fit(Z, y)
     assert not flock.coef_[:, :, -1].any()
-
-
-def test_select_size_keeps_the_first_members():
-    flock = DiverseMaxEntClassifier(5, diversity="kl", select_size="train").fit(X, y)
-    assert flock.n_estimators_ == len(flock.diversity_) == len(flock.estimators_) < 5
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,7 @@ _COMMANDS = {
     "serve": "Show a model as a web page, and answer programs.",
     "fuse": "Fuse predictions that were saved in files.",
     "export": "Write a model as ONNX.",
-    "demo": "Show what flocks do, or write a table to try.",
-    "reproduce": "Reproduce the paper.",
+    "demo": "Write a table to try.",
 }
 _EXAMPLE = (
     "covey demo --table wine.csv",
@@ -80,7 +79,6 @@ def _make_app() -> Any:
             name,
             short_help=short_help,
             epilog=example(*module.EXAMPLE),
-            **getattr(module, "SETTINGS", {}),
         )(with_sheet(guarded(getattr(module, name))))
     return app
 

@@ -17,22 +17,14 @@ EXAMPLE = ("covey demo --table wine.csv",)
 
 def demo(
     table: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write a table to try covey on, and do nothing else."),
-    ] = None,
+        str,
+        typer.Option(metavar="FILE", help="The file to write; its ending says in which format."),
+    ],
     as_json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Grow flocks on embedded data and show what they look at; or write a table to play with.
-
-    The table holds wines of three cultivars, with an id, a category and some gaps.
-    """
+    """Write a table to try covey on: wines of three cultivars, with an id, a category and gaps."""
     console = Console(quiet, as_json)
-    if table is None:
-        from covey.demo import main
-
-        main()
-        return
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     check_writable(table, TABLE_ENDINGS)

@@ -18,7 +18,6 @@ from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._member_columns import MemberColumns
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
-from covey.members._ranges import check_tree_range
 from covey.members._routing import FitParameters, RoutesToEstimator
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._sampled import (
@@ -66,7 +65,6 @@ __all__ = [
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
-    "check_tree_range",
     "check_warm_start",
     "feature_names",
     "from_bagging",

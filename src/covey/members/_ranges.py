@@ -5,23 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    RandomForestClassifier,
-)
-from sklearn.tree import DecisionTreeClassifier
 
 from covey.members._view_columns import label_of
-
-# Models of scikit-learn that read X in single precision.
-_OF_TREES = (
-    DecisionTreeClassifier,
-    RandomForestClassifier,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-)
-_SINGLE = np.finfo(np.float32)
 
 
 def check_range(
@@ -60,32 +45,3 @@ def check_range(
                 f"Column {label_of(column, feature_names)} holds numbers up to {size[column]:g}, "
                 f"{what.format(reader)}; {remedy}."
             )
-
-
-def check_tree_range(
-    learner: Any,
-    X: Any,
-    feature_names: np.ndarray | None,
-    *,
-    room: float = 1.0,
-    smallest: float = float(_SINGLE.tiny),
-) -> None:
-    """Refuse columns beyond single precision where the learner is a tree, or made of trees.
-
-    ``room`` is by how much rows that are made of these may be larger.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey.members import check_tree_range
-    >>> check_tree_range(DecisionTreeClassifier(), np.array([[1e30]]), None)
-    """
-    if isinstance(learner, _OF_TREES):
-        check_range(
-            X,
-            feature_names,
-            smallest=smallest,
-            largest=float(_SINGLE.max) / room,
-            reader=f"{type(learner).__name__}, which reads them in single precision,",
-        )

@@ -6,22 +6,23 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from covey._columns import column_positions
-from covey._core.random import Purpose, UniformRows
-from covey._core.rivals.artificial import ColumnModel, opposed_labels
-from covey._models import classifies, fit_member
+from covey._core.moments import moments
+from covey._core.random import Purpose, UniformRows, normals
 from covey._validation import check_number
-from covey.fusers import Fuser, common_kind, make_fuser, member_output
-from covey.members import Classifiers, GrownClassifier, check_tree_range
+from covey.fusers import Fuser, member_output
+from covey.rivals._learners import RivalOfLearners, fitted
 
-# The draws of a member's own random_state; `_core.artificial` has the runs before.
-_MEMBER_SEED = 3
+# What a probability of zero counts as before it is inverted.
+SMALL_PROBABILITY = 1e-6
+
+# The draws of an iteration, distinguished by the number of the run.
+_NUMERIC, _NOMINAL, _LABELS, _MEMBER_SEED = range(4)
 
 
-class DecorateClassifier(GrownClassifier):
+class DecorateClassifier(RivalOfLearners):
     """An ensemble that is kept diverse by artificial training examples (DECORATE).
 
     The first member is trained on the data. Each further one is trained on the data and on
@@ -30,8 +31,8 @@ class DecorateClassifier(GrownClassifier):
     not rise. Good where data is scarce: members cannot be made different by leaving rows out, as
     bagging does, if there are hardly any.
 
-    Take it to compare with, or with very few rows; it fits up to ``n_iter`` models to keep some of
-    them.
+    Take it to compare with, or with very few rows; it fits up to ``max_iter`` models to keep
+    at most ``n_estimators`` of them.
 
     Parameters
     ----------
@@ -51,16 +52,11 @@ class DecorateClassifier(GrownClassifier):
         occurs in a column is what is drawn for it. All others are numeric.
     fuser : str or Fuser, default="mean"
         How members are fused: "mean", as in the paper, or any other name or object of
-        `covey.fusers`. One that learns does so from rows that are held out from the members
-        (``validation_fraction``).
-    select_size, validation_fraction, n_jobs
-        As for `SubsetEnsembleClassifier`.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the members of the fit before, to ``n_estimators`` and
-        ``max_iter`` in all. The result is that of one fit, given the same data.
+        `covey.fusers`. One that learns does so from a tenth of the rows, held out from the
+        members.
     random_state : int, RandomState instance or None, default=None
-        The artificial examples, and the ``random_state`` that each member is given. The same
-        int gives the same result, to the bit.
+        The artificial examples, and the ``random_state`` that each member is given, also where
+        ``estimator`` has one. The same int gives the same result, to the bit.
 
     Attributes
     ----------
@@ -120,6 +116,8 @@ class DecorateClassifier(GrownClassifier):
     True
     """
 
+    _default = DecisionTreeClassifier
+
     def __init__(
         self,
         estimator: Any = None,
@@ -129,10 +127,6 @@ class DecorateClassifier(GrownClassifier):
         artificial_size: float = 1.0,
         categorical_features: Any = None,
         fuser: str | Fuser = "mean",
-        select_size: str | None = None,
-        validation_fraction: float = 0.1,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
@@ -141,162 +135,70 @@ class DecorateClassifier(GrownClassifier):
         self.artificial_size = artificial_size
         self.categorical_features = categorical_features
         self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # Weights of classes are the base learner's own affair, as in scikit-learn's ensembles: a tree
-    # that is grown to the end fits all rows, whatever they weigh.
-    class_weight = None
-
-    # -- check -----------------------------------------------------------------------------
-
     def _check_parameters(self):
-        if self.estimator is not None and not classifies(self.estimator):
-            raise TypeError(
-                f"estimator must be a classifier, or None for a decision tree, got "
-                f"{self.estimator!r}."
-            )
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.artificial_size, "artificial_size", low=0, high=1_000, closed="right")
-        # Says which rules would do, should members have no probabilities.
-        template = self._template()
-        self.kind_ = common_kind([template], [type(template).__name__], make_fuser(self.fuser))
+        self._check_learner()
 
     def _check_training_data(self, X, y, sample_weight, continued):
         _refuse_sparse(X)
         X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
-        # Artificial rows lie some deviations beside the data.
-        names = getattr(self, "feature_names_in_", None)
-        check_tree_range(self._template(), X, names, room=10.0)
-        nominal = [] if self.categorical_features is None else self.categorical_features
         self._nominal = column_positions(
-            nominal, "categorical_features", self.n_features_in_, names
+            [] if self.categorical_features is None else self.categorical_features,
+            "categorical_features",
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
         )
         return X, codes, weight
 
     def _check_rows(self, X):
         _refuse_sparse(X)
-        X = super()._check_rows(X)
-        names = getattr(self, "feature_names_in_", None)
-        check_tree_range(self._template(), X, names, smallest=0.0)
-        return X
-
-    # -- grow ------------------------------------------------------------------------------
-
-    def _template(self):
-        return DecisionTreeClassifier() if self.estimator is None else self.estimator
-
-    def _max_tasks(self):
-        return self.max_iter - len(getattr(self, "_accepted", []))
-
-    def _forget(self):
-        self._members, self._errors, self._accepted = [], [], []
+        return super()._check_rows(X)
 
     def _grow(self, X, codes, sample_weight, context):
-        if self.n_estimators < len(self._members) or self.max_iter < len(self._accepted):
-            raise ValueError(
-                f"n_estimators={self.n_estimators} and max_iter={self.max_iter} are fewer than "
-                f"the {len(self._members)} members kept of {len(self._accepted)} trained; with "
-                "warm_start=True they cannot shrink."
-            )
         used = sample_weight > 0
         X, codes, weight = X[used], codes[used], sample_weight[used]
         counts = np.bincount(codes, minlength=len(self.classes_))
-        present = counts > 0
         weight_of_class = np.bincount(codes, weight, len(counts)) / np.maximum(counts, 1)
-        columns = ColumnModel.of(X, weight, self._nominal)
         n_artificial = max(1, round(self.artificial_size * len(X)))
-        # Sums of the members' probabilities; the mean of them is what the ensemble predicts.
-        total = np.zeros((len(X), len(self.classes_)))
-        for member in self._members:
-            total += self._probabilities(member, X)
-
-        while len(self._members) < self.n_estimators and len(self._accepted) < self.max_iter:
-            task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=self)
-            iteration = len(self._accepted)
-            if iteration == 0:
-                rows, labels, row_weight = X, codes, weight
-            else:
-                extra = columns.draw(self._seed, iteration, n_artificial)
-                thought = sum(self._probabilities(member, extra) for member in self._members)
-                opposed = opposed_labels(
-                    thought / len(self._members), present, self._seed, iteration
+        members, errors, accepted = [], [], []
+        # The sum of the members' probabilities; the mean of them is what the ensemble predicts.
+        total, best = np.zeros((len(X), len(counts))), np.inf
+        while len(members) < self.n_estimators and len(errors) < self.max_iter:
+            iteration = len(errors)
+            rows, labels = X, codes
+            if members:
+                extra = artificial_rows(
+                    X, weight, self._nominal, self._seed, iteration, n_artificial
                 )
-                rows = np.concatenate([X, extra])
-                labels = np.concatenate([codes, opposed])
-                row_weight = np.concatenate([weight, weight_of_class[opposed]])
-            member = self._fitted(iteration, rows, labels, row_weight)
-            candidate = total + self._probabilities(member, X)
-            wrong = candidate.argmax(axis=1) != codes
-            error = float(weight @ wrong / weight.sum())
-            accepted = iteration == 0 or error <= self._best_error() + 1e-12
-            self._errors.append(error)
-            self._accepted.append(accepted)
-            if accepted:
-                self._members.append(member)
-                total = candidate
-            stop = task.call_on_fit_task_end(
-                estimator=self,
-                X=X,
-                y=self.classes_[codes],
-                metadata={"sample_weight": weight},
-                reconstruction_attributes=lambda: self._reconstruction(len(self._members)),
+                thought = sum(self._probabilities(one, extra) for one in members) / len(members)
+                opposed = opposed_labels(thought, counts > 0, self._seed, iteration)
+                rows, labels = np.concatenate([X, extra]), np.concatenate([codes, opposed])
+            given = np.concatenate([weight, weight_of_class[labels[len(X) :]]])
+            member = fitted(
+                self._copy(_MEMBER_SEED, iteration, every=True),
+                rows,
+                self.classes_[labels],
+                # Ones are what members without sample_weight have anyway.
+                None if (given == 1).all() else given,
             )
-            if stop:
-                break
-        self._keep_first(len(self._members))
-
-    def _best_error(self):
-        """The error of the ensemble as it stands: that of the last member accepted."""
-        last = np.flatnonzero(self._accepted)[-1]
-        return self._errors[last]
-
-    def _fitted(self, iteration, X, codes, weight):
-        member = clone(self._template())
-        seeded = sorted(
-            name
-            for name in member.get_params()
-            if name == "random_state" or name.endswith("__random_state")
-        )
-        if seeded:
-            draws = UniformRows(self._seed, Purpose.START, _MEMBER_SEED, iteration, len(seeded))
-            seeds = (draws.read(0, 1)[0] * (2**31 - 1)).astype(int)
-            member.set_params(**dict(zip(seeded, seeds.tolist(), strict=True)))
-        # Ones are what members without sample_weight have anyway.
-        weight = None if (weight == 1).all() else weight
-        return fit_member(member, type(member).__name__, X, self.classes_[codes], weight)
+            candidate = total + self._probabilities(member, X)
+            errors.append(float(weight @ (candidate.argmax(axis=1) != codes) / weight.sum()))
+            accepted.append(errors[-1] <= best + 1e-12)
+            if accepted[-1]:
+                members.append(member)
+                total, best = candidate, errors[-1]
+        self.estimators_, self.n_estimators_, self.n_iter_ = members, len(members), len(errors)
+        self.errors_, self.accepted_ = np.array(errors), np.array(accepted)
 
     def _probabilities(self, member, X):
         """What a member predicts of rows; one without probabilities is certain of its vote."""
-        name = type(member).__name__
         kind = "probability" if hasattr(member, "predict_proba") else "label"
-        values, _ = member_output(member, X, self.classes_, kind, name)
+        values, _ = member_output(member, X, self.classes_, kind, type(member).__name__)
         return np.eye(len(self.classes_))[values] if kind == "label" else values
-
-    def _attributes(self, n_members):
-        return {
-            "estimators_": self._members[:n_members],
-            "n_estimators_": n_members,
-            "n_iter_": len(self._accepted),
-            "errors_": np.array(self._errors),
-            "accepted_": np.array(self._accepted, dtype=bool),
-        }
-
-    # -- fuse ------------------------------------------------------------------------------
-
-    def _predictions(self, X, kind=None):
-        return Classifiers.predictions(
-            self.estimators_, self._names(), X, kind or self.kind_, self.classes_
-        )
-
-    def _member_values(self, X):
-        """Probabilities if members have them, whatever the fuser reads."""
-        has = hasattr(self.estimators_[0], "predict_proba")
-        return self._predictions(X, "probability" if has else self.kind_).values
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -304,9 +206,60 @@ class DecorateClassifier(GrownClassifier):
         return tags
 
 
-def _refuse_sparse(X):
+def _refuse_sparse(X: Any) -> None:
     if issparse(X):
         raise TypeError(
             "X is sparse, but DecorateClassifier draws artificial rows that have no zeros; give "
             "dense data (X.toarray())."
         )
+
+
+def artificial_rows(
+    X: np.ndarray, weight: np.ndarray, nominal: list[int], seed: int, iteration: int, n_rows: int
+) -> np.ndarray:
+    """Rows (n_rows, D) like those of a table, column by column as if they were independent.
+
+    Numeric columns are drawn from a Gaussian. A value of a nominal column that counts ``n_v`` of
+    ``n`` rows, and is one of ``V``, has the probability ``(n_v + 1) / (n + V)`` (Laplace). Row
+    weights, above zero, are read as shares of the ``n`` rows.
+    """
+    mean, deviation = moments(np.ascontiguousarray(X.T), weight)
+    rows = normals(seed, Purpose.START, _NUMERIC, iteration, (n_rows, X.shape[1]))
+    rows = rows * deviation + mean
+    if nominal:
+        draws = UniformRows(seed, Purpose.START, _NOMINAL, iteration, len(nominal))
+        share = weight * (len(X) / weight.sum())
+        for column, uniform in zip(nominal, draws.read(0, n_rows).T, strict=True):
+            values, codes = np.unique(X[:, column], return_inverse=True)
+            counts = np.bincount(codes.ravel(), share) + 1.0
+            rows[:, column] = values[_positions(uniform, np.cumsum(counts) / counts.sum())]
+    return rows
+
+
+def inverted(probabilities: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Probabilities (n, C) that are inversely proportional to those given.
+
+    ``(1 / p_c) / sum_c' (1 / p_c')``, where a ``p`` of zero counts as `SMALL_PROBABILITY`; classes
+    that are not ``allowed`` (C,) get 0.
+
+    >>> import numpy as np
+    >>> inverted(np.array([[0.8, 0.2]]), np.array([True, True]))
+    array([[0.2, 0.8]])
+    """
+    inverse = np.where(allowed, 1.0 / np.maximum(probabilities, SMALL_PROBABILITY), 0.0)
+    return inverse / inverse.sum(axis=1, keepdims=True)
+
+
+def opposed_labels(
+    probabilities: np.ndarray, allowed: np.ndarray, seed: int, iteration: int
+) -> np.ndarray:
+    """A class for each row, drawn from the `inverted` probabilities."""
+    draws = UniformRows(seed, Purpose.START, _LABELS, iteration, 1).read(0, len(probabilities))
+    return _positions(draws[:, 0], np.cumsum(inverted(probabilities, allowed), axis=1))
+
+
+def _positions(uniform: np.ndarray, cumulative: np.ndarray) -> np.ndarray:
+    """Where uniform draws (n,) fall among cumulative probabilities (V,) or (n, V)."""
+    # Rounding may leave the last sum below one; the last value with any probability is meant.
+    ends = cumulative < cumulative[..., -1:]
+    return np.sum((uniform[:, None] >= cumulative) & ends, axis=1)

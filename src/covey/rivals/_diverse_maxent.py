@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.design import Design
+from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.rivals.diverse_maxent import DiverseMaxEnt
-from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
+from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax, true_class
 from covey._validation import check_choice, check_coefficients, check_number
 from covey.fusers import Fuser, Predictions
-from covey.members import GrownClassifier, LinearMember, check_warm_start
+from covey.members import LinearMember
+from covey.rivals._learners import Rival
 
-MEASURES = ("cross_correlation", "kl")
 
-
-class DiverseMaxEntClassifier(GrownClassifier):
+class DiverseMaxEntClassifier(Rival):
     """An ensemble of maximum-entropy (softmax-linear) models that are trained to differ.
 
     Members are trained one after another, all on all features. With p the posteriors of the
@@ -52,8 +51,6 @@ class DiverseMaxEntClassifier(GrownClassifier):
         For n rows of weight 1 it is ``1 / (C n)`` of scikit-learn's ``LogisticRegression``,
         or ``2 / (C n)`` for two classes (for which that has one vector of coefficients).
         Intercepts are not penalised.
-    fit_intercept, scale_features
-        As for `SubsetEnsembleClassifier`.
     max_iter : int, default=1000
         The most iterations of L-BFGS for a member.
     tol : float, default=1e-8
@@ -62,9 +59,7 @@ class DiverseMaxEntClassifier(GrownClassifier):
         there is a ``ConvergenceWarning``.
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
-        from rows that are held out from the members (``validation_fraction``).
-    select_size, validation_fraction, class_weight, warm_start, n_jobs
-        As for `SubsetEnsembleClassifier`.
+        from a tenth of the rows, held out from the members.
     random_state : int, RandomState instance or None, default=None
         Which rows are held out, where some are. Training itself draws nothing.
 
@@ -73,12 +68,12 @@ class DiverseMaxEntClassifier(GrownClassifier):
     classes_ : ndarray of shape (n_classes,)
     n_features_in_, feature_names_in_ : as in scikit-learn
     n_estimators_ : int
-        How many members were kept.
+        How many members there are.
     coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
         In the units of X.
     intercept_ : ndarray of shape (n_estimators_, n_classes)
     mean_, scale_ : ndarrays of shape (n_features,)
-        What the features were standardised by; zeros and ones without ``scale_features``.
+        What the features were standardised by.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     diversity_ : ndarray of shape (n_estimators_,)
@@ -132,138 +127,73 @@ class DiverseMaxEntClassifier(GrownClassifier):
         diversity: str = "cross_correlation",
         diversity_weight: float = 1.0,
         alpha: float = 0.01,
-        fit_intercept: bool = True,
-        scale_features: bool = True,
         max_iter: int = 1000,
         tol: float = 1e-8,
         fuser: str | Fuser = "mean",
-        select_size: str | None = None,
-        validation_fraction: float = 0.1,
-        class_weight: Mapping[Any, float] | str | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.diversity = diversity
         self.diversity_weight = diversity_weight
         self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.scale_features = scale_features
         self.max_iter = max_iter
         self.tol = tol
         self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
         self.random_state = random_state
-
-    # -- grow ------------------------------------------------------------------------------
 
     def _check_parameters(self):
         check_number(self.n_estimators, "n_estimators", low=1, whole=True)
-        check_choice(self.diversity, "diversity", MEASURES)
+        check_choice(self.diversity, "diversity", ("cross_correlation", "kl"))
         check_number(self.diversity_weight, "diversity_weight", low=0)
         check_number(self.alpha, "alpha", low=0, closed="neither")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0, closed="neither")
 
-    def _max_tasks(self):
-        return self.n_estimators - len(getattr(self, "_grown", []))
-
-    def _forget(self):
-        self._grown = []
-
-    def _design(self, X, weight):
-        """The rows as members see them; sets what the columns are scaled by."""
-        sparse = hasattr(X, "tocsr")
-        columns = X.tocsc() if sparse else np.array(X.T, order="C")
-        if not self._grown:
-            mean, deviation = moments(columns, weight)
-            # Without an intercept nothing may be shifted: that would be one.
-            centred = self.scale_features and self.fit_intercept
-            self.mean_ = mean if centred else np.zeros_like(mean)
-            self._empty = (deviation == 0) & centred
-            self.scale_ = (
-                np.where(deviation > 0, deviation, 1.0)
-                if self.scale_features
-                else np.ones_like(mean)
-            )
-        if sparse:
-            return Design(columns, self.mean_[None, :], self.scale_[None, :])
-        columns -= self.mean_[:, None]
-        columns /= self.scale_[:, None]
-        return Design(columns)
-
     def _grow(self, X, codes, sample_weight, context):
-        check_warm_start(self)
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]
-        rows = X.tocsr()[order] if hasattr(X, "tocsr") else X[order]
         weight = sample_weight[order]
+        sparse = hasattr(X, "tocsr")
+        columns = X.tocsr()[order].tocsc() if sparse else np.array(X[order].T, order="C")
+        self.mean_, deviation = moments(columns, weight)
+        self.scale_ = np.where(deviation > 0, deviation, 1.0)
         objective = DiverseMaxEnt(
-            self._design(rows, weight),
+            Design(columns, self.mean_[None, :], self.scale_[None, :]),
             class_blocks(np.bincount(codes[order], minlength=len(self.classes_))),
-            weight,
-            alpha=float(self.alpha),
-            measure=self.diversity,
-            diversity_weight=float(self.diversity_weight),
-            fit_intercept=bool(self.fit_intercept),
+            weight / weight.sum(),
+            float(self.alpha),
+            self.diversity,
+            float(self.diversity_weight),
         )
-        for member in self._grown:
-            objective.see(member.theta, member.intercept)
-        size = len(self.classes_) * (self.n_features_in_ + 1)
-        while len(self._grown) < self.n_estimators:
-            task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=self)
-            starts = [np.zeros((1, size))]
-            if self._grown:
-                starts.append(objective.start(self._grown[0].theta, self._grown[0].intercept))
+        members: list[MaxEntMember] = []
+        for _ in range(self.n_estimators):
+            starts = [np.zeros((1, len(self.classes_) * (len(self.mean_) + 1)))]
+            starts += [first.x for first in members[:1]]
             member = objective.grow(
                 np.concatenate(starts), max_iter=int(self.max_iter), tol=float(self.tol)
             )
-            objective.see(member.theta, member.intercept)
-            self._grown.append(member)
-            stop = task.call_on_fit_task_end(
-                estimator=self,
-                X=X,
-                y=self.classes_[codes],
-                metadata={"sample_weight": sample_weight},
-                reconstruction_attributes=lambda: self._reconstruction(len(self._grown)),
-            )
-            if stop:
-                break
-        unfinished = sum(not member.converged for member in self._grown)
+            objective.see(member.x)
+            members.append(member)
+        unfinished = sum(not member.converged for member in members)
         if unfinished:
             warnings.warn(
-                f"{unfinished} of {len(self._grown)} members were not trained to the end in "
+                f"{unfinished} of {len(members)} members were not trained to the end in "
                 f"max_iter={self.max_iter} iterations; use more, a larger tol or a larger alpha.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._keep_first(len(self._grown))
-
-    def _attributes(self, n_members):
-        """The fitted attributes of the first members, in the units of X."""
-        members = self._grown[:n_members]
-        coef = np.stack([member.theta for member in members]) / self.scale_
+        found = np.stack([member.x.reshape(len(self.classes_), -1) for member in members])
+        self.coef_ = found[:, :, :-1] / self.scale_
         # A constant column, once centred, is zero but for rounding.
-        coef[:, :, self._empty] = 0.0
+        self.coef_[:, :, deviation == 0] = 0.0
         features = np.arange(self.n_features_in_)
-        check_coefficients(coef, features, getattr(self, "feature_names_in_", None))
-        intercept = np.stack([member.intercept for member in members]) - coef @ self.mean_
-        return {
-            "n_estimators_": len(members),
-            "coef_": coef,
-            "intercept_": intercept,
-            "diversity_": np.array([member.diversity for member in members]),
-            "log_likelihood_": np.array([member.log_likelihood for member in members]),
-            "n_iter_": np.array([member.n_iter for member in members]),
-        }
-
-    # -- fuse ------------------------------------------------------------------------------
+        check_coefficients(self.coef_, features, getattr(self, "feature_names_in_", None))
+        self.intercept_ = found[:, :, -1] - self.coef_ @ self.mean_
+        self.n_estimators_ = len(members)
+        self.diversity_ = np.array([member.diversity for member in members])
+        self.log_likelihood_ = np.array([member.log_likelihood for member in members])
+        self.n_iter_ = np.array([member.n_iter for member in members])
 
     def _predictions(self, X):
         # Classes first: (C, K, n).
@@ -281,3 +211,123 @@ class DiverseMaxEntClassifier(GrownClassifier):
             LinearMember(coef, intercept, self.classes_, None, names)
             for coef, intercept in zip(self.coef_, self.intercept_, strict=True)
         ]
+
+
+@dataclass
+class MaxEntMember:
+    """Where the training of a member ended.
+
+    It has converged if no entry of the gradient of J exceeds ``tol``, or 100 times it where
+    rounding or ``max_iter`` ended the climb.
+    """
+
+    x: np.ndarray  # (1, C * (D + 1)): of each class its coefficients and its intercept
+    log_likelihood: float  # the first term of J
+    diversity: float  # D; NaN where there was no earlier member
+    n_iter: int
+    converged: bool
+
+
+@dataclass
+class DiverseMaxEnt:
+    """The objective of the next member, for a stack of starts, and its maximisation.
+
+    A member with logits ``L(x) = z theta + b`` and posteriors ``p = softmax(L)`` maximises
+
+        J = sum_m s_m log p(y_m | x_m)  -  alpha / 2 * |theta|^2  +  diversity_weight * D
+
+    where ``s`` are the row weights as shares of their sum, and ``D`` is the mean over the earlier
+    members ``q_1 ... q_k`` of one of
+
+        kl                   sum_m s_m sum_c p(c | x_m) log(p(c | x_m) / q_j(c | x_m))
+        cross_correlation  - sum_m s_m sum_c p(c | x_m) q_j(c | x_m)
+
+    Both are linear in what is known of the earlier members: all that has to be kept of them is
+    the mean of their log-posteriors, or of their posteriors. By the logits the terms have the
+    derivative ``s_m p_c (u_c - sum_c' p_c' u_c')`` with ``u = log p - mean log q``, or
+    ``u = -mean q``. For fixed earlier members ``D`` is bounded: by the largest ``-log q`` of a
+    row, or by 0.
+
+    Shapes: ``C`` classes, ``R`` runs (starts), ``n`` rows sorted by class, ``D`` features.
+    """
+
+    design: Design
+    blocks: list[slice]
+    share: np.ndarray
+    alpha: float
+    measure: str
+    diversity_weight: float
+    # The sum of the earlier members' (log-)posteriors, (C, n), and how many these are.
+    total: Any = 0.0
+    n_seen: int = 0
+
+    def see(self, x: np.ndarray) -> None:
+        """Take note of an earlier member."""
+        logs = self._log_posteriors(*self._unpacked(x))[:, 0]
+        self.total = self.total + (logs if self.measure == "kl" else np.exp(logs))
+        self.n_seen += 1
+
+    def _log_posteriors(self, theta: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        out = np.empty((*intercept.shape, self.design.n_rows))
+        logits = self.design.logits(theta, intercept, np.zeros(len(theta[0]), int), out)
+        return log_softmax(logits)
+
+    def _unpacked(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients (C, R, D) and intercepts (C, R) out of flat vectors (R, C * (D + 1))."""
+        stacked = x.reshape(len(x), len(self.blocks), -1).transpose(1, 0, 2)
+        return stacked[:, :, :-1], stacked[:, :, -1]
+
+    def terms(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Log-likelihood, diversity and J of each run (R,), and the gradient of J.
+
+        ``x`` (R, C * (D + 1)) holds for each class its coefficients and its intercept. Diversity
+        is 0 while there is no earlier member.
+        """
+        share = self.share
+        theta, intercept = self._unpacked(x)
+        logs = self._log_posteriors(theta, intercept)
+        posterior = np.exp(logs)
+        own = true_class(logs, self.blocks, np.empty_like(logs[0]))
+        log_likelihood = np.sum(share * own, axis=1)
+        slope = -share * posterior
+        for label, rows in enumerate(self.blocks):
+            slope[label, :, rows] += share[rows]
+        diversity = np.zeros_like(log_likelihood)
+        if self.n_seen:
+            earlier = (self.total / self.n_seen)[:, None, :]
+            gain = logs - earlier if self.measure == "kl" else -earlier
+            of_row = np.sum(posterior * gain, axis=0)
+            diversity = np.sum(share * of_row, axis=1)
+            slope = slope + self.diversity_weight * share * posterior * (gain - of_row)
+        by_theta, by_intercept = self.design.gradient(slope, np.zeros(len(x), int))
+        by_theta = by_theta - self.alpha * theta
+        penalty = 0.5 * self.alpha * np.sum(theta * theta, axis=(0, 2))
+        objective = log_likelihood - penalty + self.diversity_weight * diversity
+        gradient = np.concatenate([by_theta, by_intercept[:, :, None]], axis=2)
+        return log_likelihood, diversity, objective, gradient.transpose(1, 0, 2).reshape(x.shape)
+
+    def grow(self, starts: np.ndarray, *, max_iter: int, tol: float) -> MaxEntMember:
+        """Climb J from several starts (R, C * (D + 1)) at once; keep the first of the best ends.
+
+        With the weight of diversity J has more than one maximum. The climb ends when no entry of
+        the gradient exceeds ``tol``; an end where none exceeds 100 times this counts as converged
+        too.
+        """
+
+        def descent(x: Any, runs: Any) -> tuple[np.ndarray, np.ndarray]:
+            _, _, objective, gradient = self.terms(x)
+            return -objective, -gradient
+
+        found = minimise(descent, starts, max_iter=max_iter, tol=tol)
+        # Ends that differ by rounding are the same one; the first of them is kept.
+        best = int(np.argmax(-found.value > -found.value.min() - 1e-10))
+        x = found.x[best : best + 1]
+        log_likelihood, diversity, _, gradient = self.terms(x)
+        return MaxEntMember(
+            x,
+            float(log_likelihood[0]),
+            float(diversity[0]) if self.n_seen else float("nan"),
+            int(found.n_iter[best]),
+            # A run that rounding or max_iter ended close to the maximum has arrived, too.
+            bool(found.converged[best]) or float(np.abs(gradient).max()) <= 100 * tol,
+        )

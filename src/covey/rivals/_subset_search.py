@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from covey._core.random import Purpose, UniformRows
-from covey._core.rivals.subset_search import Judged, choose, evolve, hill_climb, random_subsets
 from covey._folds import check_cv_parameter, check_groups, make_folds
-from covey._models import classifies, fit_member
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, common_kind, gather, make_fuser, member_output
-from covey.members import GrownClassifier, check_tree_range
+from covey.fusers import Fuser, make_fuser, member_output
+from covey.rivals._learners import RivalOfLearners, fitted
 from covey.rivals._neighbors import NeighborsMember
 
+# Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
+# what that may move two of them apart.
+DECIMALS = 12
+TIE = 2e-12
 
-class SubsetSearchClassifier(GrownClassifier):
+# The runs of `UniformRows`, so that no two things share draws.
+_ORDER, _PAIRS, _CROSSING, _CATACLYSM = range(4)
+
+# Eshelman's divergence rate: the share of bits that a cataclysm flips.
+_DIVERGENCE = 0.35
+
+
+class SubsetSearchClassifier(RivalOfLearners):
     """An ensemble on feature subsets, each found by fitting a model on every candidate.
 
     A member is a model on a subset of the features, and a subset is as good as the accuracy of
@@ -73,13 +80,8 @@ class SubsetSearchClassifier(GrownClassifier):
         would need more ends where it stands; see ``search_complete_``.
     fuser : str or Fuser, default="mean"
         How members are fused: a name or an object of `covey.fusers`. One that learns does so
-        from rows that are held out from the whole search (``validation_fraction``).
-    select_size, class_weight
-        As for `SubsetEnsembleClassifier`.
-    validation_fraction : float, default=0.1
-        The share of each class that is held out when something is chosen or learnt from
-        held-out rows. Where ``fit`` is given ``groups``, whole groups are held out that come to
-        about this share, at least one.
+        from a tenth of the rows, held out from the whole search; where ``fit`` is given
+        ``groups``, from whole groups that come to about this share, at least one.
     n_jobs : int or None, default=None
         Threads that fit candidates, and that predict blocks of rows. It never changes a result.
     random_state : int, RandomState instance or None, default=None
@@ -150,8 +152,7 @@ class SubsetSearchClassifier(GrownClassifier):
     True
     """
 
-    # A search that is over has nothing to go on from.
-    warm_start = False
+    _default = NeighborsMember
 
     def __init__(
         self,
@@ -167,9 +168,6 @@ class SubsetSearchClassifier(GrownClassifier):
         n_generations: int = 20,
         max_fits: int | None = None,
         fuser: str | Fuser = "mean",
-        select_size: str | None = None,
-        validation_fraction: float = 0.1,
-        class_weight: Mapping[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -184,57 +182,25 @@ class SubsetSearchClassifier(GrownClassifier):
         self.n_generations = n_generations
         self.max_fits = max_fits
         self.fuser = fuser
-        self.select_size = select_size
-        self.validation_fraction = validation_fraction
-        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # -- fit -------------------------------------------------------------------------------
-
     def _check_parameters(self):
-        check_number(self.n_estimators, "n_estimators", low=1, whole=True)
+        for name in ("n_estimators", "max_passes", "n_generations"):
+            check_number(getattr(self, name), name, low=1, whole=True)
+        check_number(self.population_size, "population_size", low=2, whole=True)
+        if self.max_fits is not None:
+            check_number(self.max_fits, "max_fits", low=1, whole=True)
         check_choice(self.search, "search", ("hill_climbing", "genetic"))
         check_cv_parameter(self.cv)
         check_number(self.diversity_weight, "diversity_weight", low=0)
         check_choice(self.acceptance, "acceptance", ("sum", "both"))
-        check_number(self.max_passes, "max_passes", low=1, whole=True)
-        check_number(self.population_size, "population_size", low=2, whole=True)
-        check_number(self.n_generations, "n_generations", low=1, whole=True)
-        if self.max_fits is not None:
-            check_number(self.max_fits, "max_fits", low=1, whole=True)
         if self.search == "genetic" and self.n_estimators > self.population_size:
             raise ValueError(
                 f"n_estimators={self.n_estimators} members cannot be chosen from a population of "
                 f"population_size={self.population_size} subsets; use a larger population."
             )
-        learner = self._learner()
-        if not classifies(learner):
-            raise ValueError(
-                "estimator must be a classifier (an object, not a class) to be fitted on feature "
-                f"subsets, got {learner!r}."
-            )
-        # Whether the fuser can use what members say is known before any is fitted.
-        common_kind([learner], [type(learner).__name__], make_fuser(self.fuser))
-
-    def _check_training_data(self, X, y, sample_weight, continued):
-        X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
-        check_tree_range(self._learner(), X, getattr(self, "feature_names_in_", None))
-        return X, codes, weight
-
-    def _learner(self):
-        return NeighborsMember() if self.estimator is None else self.estimator
-
-    def _seeded_learner(self):
-        """The learner, with a seed wherever it has left one open."""
-        learner = clone(self._learner())
-        draw = UniformRows(self._seed, Purpose.START, 1, 0, 1).read(0, 1)[0, 0]
-        seeds = {
-            name: int(draw * (2**31 - 1))
-            for name, value in sorted(learner.get_params(deep=True).items())
-            if (name == "random_state" or name.endswith("__random_state")) and value is None
-        }
-        return learner.set_params(**seeds) if seeds else learner
+        self._check_learner()
 
     def _prepare(self, X, codes, weight, groups, context):
         """Keep the groups of the rows that members will be grown on."""
@@ -250,116 +216,60 @@ class SubsetSearchClassifier(GrownClassifier):
             raise ValueError(
                 "No class has two rows, so none can be held out to judge a subset; give more rows."
             )
-        folds = make_folds(
-            self.cv,
-            X,
-            codes,
-            sample_weight,
-            self.classes_,
-            groups=groups,
-            seed=self._seed,
-            n_repeats=1,
-        )
+        how = {"groups": groups, "seed": self._seed, "n_repeats": 1}
+        folds = make_folds(self.cv, X, codes, sample_weight, self.classes_, **how)
         folds = [(train[used[train]], test[used[test]]) for train, test in folds]
-        learner = self._seeded_learner()
-        given = sample_weight if self._passes_weight(learner, sample_weight[used]) else None
-        table = X.tocsc() if hasattr(X, "tocsc") else X
         held_out = np.concatenate([test for _, test in folds])
-        with Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel:
-            judged = Judged(
-                _Judge(
-                    learner,
-                    table,
-                    codes,
-                    self.classes_,
-                    given,
-                    folds,
-                    sample_weight[held_out],
-                    parallel,
-                    keep_decisions=self.diversity_weight > 0,
-                ),
-                sample_weight[held_out],
-                self._budget(len(folds)),
-            )
-            support, history = self._searched(judged, X.shape[1])
-            distinct, member_of = np.unique(support, axis=0, return_inverse=True)
-            labels = self.classes_[codes]
-            # Without rows that count for nothing, as in the folds.
-            table, labels = table[used], labels[used]
-            given = None if given is None else given[used]
-            fitted = parallel(
-                delayed(_fitted)(learner, table[:, mask], labels, given) for mask in distinct
-            )
-        self.n_fits_ = judged.count * len(folds) + len(distinct)
-        self.history_ = [
-            {
-                "criterion": stage.criterion,
-                "accuracy": stage.accuracy,
-                "subset_size": stage.subset_size,
-                "n_fits": stage.n_subsets * len(folds),
-            }
-            for stage in history
-        ]
-        self._grown = (support, [fitted[number] for number in member_of.ravel()])
-        self._keep_first(len(support))
+        learner = self._copy(1, 0, every=False)
+        # Learners are shown the labels themselves: parameters of theirs may name them.
+        labels = self.classes_[codes]
+        weighted = len(np.unique(sample_weight[used])) > 1
 
-    def _passes_weight(self, learner, weight):
-        """Whether the learner is given weights; refuses those that it cannot take."""
-        if (weight == 1).all():
-            return False
-        last = learner[-1] if isinstance(learner, Pipeline) else learner
-        if has_fit_parameter(learner, "sample_weight") or has_fit_parameter(last, "sample_weight"):
-            return True
-        if (weight == weight[0]).all():
-            return False
-        raise TypeError(
-            f"estimator={type(last).__name__} cannot be fitted with sample_weight or "
-            "class_weight; leave the weights out, or use an estimator that takes them."
-        )
+        def fit(mask, rows):
+            weight = sample_weight[rows] if weighted else None
+            return fitted(clone(learner), X[:, mask][rows], labels[rows], weight)
+
+        def decide(mask, train, test):
+            model, name = fit(mask, train), type(learner).__name__
+            decided, _ = member_output(model, X[:, mask][test], self.classes_, "label", name)
+            # Few classes: thousands of subsets are remembered.
+            return decided.astype(np.int32)
+
+        def judge(masks):
+            parts = parallel(delayed(decide)(mask, *fold) for mask in masks for fold in folds)
+            decisions = np.concatenate(parts).reshape(len(masks), -1)
+            return (decisions == codes[held_out]) @ judged.share, decisions
+
+        n_folds = len(folds)
+        judged = Judged(judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds)
+        judged.budget = self._budget(n_folds)
+        with Parallel(n_jobs=self.n_jobs, require="sharedmem") as parallel:
+            if self.search == "genetic":
+                starts = random_subsets(self._seed, self.population_size, X.shape[1])
+                found, complete = evolve(judged, starts, self.n_generations)
+                found = choose(judged, found, self.n_estimators)
+            else:
+                starts = random_subsets(self._seed, self.n_estimators, X.shape[1])
+                found, complete = hill_climb(judged, starts, self.acceptance, self.max_passes)
+            distinct, member_of = np.unique(found, axis=0, return_inverse=True)
+            models = parallel(delayed(fit)(mask, np.flatnonzero(used)) for mask in distinct)
+        self.support_, self.history_, self.search_complete_ = found, judged.history, complete
+        self.n_fits_ = judged.n_fits + len(distinct)
+        self.estimators_ = [models[number] for number in member_of.ravel()]
+        self.n_estimators_ = len(self.estimators_)
 
     def _budget(self, n_folds):
         """How many subsets may be judged."""
         if self.max_fits is None:
-            return None
-        genetic = self.search == "genetic"
-        n_starts = int(self.population_size if genetic else self.n_estimators)
+            return np.inf
+        n_starts = self.population_size if self.search == "genetic" else self.n_estimators
         needed = n_starts * n_folds + self.n_estimators
         if self.max_fits < needed:
             raise ValueError(
-                f"max_fits={self.max_fits} does not even pay for the start: {n_starts} subsets "
-                f"in {n_folds} folds and {self.n_estimators} members take up to {needed} fits."
+                f"max_fits={self.max_fits} does not even pay for the start, which takes up to "
+                f"{needed} fits."
             )
-        return (int(self.max_fits) - int(self.n_estimators)) // n_folds
-
-    def _searched(self, judged, n_features):
-        """The members' subsets and the history of the search."""
-        alpha = float(self.diversity_weight)
-        if self.search == "genetic":
-            population = random_subsets(self._seed, int(self.population_size), n_features)
-            found = evolve(
-                judged, population, seed=self._seed, n_generations=int(self.n_generations)
-            )
-            support = choose(judged, found.support, int(self.n_estimators), alpha)
-        else:
-            found = hill_climb(
-                judged,
-                random_subsets(self._seed, int(self.n_estimators), n_features),
-                seed=self._seed,
-                diversity_weight=alpha,
-                acceptance=self.acceptance,
-                max_passes=int(self.max_passes),
-            )
-            support = found.support
-        self.search_complete_ = found.complete
-        return support, found.history
-
-    def _forget(self):
-        self.__dict__.pop("_grown", None)
-
-    def _attributes(self, n_members):
-        names = ("support_", "estimators_")
-        parts = {name: part[:n_members] for name, part in zip(names, self._grown, strict=True)}
-        return {"n_estimators_": n_members, **parts}
+        return (self.max_fits - self.n_estimators) // n_folds
 
     @property
     def feature_subsets_(self) -> list[np.ndarray]:
@@ -368,24 +278,8 @@ class SubsetSearchClassifier(GrownClassifier):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         return [names[mask] for mask in self.support_]
 
-    # -- predict ---------------------------------------------------------------------------
-
-    def _predictions(self, X, kind=None):
-        names = self._names()
-        if kind is None:
-            fuser = self.fuser_ if hasattr(self, "fuser_") else make_fuser(self.fuser)
-            kind = common_kind(self.estimators_, names, fuser)
-        said = {}
-        for mask, member, name in zip(self.support_, self.estimators_, names, strict=True):
-            if id(member) not in said:
-                said[id(member)] = member_output(member, X[:, mask], self.classes_, kind, name)
-        outputs = [said[id(member)] for member in self.estimators_]
-        return gather(outputs, self.classes_, names, kind)
-
-    def _member_values(self, X):
-        """Probabilities if all members have them, whatever the fuser asks for."""
-        every = all(hasattr(member, "predict_proba") for member in self.estimators_)
-        return self._predictions(X, "probability" if every else None).values
+    def _seen_by(self, k, X):
+        return X[:, self.support_[k]]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -395,47 +289,220 @@ class SubsetSearchClassifier(GrownClassifier):
         return tags
 
 
-class _Judge:
-    """Accuracies of subsets by models that are fitted on the folds, all at once."""
+# -- what is known of subsets --------------------------------------------------------------------
+
+
+class Judged:
+    """What a search knows of subsets; each is judged once, and no more than ``budget`` of them.
+
+    ``judge`` takes masks (m, D), and returns accuracies (m,) and decisions (m, n).
+    """
 
     def __init__(
-        self, learner, table, codes, classes, given, folds, weight, parallel, *, keep_decisions
-    ):
-        self.learner, self.table, self.given = learner, table, given
-        # Learners are shown the labels themselves: parameters of theirs may name them.
-        self.labels, self.classes = classes[codes], classes
-        self.folds, self.share, self.parallel = folds, weight / weight.sum(), parallel
-        self.truth = np.concatenate([codes[test] for _, test in folds])
-        self.keep_decisions = keep_decisions
+        self, judge: Any, weight: Any, seed: int, diversity_weight: float = 0.0, n_folds: int = 1
+    ) -> None:
+        self._judge, self.share, self.n_folds = judge, weight / weight.sum(), n_folds
+        self.seed, self.diversity_weight, self.budget = seed, diversity_weight, np.inf
+        self._accuracy: dict[bytes, float] = {}
+        self._decisions: dict[bytes, np.ndarray] = {}
+        self.history: list[dict[str, Any]] = []
 
-    def __call__(self, masks):
-        parts = self.parallel(
-            delayed(self._decide)(mask, train, test)
-            for mask in masks
-            for train, test in self.folds
-        )
-        n_folds = len(self.folds)
-        decisions = np.stack(
-            [
-                np.concatenate(parts[start : start + n_folds])
-                for start in range(0, len(parts), n_folds)
-            ]
-        )
-        accuracy = (decisions == self.truth) @ self.share
-        return accuracy, decisions if self.keep_decisions else None
+    @property
+    def n_fits(self) -> int:
+        """How many models were fitted."""
+        return len(self._accuracy) * self.n_folds
 
-    def _decide(self, mask, train, test):
-        """What a model that is fitted on some rows decides of others."""
-        columns = self.table[:, mask]
-        if hasattr(columns, "tocsr"):
-            columns = columns.tocsr()
-        given = None if self.given is None else self.given[train]
-        model = _fitted(self.learner, columns[train], self.labels[train], given)
-        name = type(self.learner).__name__
-        decided, _ = member_output(model, columns[test], self.classes, "label", name)
-        # Few classes: thousands of subsets are remembered.
-        return decided.astype(np.int32)
+    def look(self, masks: np.ndarray) -> bool:
+        """Judge what is not known yet; judge nothing and return False if that is too much."""
+        new = {key: mask for mask in masks if (key := mask.tobytes()) not in self._accuracy}
+        if len(self._accuracy) + len(new) > self.budget:
+            return False
+        if new:
+            accuracy, decisions = self._judge(np.array(list(new.values())))
+            self._accuracy.update(zip(new, accuracy.round(DECIMALS).tolist(), strict=True))
+            if self.diversity_weight:
+                self._decisions.update(zip(new, decisions, strict=True))
+        return True
+
+    def accuracy(self, masks: np.ndarray) -> np.ndarray:
+        """Accuracies of masks (m, D) that were looked at."""
+        return np.array([self._accuracy[mask.tobytes()] for mask in masks])
+
+    def disagreement(self, mask: np.ndarray, others: np.ndarray) -> float:
+        """Weighted share of rows decided otherwise, mean over the others; 0 without any."""
+        own = self._decisions[mask.tobytes()]
+        shares = [self.share @ (own != self._decisions[other.tobytes()]) for other in others]
+        return float(np.mean(shares)) if shares else 0.0
+
+    def note(self, masks: np.ndarray, criterion: float) -> None:
+        """Keep where the search stands after a pass or a generation."""
+        stage = {"accuracy": self.accuracy(masks), "subset_size": masks.sum(axis=1)}
+        self.history.append({"criterion": criterion, **stage, "n_fits": self.n_fits})
 
 
-def _fitted(learner, X, y, weight):
-    return fit_member(clone(learner), type(learner).__name__, X, y, weight)
+def _draws(seed: int, purpose: Any, run: int, numbers: Any, size: int, place: int = 0) -> Any:
+    """Uniform numbers (len(numbers), size), each row of an address of its own."""
+    rows = [UniformRows(seed, purpose, run, number, size).read(place, 1)[0] for number in numbers]
+    return np.array(rows).reshape(-1, size)
+
+
+def random_subsets(seed: int, count: int, n_features: int) -> np.ndarray:
+    """Subsets that hold each feature with probability one half, and at least one."""
+    draws = _draws(seed, Purpose.START, 0, range(count), n_features)
+    return _never_empty(draws < 0.5, draws)
+
+
+def _never_empty(masks: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    empty = np.flatnonzero(~masks.any(axis=1))
+    masks[empty, draws[empty].argmin(axis=1)] = True
+    return masks
+
+
+# -- climbing ------------------------------------------------------------------------------------
+
+
+def hill_climb(
+    judged: Judged, starts: np.ndarray, acceptance: str, max_passes: int
+) -> tuple[np.ndarray, bool]:
+    """Flip one feature of one subset at a time, for as long as that helps.
+
+    The criterion of subset k is ``c_k = a_k + alpha d_k``: its accuracy and ``alpha`` (the weight
+    of diversity) times its mean disagreement ``d_k`` with the K - 1 others. That of the flock is
+    ``J = mean_k (a_k + alpha d_k / 2)``. Disagreement is mutual, so a flip that raises ``c_k`` by
+    x raises J by x / K: every flip that is kept helps the flock, and the climb must end. Features
+    are tried in an order drawn for each subset and pass. With ``acceptance="sum"`` a flip is kept
+    that raises ``c_k``; with "both" one that raises the accuracy or the disagreement and lowers
+    neither. Returned are the subsets, and whether the search ended before the budget did.
+    """
+    support, alpha = starts.copy(), judged.diversity_weight
+    members = np.arange(len(support))
+
+    def spread(mask, k):
+        return judged.disagreement(mask, np.delete(support, k, axis=0))
+
+    def note():
+        criterion = float(judged.accuracy(support).mean())
+        if alpha:
+            criterion += 0.5 * alpha * float(np.mean([spread(support[k], k) for k in members]))
+        judged.note(support, criterion)
+
+    def helps(k, candidate):
+        gain = float(np.diff(judged.accuracy(np.stack([support[k], candidate])))[0])
+        if not alpha:
+            return gain > TIE
+        apart = spread(candidate, k) - spread(support[k], k)
+        if acceptance == "both":
+            return min(gain, apart) >= -TIE and max(gain, apart) > TIE
+        return gain + alpha * apart > TIE
+
+    judged.look(support)
+    note()
+    for number in range(max_passes):
+        draws = _draws(judged.seed, Purpose.FLIP, _ORDER, members, support.shape[1], number)
+        before, complete = support.copy(), True
+        for tried in draws.argsort(axis=1, kind="stable").T:
+            # What one subset scores does not depend on the others: all K are judged at once.
+            flipped = support.copy()
+            flipped[members, tried] ^= True
+            useful = np.flatnonzero(flipped.any(axis=1))
+            if not (complete := judged.look(flipped[useful])):
+                break
+            for k in useful:
+                if helps(k, flipped[k]):
+                    support[k] = flipped[k]
+        changed = not np.array_equal(support, before)
+        if complete or changed:
+            note()
+        if not (complete and changed):
+            return support, complete
+    return support, True
+
+
+# -- genetic -------------------------------------------------------------------------------------
+
+
+def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[np.ndarray, bool]:
+    """Eshelman's CHC: crossing of unlike parents, survival of the best, no mutation but restarts.
+
+    Parents are paired at random. A pair is crossed if half of the bits in which it differs are
+    more than a threshold: D/4 at first, one less after each generation that no child survives.
+    Children swap half of those bits (HUX), so what parents have in common is kept. The best of old
+    and new survive, the older of equals. When the threshold is below 0, all but the best are
+    replaced by copies of it with 35 % of the bits flipped. Returned are the best N different
+    subsets of all populations, the best first (fewer, if there were not as many), and whether the
+    search ended before the budget did.
+    """
+    size, n_features = population.shape
+
+    def best_first(*masks):
+        """Sorted by accuracy; equals stay in their order."""
+        masks = np.concatenate(masks)
+        return masks[np.argsort(-judged.accuracy(masks), kind="stable")]
+
+    judged.look(population)
+    population, past = best_first(population), population[:0]
+    judged.note(population, float(judged.accuracy(population)[0]))
+    threshold, complete = n_features // 4, True
+    for generation in range(n_generations):
+        children = _children(population, threshold, judged.seed, generation)
+        if not (complete := judged.look(children)):
+            break
+        survivors = best_first(population, children)[:size]
+        threshold -= np.array_equal(survivors, population)
+        population = survivors
+        if threshold < 0 and generation + 1 < n_generations:
+            past = np.concatenate([past, population])
+            draws = _draws(
+                judged.seed, Purpose.FLIP, _CATACLYSM, range(1, size), n_features, generation
+            )
+            copies = _never_empty(population[0] ^ (draws < _DIVERGENCE), draws)
+            restarted = np.concatenate([population[:1], copies])
+            if not (complete := judged.look(restarted)):
+                break
+            population = best_first(restarted)
+            threshold = int(_DIVERGENCE * (1 - _DIVERGENCE) * n_features)
+        judged.note(population, float(judged.accuracy(population)[0]))
+    everyone = best_first(past, population)
+    first = np.unique(everyone, axis=0, return_index=True)[1]
+    return everyone[np.sort(first)][:size], complete
+
+
+def _children(population: np.ndarray, threshold: int, seed: int, generation: int) -> np.ndarray:
+    """Half-uniform crossing of random pairs that differ enough; only subsets that are new."""
+    size, n_features = population.shape
+    draws = _draws(seed, Purpose.FLIP, _PAIRS, [0], size, generation)[0]
+    pairs = draws.argsort(kind="stable")[: size // 2 * 2].reshape(-1, 2)
+    known = {mask.tobytes() for mask in population}
+    children = []
+    for number, (one, other) in enumerate(pairs):
+        differing = np.flatnonzero(population[one] ^ population[other])
+        n_swapped = len(differing) // 2
+        if n_swapped <= threshold:
+            continue
+        lots = _draws(seed, Purpose.FLIP, _CROSSING, [number], n_features, generation)[0]
+        swapped = differing[lots[differing].argsort(kind="stable")[:n_swapped]]
+        for parent in (one, other):
+            child = population[parent].copy()
+            child[swapped] ^= True
+            if child.any() and child.tobytes() not in known:
+                known.add(child.tobytes())
+                children.append(child)
+    return np.array(children, dtype=bool).reshape(-1, n_features)
+
+
+def choose(judged: Judged, support: np.ndarray, n_members: int) -> np.ndarray:
+    """The best subset, then each time the one with the best ``a_k + alpha d_k``.
+
+    ``d_k`` is the mean disagreement with those chosen before, and ``alpha`` the weight of
+    diversity. ``support`` (N, D) has the most accurate subsets first. Where there are fewer of
+    them than members, they are taken again in the same order.
+    """
+    left, chosen = list(range(len(support))), []
+    accuracy = judged.accuracy(support)
+    while left and len(chosen) < n_members:
+        scores = accuracy[left]
+        if judged.diversity_weight:
+            apart = [judged.disagreement(support[i], support[chosen]) for i in left]
+            scores = scores + judged.diversity_weight * np.array(apart)
+        chosen.append(left.pop(int(np.argmax(scores > scores.max() - TIE))))
+    return support[np.resize(chosen, n_members)]

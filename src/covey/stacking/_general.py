@@ -161,25 +161,23 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _output_of(self, member: Any, wanted: str) -> str:
-        if wanted != "auto":
-            return wanted
-        return next(output for output in _METHODS_FOR if _can_give(member, output))
-
-    def _check_output(self, member: Any, output: str, name: str) -> None:
-        if not _can_give(member, output):
+    def _output_of(self, name: str, member: Any, wanted: str) -> str:
+        if wanted == "auto":
+            return next(output for output in _METHODS_FOR if _can_give(member, output))
+        if not _can_give(member, wanted):
             raise ValueError(
-                f"outputs={output!r} needs the {' or '.join(_METHODS_FOR[output])} of each "
+                f"outputs={wanted!r} needs the {' or '.join(_METHODS_FOR[wanted])} of each "
                 f"member, which {name!r} does not have; calibrate it, or use outputs='auto' for "
                 "it."
             )
+        return wanted
 
     def _predict_layer(
         self, names: list[str], members: list, X: Any, outputs: list[str]
     ) -> np.ndarray:
         predicted = []
         for name, member, output in zip(names, members, outputs, strict=True):
-            self._check_output(member, output, name)
+            self._output_of(name, member, output)  # a fitted one may lack what it promised
             predicted.append(_probabilities(member, X, self.classes_, output, name))
         values = np.stack(predicted, axis=1)
         Predictions(values, self.classes_, names, "probability").check_probabilities()
@@ -188,15 +186,10 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
     def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(*self._forward(X))
 
-    @available_if(_final_has("predict_proba"))
-    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
-        """Logarithms of the probabilities of the model on top, as (n_samples, n_classes)."""
-        return super().predict_log_proba(X)
-
-    @available_if(_final_has("predict_proba"))
-    def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Probabilities of the classes, by the model on top, in the order of ``classes_``."""
-        return super().predict_proba(X)
+    predict_proba = available_if(_final_has("predict_proba"))(FusedClassifier.predict_proba)
+    predict_log_proba = available_if(_final_has("predict_proba"))(
+        FusedClassifier.predict_log_proba
+    )
 
     @available_if(_final_has("predict_proba", "decision_function"))
     def decision_function(self, X: ArrayLike) -> np.ndarray:

@@ -57,8 +57,7 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         if classes is not None:
             self.classes_ = classes
         parameters = self._fit_parameters(weight, groups, metadata)
-        fit = self._take_layers if prefit else self._fit_layers
-        predicted, beside, rows = fit(layers, X, y, parameters)
+        predicted, beside, rows = self._learn_layers(layers, X, y, parameters)
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
@@ -148,24 +147,20 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         pairs = iter(self._flat()._named())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of this estimator and, if ``deep``, of the members of all layers."""
-        if not (deep and self._has_layers(all)):
-            return super().get_params(deep=deep)
-        return self._flat().get_params(deep=True) | {"estimators": self.estimators}
-
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
         if "estimators" in params:
             self.estimators = params.pop("estimators")
         if not self._has_layers(all):
             return super().set_params(**params)
-        before, given, flat = self._flat().estimators, self.estimators, self._flat()
-        vars(self).update(vars(flat.set_params(**params)))
-        if any(one is not other for one, other in zip(before, flat.estimators, strict=True)):
-            entries = iter(flat.estimators)
-            given = [[next(entries) for _ in layer] for layer in given]
-        self.estimators = given
+        given = self.estimators
+        self.estimators = self._flat().estimators
+        try:
+            super().set_params(**params)
+        finally:
+            entries = iter(self.estimators)
+            layers = [[next(entries) for _ in layer] for layer in given]
+            self.estimators = given if layers == given else layers
         return self
 
     def __sklearn_tags__(self):
@@ -218,20 +213,15 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         listed = outputs_by_member(self.outputs, names, self._choices)
         wanted = dict(zip(names, listed, strict=True))
         self.outputs_ = [
-            [self._output_of(member, wanted[name]) for name, member in layer] for layer in layers
+            [self._output_of(name, member, wanted[name]) for name, member in layer]
+            for layer in layers
         ]
         check_number(self.clip, "clip", low=0, high=0.5, closed="neither")
-        for pairs, encodings in zip(layers, self.outputs_, strict=True):
-            for (name, member), output in zip(pairs, encodings, strict=True):
-                self._check_output(member, output, name)
         return everyone, layers
 
-    def _output_of(self, member: Any, wanted: str) -> str:
-        """The encoding of what a member predicts."""
+    def _output_of(self, name: str, member: Any, wanted: str) -> str:
+        """The encoding of what a member predicts; one that it cannot give is refused."""
         return wanted
-
-    def _check_output(self, member: Any, output: str, name: str) -> None:
-        """Refuse an encoding of what the member cannot predict."""
 
     # -- columns beside the members' outputs -------------------------------------------------
 
@@ -283,76 +273,69 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
     def _beside(self, X: Any) -> Any:
         """The columns beside the members' outputs, for rows to predict."""
         made = None if self.features_ is None else _numbers(self.features_.transform(X))
+        return self._joined(X, made)
+
+    def _joined(self, X: Any, made: Any) -> Any:
+        """The columns that are passed through, and those that are made; None without any."""
         passed = self._passed_through(X)
         return None if made is None and passed is None else join_columns(passed, made)
 
     # -- fit ---------------------------------------------------------------------------------
 
-    def _fit_layers(
+    def _learn_layers(
         self, layers: list, X: Any, y: np.ndarray, parameters: FitParameters
     ) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Fit all layers.
+        """Fit all layers, or take those that are fitted already.
 
-        The result is what the last layer predicts out of fold, (n_rows, n_members, width), the
-        columns beside it or None, and whose rows these are.
+        The result is what the last layer predicts, (n_rows, n_members, width), out of fold or by
+        layers fitted elsewhere; the columns beside it or None; and whose rows these are.
         """
-        self._columns = self._find_columns(X)
-        everyone = np.arange(len(y))
-        folds = [(everyone[train], test) for train, test in self._folds(X, y, parameters.split)]
-        of_features = parameters.parts.get("features", {})
-        beside = self._beside_out_of_fold(folds, X, y, of_features)
-        self.features_ = None
-        if self.features is not None:
-            self.features_ = fit_with(clone(self.features), X, y, of_features)
+        self._columns, self.features_ = self._find_columns(X), self.features
+        rows, prefit = np.arange(len(y)), self._is_prefit()
+        if prefit:
+            beside = self._beside(X)
+            if self.features is not None:
+                made = self.features_.transform(take_rows(X, np.arange(1)))
+                self._n_made = _numbers(made).shape[1]
+        else:
+            folds = [(rows[train], test) for train, test in self._folds(X, y, parameters.split)]
+            of_features = parameters.parts.get("features", {})
+            beside = self._beside_out_of_fold(folds, X, y, of_features)
+            if self.features is not None:
+                self.features_ = fit_with(clone(self.features), X, y, of_features)
         weight = parameters.parts["final_estimator"].get("sample_weight")
-        self.layers_, self._ranks, inputs, rows = [], [], X, everyone
+        self.layers_, self._ranks, inputs = [], [], X
         for number, pairs in enumerate(layers):
-            names = [name for name, _ in pairs]
-            targets = y[rows]
-            of_members = {
-                name: parameters_of_rows(parameters.members[name], rows, len(y)) for name in names
-            }
-            inner = _folds_within(folds, rows, len(y))
-            if not inner:
-                raise ValueError(
-                    f"{self._cv_name()} yields no out-of-fold row to learn layer {number + 1} "
-                    "from; give a splitter with more folds."
-                )
-            held_out, _ = self._rows_held_out(inner, len(rows), "what comes after learns")
-            fitted = self._fit_folds(pairs, inner, inputs, targets, of_members)
-            blocks = [
-                self._predict_layer(names, members, take_rows(inputs, test), self.outputs_[number])
-                for (_, test), members in zip(inner, fitted, strict=True)
-            ]
-            # The members that predict are fitted on all rows that this layer has.
-            self.layers_.append(self._fit_all(pairs, inputs, targets, of_members))
-            predicted = _averaged(inner, held_out, np.concatenate(blocks))
-            rows = rows[held_out]
+            names, members, outputs = *map(list, zip(*pairs, strict=True)), self.outputs_[number]
+            if prefit:
+                self.layers_.append(members)
+                predicted = self._predict_layer(names, members, inputs, outputs)
+            else:
+                of_members = {
+                    name: parameters_of_rows(parameters.members[name], rows, len(y))
+                    for name in names
+                }
+                inner = _folds_within(folds, rows, len(y))
+                if not inner:
+                    raise ValueError(
+                        f"{self._cv_name()} yields no out-of-fold row to learn layer {number + 1} "
+                        "from; give a splitter with more folds."
+                    )
+                held_out, _ = self._rows_held_out(inner, len(rows), "what comes after learns")
+                fitted = self._fit_folds(pairs, inner, inputs, y[rows], of_members)
+                blocks = [
+                    self._predict_layer(names, of_fold, take_rows(inputs, test), outputs)
+                    for (_, test), of_fold in zip(inner, fitted, strict=True)
+                ]
+                # The members that predict are fitted on all rows that this layer has.
+                self.layers_.append(self._fit_all(pairs, inputs, y[rows], of_members))
+                predicted = _averaged(inner, held_out, np.concatenate(blocks))
+                rows = rows[held_out]
             if number < len(layers) - 1:
                 self._ranks.append(self._learn_ranks(predicted, _at(weight, rows)))
                 inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
         return predicted, _at(beside, rows), rows
-
-    def _take_layers(
-        self, layers: list, X: Any, y: np.ndarray, parameters: FitParameters
-    ) -> tuple[np.ndarray, Any, np.ndarray]:
-        """The same of layers that are fitted already: what they predict of all rows."""
-        self._columns, self.features_ = self._find_columns(X), self.features
-        beside, inputs = self._beside(X), X
-        if self.features is not None:
-            self._n_made = _numbers(self.features_.transform(take_rows(X, np.arange(1)))).shape[1]
-        weight = parameters.parts["final_estimator"].get("sample_weight")
-        self.layers_, self._ranks = [], []
-        for number, pairs in enumerate(layers):
-            names, members = [name for name, _ in pairs], [member for _, member in pairs]
-            self.layers_.append(members)
-            predicted = self._predict_layer(names, members, inputs, self.outputs_[number])
-            if number < len(layers) - 1:
-                self._ranks.append(self._learn_ranks(predicted, weight))
-                inputs = join_columns(self._encode(predicted, number), beside)
-        self.estimators_ = self.layers_[-1]
-        return predicted, beside, np.arange(len(y))
 
     def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
         if self.kind_ != "value":
@@ -390,8 +373,7 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
             self._n_made = widths[0]
             stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
             made = _averaged(folds, np.arange(len(y)), stack(blocks))
-        passed = self._passed_through(X)
-        return None if made is None and passed is None else join_columns(passed, made)
+        return self._joined(X, made)
 
     # -- predict -----------------------------------------------------------------------------
 
