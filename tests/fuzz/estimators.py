@@ -4,17 +4,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -138,29 +127,6 @@ CLASSIFIERS = {
     "FusionClassifier": lambda rng, odd: covey.FusionClassifier(
         _members(rng, MEMBERS), **parameters(rng, {**CLASS_FUSERS, "cv": [2, 3]}, odd), n_jobs=1
     ),
-    "SampledFusionClassifier": lambda rng, odd: covey.SampledFusionClassifier(
-        one_of(
-            rng,
-            [
-                RandomForestClassifier(4, random_state=0),
-                ExtraTreesClassifier(4, random_state=0),
-                BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**CLASS_FUSERS, "validation_fraction": [0.3]}, odd),
-    ),
-    "BoostedFusionClassifier": lambda rng, odd: covey.BoostedFusionClassifier(
-        one_of(
-            rng,
-            [
-                AdaBoostClassifier(n_estimators=3, random_state=0),
-                GradientBoostingClassifier(n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**CLASS_FUSERS, "n_stages": [1, 2]}, odd),
-    ),
     "MultiviewClassifier": _of(
         covey.MultiviewClassifier,
         {
@@ -264,28 +230,6 @@ REGRESSORS = {
     ),
     "FusionRegressor": lambda rng, odd: covey.FusionRegressor(
         _members(rng, VALUE_MEMBERS), **parameters(rng, {**VALUE_FUSERS, "cv": [2, 3]}, odd)
-    ),
-    "SampledFusionRegressor": lambda rng, odd: covey.SampledFusionRegressor(
-        one_of(
-            rng,
-            [
-                RandomForestRegressor(4, random_state=0),
-                BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, VALUE_FUSERS, odd),
-    ),
-    "BoostedFusionRegressor": lambda rng, odd: covey.BoostedFusionRegressor(
-        one_of(
-            rng,
-            [
-                AdaBoostRegressor(n_estimators=3, random_state=0),
-                GradientBoostingRegressor(n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**VALUE_FUSERS, "n_stages": [1, 2]}, odd),
     ),
     "GeneralStackingRegressor": lambda rng, odd: covey.GeneralStackingRegressor(
         _members(rng, VALUE_MEMBERS),

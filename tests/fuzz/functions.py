@@ -198,19 +198,20 @@ def _from_ensemble(rng, odd):
     """The members of bagging, a forest or boosting, and what a rule makes of them."""
     X = table(rng, odd == "X")
     y = classes(rng, n_rows_of(X), odd == "y")
-    take, ensemble = one_of(
+    ensemble = one_of(
         rng,
         [
-            (covey.from_forest, RandomForestClassifier(3, random_state=0)),
-            (covey.from_bagging, BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0)),
-            (covey.from_boosting, AdaBoostClassifier(n_estimators=3, random_state=0)),
-            *([(covey.from_forest, GaussianNB())] if odd == "rule" else []),
+            RandomForestClassifier(3, random_state=0),
+            BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0),
+            AdaBoostClassifier(n_estimators=3, random_state=0),
+            *([GaussianNB()] if odd == "rule" else []),
         ],
     )
 
     def call():
-        members = take(clone(ensemble).fit(X, y), X, y, random_state=0)
-        return np.asarray([len(members.estimators)])
+        fitted = clone(ensemble).fit(X, y)
+        fused = covey.FusionClassifier(covey.members_of(fitted), prefit=True).fit(X, y)
+        return fused.predict_proba(X)
 
     return call, (X, y)
 
@@ -256,7 +257,7 @@ FUNCTIONS = {
     "oracle_bounds, oracle_interval": _oracle,
     "make_quarter_circle": _quarter_circle,
     "bias_variance": _bias_variance,
-    "from_forest, from_bagging, from_boosting": _from_ensemble,
+    "members_of": _from_ensemble,
     "save, load, gate_share, ambiguity, fusion_bound": _of_a_flock,
 }
 

@@ -1,12 +1,7 @@
 """How members are grown, or brought along."""
 
 from covey.members._algorithm1_flock import GrownMember
-from covey.members._boosted import (
-    BoostedFusionClassifier,
-    BoostedFusionRegressor,
-    from_boosting,
-)
-from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
+from covey.members._ensembles import members_of, out_of_bag
 from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._flock_summary import Origins
@@ -21,22 +16,11 @@ from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
 from covey.members._routing import FitParameters, RoutesToEstimator
 from covey.members._rows_in_memory import InMemoryRows
-from covey.members._sampled import (
-    SampledFusionClassifier,
-    SampledFusionRegressor,
-    from_bagging,
-    from_forest,
-)
-from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import TrainingRows
 
 __all__ = [
-    "BoostedClassifiers",
-    "BoostedFusionClassifier",
-    "BoostedFusionRegressor",
-    "BoostedRegressors",
     "Classifiers",
     "ExplainedRows",
     "FitParameters",
@@ -59,17 +43,12 @@ __all__ = [
     "Origins",
     "Regressors",
     "RoutesToEstimator",
-    "SampledClassifiers",
-    "SampledFusionClassifier",
-    "SampledFusionRegressor",
-    "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
     "check_tree_range",
     "check_warm_start",
     "feature_names",
-    "from_bagging",
-    "from_boosting",
-    "from_forest",
+    "members_of",
+    "out_of_bag",
 ]

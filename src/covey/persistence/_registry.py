@@ -22,9 +22,9 @@ _HOMES = {
     ),
     "_fusers": (
         "APosteriori APriori And Borda DESClustering DESKL DESKNN DESMI DESP Exponential Gate "
-        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LinearStacking Logarithmic MCB "
-        "MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle Product RRC "
-        "Rank SingleBest Stacking StaticSelection TrimmedMean"
+        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LastStage LinearStacking "
+        "Logarithmic MCB MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle "
+        "Product RRC Rank SingleBest Stacking StaticSelection TrimmedMean WeightedMedian"
     ),
     "_fusions": (
         "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
