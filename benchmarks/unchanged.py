@@ -29,6 +29,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -108,8 +109,8 @@ def others(wine, iris, cancer, diabetes, members, regressors):
         "code book": (covey.CodeBookClassifier(tree), wine),
         "stack": (covey.GeneralStackingClassifier(members), iris),
         "stack of numbers": (covey.GeneralStackingRegressor(regressors), diabetes),
-        "labels": (covey.MultiTargetClassifier(tree), (wine[0], labels)),
-        "targets": (covey.MultiTargetRegressor(ridge), (diabetes[0], targets)),
+        "labels": (MultiOutputClassifier(tree), (wine[0], labels)),
+        "targets": (MultiOutputRegressor(ridge), (diabetes[0], targets)),
         "decorate": (rivals.DecorateClassifier(tree, n_estimators=4), wine),
         "diverse maxent": (rivals.DiverseMaxEntClassifier(3), wine),
         "subset search": (rivals.SubsetSearchClassifier(n_estimators=2), iris),

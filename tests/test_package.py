@@ -16,7 +16,7 @@ NAMES = """
     SubsetEnsembleClassifier SubsetEnsembleRegressor members_of out_of_bag
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
-    CodeBookClassifier MultiTargetClassifier MultiTargetRegressor SubsetSelector
+    CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
     to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
     DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay

@@ -37,7 +37,6 @@ _NAMES_BY_MODULE = {
     ),
     "stacking": ("GeneralStackingClassifier", "GeneralStackingRegressor"),
     "multiclass": ("CodeBookClassifier",),
-    "multitarget": ("MultiTargetClassifier", "MultiTargetRegressor"),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
     "tables": ("TableClassifier", "TableRegressor"),

@@ -167,11 +167,6 @@ CLASSIFIERS = {
         estimator=GaussianNB(),
         random_state=0,
     ),
-    "MultiTargetClassifier": lambda rng, odd: covey.MultiTargetClassifier(
-        covey.FusionClassifier(_members(rng, MEMBERS), "linear_stacking", cv=2),
-        **parameters(rng, {"cv": [2, 3, None]}, odd),
-        random_state=0,
-    ),
     "TableClassifier": _of(
         covey.TableClassifier,
         {"columns": [{"c0": "number"}, {"c0": "text"}]},
@@ -221,11 +216,6 @@ REGRESSORS = {
         ALGORITHM_1 | VALUE_FUSERS | LOSSES | {"alpha": [0.1]},
         n_estimators=2,
         max_iter=30,
-        random_state=0,
-    ),
-    "MultiTargetRegressor": lambda rng, odd: covey.MultiTargetRegressor(
-        covey.FusionRegressor(_members(rng, VALUE_MEMBERS), "linear_stacking", cv=2),
-        **parameters(rng, {"cv": [2, 3, None]}, odd),
         random_state=0,
     ),
     "FusionRegressor": lambda rng, odd: covey.FusionRegressor(
@@ -336,13 +326,7 @@ def _answers(fitted, X):
 
 
 def _check(fitted, answer, n_rows):
-    if isinstance(fitted, covey.MultiTargetClassifier) and isinstance(fitted.classes_, list):
-        # Several columns of labels are several targets.
-        *probabilities, labels = answer
-        for place, model in enumerate(fitted.estimators_):
-            one = [found[place] for found in probabilities]
-            _check(model, [*one, labels[:, place]], n_rows)
-    elif is_classifier(fitted):
+    if is_classifier(fitted):
         labels = answer[-1]
         if labels.shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {labels.shape} for {n_rows} rows")
@@ -353,9 +337,7 @@ def _check(fitted, answer, n_rows):
             if not np.array_equal(fitted.classes_[answer[0].argmax(axis=1)], labels):
                 raise OutcomeError("no argmax", "predict is not the most probable class")
     elif is_regressor(fitted):
-        # A target that came as a column is predicted as one.
-        column = isinstance(fitted, covey.MultiTargetRegressor) and answer[0].ndim == 2
-        if answer[0].shape != ((n_rows, 1) if column else (n_rows,)):
+        if answer[0].shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {answer[0].shape} for {n_rows} rows")
         check_finite(answer[0])
 

@@ -35,7 +35,7 @@ _HOMES = {
     "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
-    "_targets": "MultiTargetClassifier MultiTargetRegressor",
+    "_targets": "MultiOutputClassifier MultiOutputRegressor",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
