@@ -10,7 +10,6 @@ from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember, LinearRegressionMember
-from covey.members._member_columns import MemberColumns
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._ranges import check_tree_range
@@ -37,7 +36,6 @@ __all__ = [
     "LinearFlock",
     "LinearMember",
     "LinearRegressionMember",
-    "MemberColumns",
     "MultiviewClassifier",
     "NamedMembers",
     "Origins",

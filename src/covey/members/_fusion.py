@@ -8,23 +8,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
 from covey._validation import check_flag, fitted_alone
 from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
-from covey.members._given import Classifiers, GivenModels, Regressors
-from covey.members._member_columns import MemberColumns
-from covey.members._named import NamedMembers, Pairs
+from covey.members._given import Classifiers, Pairs, Regressors
+from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters
 
 # They compare the predictions of all members, or mix them, so that none may be missing.
 _NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
 
-class _Fusion(GivenModels, NamedMembers, MemberColumns):
+class _Fusion(NamedMembers):
     """What both share: how members are fitted, and how the fuser learns from them."""
+
+    __metadata_request__fit = {"unseen": UNUSED}  # noqa: RUF012
 
     def __init__(
         self,

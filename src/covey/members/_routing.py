@@ -9,7 +9,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils.metadata_routing import (
-    UNUSED,
     MetadataRouter,
     MethodMapping,
     process_routing,
@@ -42,9 +41,6 @@ class RoutesMetadata:
     ``_members_to_fit`` and ``_parts``.
     """
 
-    # What is given to fit is requested by parts; this estimator has no request of its own.
-    __metadata_request__fit = {"sample_weight": UNUSED, "groups": UNUSED}  # noqa: RUF012
-
     def _members_to_fit(self) -> list[tuple[str, Any]]:
         """The members that ``fit`` will fit; nothing is checked."""
         raise NotImplementedError
@@ -65,6 +61,8 @@ class RoutesMetadata:
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         for name, part in [*self._members_to_fit(), *self._parts().items()]:
             methods = MethodMapping().add(caller="fit", callee="fit")
+            if hasattr(self, "partial_fit"):
+                methods.add(caller="partial_fit", callee="partial_fit")
             if name == "final_estimator":
                 methods.add(caller="predict", callee="predict")
             router.add(**{name: part}, method_mapping=methods)
@@ -76,10 +74,11 @@ class RoutesMetadata:
 
     def _splitter_asked(self) -> Any:
         """The splitter that may request groups; a list of splits is none."""
-        if self.cv is None or isinstance(self.cv, Integral):
+        cv = getattr(self, "cv", ())
+        if cv is None or isinstance(cv, Integral):
             return StratifiedGroupKFold()
         # Text has a split, too.
-        return self.cv if hasattr(self.cv, "split") and not isinstance(self.cv, str) else None
+        return cv if hasattr(cv, "split") and not isinstance(cv, str) else None
 
     def _fit_parameters(
         self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]
@@ -107,7 +106,7 @@ class RoutesMetadata:
         )
 
 
-class RoutesToEstimator:
+class RoutesToEstimator(RoutesMetadata):
     """A mixin for ensembles and models around one ``estimator``, whose ``fit`` takes metadata.
 
     With scikit-learn's ``enable_metadata_routing`` the estimator gets what it requests. Without,
@@ -127,18 +126,11 @@ class RoutesToEstimator:
         """What is fitted; a default may stand for None."""
         return self.estimator
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata the estimator requests.
+    def _members_to_fit(self) -> list[tuple[str, Any]]:
+        return [("estimator", self._estimator_to_fit())]
 
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        fits = MethodMapping().add(caller="fit", callee="fit")
-        if hasattr(self, "partial_fit"):
-            fits.add(caller="partial_fit", callee="partial_fit")
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(estimator=self._estimator_to_fit(), method_mapping=fits)
+    def _parts(self) -> dict[str, Any]:
+        return {}
 
     def _parameters_of_estimator(
         self,

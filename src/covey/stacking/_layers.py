@@ -20,12 +20,12 @@ from covey._models import fit_with, parameters_of_rows
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
-from covey.members import FitParameters, GivenModels, MemberColumns, NamedMembers
+from covey.members import FitParameters, NamedMembers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(GivenModels, NamedMembers, MemberColumns):
+class Layered(NamedMembers):
     """What both share: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
