@@ -322,7 +322,7 @@ def test_a_model_on_top_that_predicts_nothing_is_named():
 
 
 def test_what_holds_nothing_is_refused_in_a_sentence():
-    with pytest.raises(TypeError, match="labels must hold partitions, one a column, got None"):
+    with pytest.raises(ValueError, match="labels must have two dimensions, one row a sample"):
         covey.consensus(None)
     with pytest.raises(ValueError, match="errors must hold one number a member, got {}"):
         covey.oracle_bounds({})

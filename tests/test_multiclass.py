@@ -296,9 +296,12 @@ def test_more_accurate_than_scikit_learns_codes_with_as_many_columns(name):
         ({"code": [[1, -1], [-1, 1]]}, "code has 2 rows, but y holds 3 classes"),
         (
             {"code": [[1, 1], [-1, 1], [-1, 1]]},
-            "code must have a 1 and a -1 in every column, but column 1 has no -1",
+            "code must have a 1 and a -1 in every column, but column 1 has one side only",
         ),
-        ({"code": [[0, 1], [1, 0], [1, 1]]}, "column 0 has no -1; .* not for the other side"),
+        (
+            {"code": [[0, 1], [1, 0], [1, 1]]},
+            "column 0 has one side only; .* not for the other side",
+        ),
         (
             {"code": [[1, -1], [-1, 1], [-1, 1]]},
             "code must set any two classes apart, .* of 'versicolor' and 'virginica'",

@@ -315,14 +315,13 @@ class CodeBookClassifier(
                 f"code has {len(book)} rows, but y holds {len(self.classes_)} classes; give one "
                 "row a class, in sorted order."
             )
-        for side in (1, -1):
-            one_sided = ~(book == side).any(axis=0)
-            if one_sided.any():
-                raise ValueError(
-                    f"code must have a 1 and a -1 in every column, but column "
-                    f"{int(np.argmax(one_sided))} has no {side}; change it or leave it out "
-                    "(0 stands for classes left out, not for the other side)."
-                )
+        one_sided = ~((book == 1).any(axis=0) & (book == -1).any(axis=0))
+        if one_sided.any():
+            raise ValueError(
+                f"code must have a 1 and a -1 in every column, but column "
+                f"{int(np.argmax(one_sided))} has one side only; change it or leave it out "
+                "(0 stands for classes left out, not for the other side)."
+            )
         first, second = np.triu_indices(len(book), 1)
         apart = codes.pair_distances(book)[first, second]
         if not apart.all():

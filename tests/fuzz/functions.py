@@ -1,6 +1,7 @@
 """Calls of all public functions and fusers on random predictions, labels and rows."""
 
 import tempfile
+import warnings
 from functools import cache
 
 import numpy as np
@@ -194,7 +195,7 @@ def _bias_variance(rng, odd):
     return call, (X, y)
 
 
-def _from_ensemble(rng, odd):
+def _of_ensemble(rng, odd):
     """The members of bagging, a forest or boosting, and what a rule makes of them."""
     X = table(rng, odd == "X")
     y = classes(rng, n_rows_of(X), odd == "y")
@@ -210,8 +211,14 @@ def _from_ensemble(rng, odd):
 
     def call():
         fitted = clone(ensemble).fit(X, y)
-        fused = covey.FusionClassifier(covey.members_of(fitted), prefit=True).fit(X, y)
-        return fused.predict_proba(X)
+        members = covey.members_of(fitted)
+        if isinstance(fitted, AdaBoostClassifier):
+            return covey.FusionClassifier(members, prefit=True).fit(X, y).predict_proba(X)
+        fused = covey.FusionClassifier(members, "single_best", prefit=True)
+        unseen = covey.out_of_bag(fitted, n_rows_of(X))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*were seen by every member")
+            return fused.fit(X, y, unseen=unseen).predict_proba(X)
 
     return call, (X, y)
 
@@ -257,7 +264,7 @@ FUNCTIONS = {
     "oracle_bounds, oracle_interval": _oracle,
     "make_quarter_circle": _quarter_circle,
     "bias_variance": _bias_variance,
-    "members_of": _from_ensemble,
+    "members_of, out_of_bag": _of_ensemble,
     "save, load, gate_share, ambiguity, fusion_bound": _of_a_flock,
 }
 

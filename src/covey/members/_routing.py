@@ -81,20 +81,28 @@ class RoutesMetadata:
         return cv if hasattr(cv, "split") and not isinstance(cv, str) else None
 
     def _fit_parameters(
-        self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]
+        self,
+        weight: np.ndarray | None,
+        groups: Any,
+        metadata: dict[str, Any],
+        method: str = "fit",
     ) -> FitParameters:
-        """What each part gets of what ``fit`` was given."""
+        """What each part gets of what ``fit``, or another method, was given."""
         given = {"sample_weight": weight, "groups": groups, **metadata}
         given = {name: value for name, value in given.items() if value is not None}
         members, parts = dict(self._members_to_fit()), self._parts()
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, method, **given)
             return FitParameters(
-                {name: dict(routed[name]["fit"]) for name in members},
-                {name: dict(routed[name]["fit"]) for name in parts},
+                {name: dict(routed[name][method]) for name in members},
+                {name: dict(routed[name][method]) for name in parts},
                 {} if self._splitter_asked() is None else dict(routed["cv"]["split"]),
             )
-        _refuse_unrouted(self, metadata)
+        if metadata:
+            raise ValueError(
+                f"Passing {', '.join(metadata)} to the parts of {type(self).__name__} is only "
+                "supported if enable_metadata_routing=True, which sklearn.set_config sets."
+            )
         weights = {} if weight is None else {"sample_weight": weight}
         return FitParameters(
             {name: weight_parameters(member, name, weight) for name, member in members.items()},
@@ -140,21 +148,6 @@ class RoutesToEstimator(RoutesMetadata):
         method: str = "fit",
     ) -> dict[str, Any]:
         """What the estimator's ``fit`` or ``partial_fit`` gets of what this one was given."""
-        estimator = self._estimator_to_fit()
-        of_groups = {} if groups is None else {"groups": groups}
-        if not get_config()["enable_metadata_routing"]:
-            _refuse_unrouted(self, metadata)
-            name = type(estimator).__name__.lower()
-            return weight_parameters(estimator, name, weight) | of_groups
-        of_weight = {} if weight is None else {"sample_weight": weight}
-        routed = process_routing(self, method, **of_weight, **of_groups, **metadata)
-        return dict(routed["estimator"][method])
-
-
-def _refuse_unrouted(owner: Any, metadata: dict[str, Any]) -> None:
-    """Refuse what only metadata routing could pass on."""
-    if metadata:
-        raise ValueError(
-            f"Passing {', '.join(metadata)} to the parts of {type(owner).__name__} is only "
-            "supported if enable_metadata_routing=True, which sklearn.set_config sets."
-        )
+        given = self._fit_parameters(weight, groups, metadata, method)
+        # Without routing, what a splitter would get is for the estimator.
+        return given.members["estimator"] | given.split
