@@ -58,6 +58,10 @@ class NamedParameters:
     def _listed(self) -> Any:
         return getattr(self, self._list_name)
 
+    def _list_again(self, listed: list) -> None:
+        """Take other members in the place of those that ``_listed`` gives."""
+        setattr(self, self._list_name, listed)
+
     def _accepts(self, member: Any) -> bool:
         return self._models.accepts(member)
 
@@ -136,7 +140,7 @@ class NamedParameters:
                 replaced = list(self._listed())
                 # The name is written down, lest it change with the class.
                 replaced[position] = (name, params.pop(name))
-                setattr(self, self._list_name, replaced)
+                self._list_again(replaced)
         members = dict(self._entries())
         for key in params:
             name, _, parameter = key.partition("__")
@@ -187,13 +191,17 @@ class NamedMembers(GivenModels, NamedParameters, RoutesMetadata, TransformerMixi
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = [get_tags(member) for _, member in self._entries() if hasattr(member, "fit")]
+        inner = [get_tags(member) for _, member in self._given_rows() if hasattr(member, "fit")]
         tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
         for name in ("allow_nan", "categorical"):
             takes = bool(inner) and all(getattr(tag.input_tags, name) for tag in inner)
             setattr(tags.input_tags, name, takes)
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def _given_rows(self) -> Pairs:
+        """The members that are given the rows of X."""
+        return self._entries()
 
     def _check_fitted(self, name: str, member: Any) -> Any:
         try:
