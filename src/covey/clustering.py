@@ -215,19 +215,6 @@ def _number_parameter(clusterer: Any) -> str | None:
     return None
 
 
-def _check_clusterer(clusterer: Any, name: str) -> None:
-    tagged = hasattr(clusterer, "__sklearn_tags__")
-    if (
-        isclass(clusterer)
-        or not hasattr(clusterer, "fit_predict")
-        or (tagged and is_outlier_detector(clusterer))
-    ):
-        raise ValueError(
-            f"{name} is not a clusterer: {clusterer!r}; give one with fit_predict, such as "
-            "KMeans()."
-        )
-
-
 def _partition(
     clusterer: Any,
     X: Any,
@@ -358,19 +345,24 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """The clusterers, and the parameter for their number if it can be set."""
         if self.estimator is None:
             return [KMeans(n_init=5)], "n_clusters"
-        if not isinstance(self.estimator, list | tuple):
-            _check_clusterer(self.estimator, "estimator")
-            return [self.estimator], _number_parameter(self.estimator)
-        if not len(self.estimator):
+        several = isinstance(self.estimator, list | tuple)
+        clusterers = list(self.estimator) if several else [self.estimator]
+        if not clusterers:
             raise ValueError("estimator is an empty list; give at least one clusterer.")
-        for position, clusterer in enumerate(self.estimator):
-            _check_clusterer(clusterer, f"estimator[{position}]")
-        if len(self.estimator) > self.n_partitions:
+        for position, clusterer in enumerate(clusterers):
+            tagged = hasattr(clusterer, "__sklearn_tags__") and not isclass(clusterer)
+            outliers = tagged and is_outlier_detector(clusterer)
+            if isclass(clusterer) or outliers or not hasattr(clusterer, "fit_predict"):
+                raise ValueError(
+                    f"{f'estimator[{position}]' if several else 'estimator'} is not a clusterer: "
+                    f"{clusterer!r}; give one with fit_predict, such as KMeans()."
+                )
+        if len(clusterers) > self.n_partitions:
             raise ValueError(
-                f"n_partitions={self.n_partitions} is less than the {len(self.estimator)} "
+                f"n_partitions={self.n_partitions} is less than the {len(clusterers)} "
                 "clusterers in estimator; raise it, so that each makes a partition."
             )
-        return list(self.estimator), None
+        return clusterers, None if several else _number_parameter(clusterers[0])
 
     @fitted_alone
     def fit(self, X: Any, y: None = None) -> Self:
