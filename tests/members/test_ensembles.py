@@ -309,10 +309,17 @@ def test_copies_keep_the_members_and_files_hold_them(wine, forest, tmp_path):
         assert_array_equal(again.predict_proba(X_test), fused.predict_proba(X_test))
     assert clone(fused).fit(X_test, y_test).score(X_test, y_test) > 0.9
     boosting = clone(STAGED[1]).fit(X, y)
-    for model in (fused, fused_by(boosting, LastStage(), X, y)):
+    words = np.array(["red", "rosé", "white"])[y]
+    bags = patches().fit(X, words), BaggingRegressor(Ridge(), 4, max_features=3).fit(X, y)
+    for model in (
+        fused,
+        fused_by(boosting, LastStage(), X, y),
+        fused_by(bags[0], "mean", X, words),
+        fused_by(bags[1], WeightedMedian(), X, y),
+    ):
         covey.save(model, tmp_path / "model.covey")
         again = covey.load(tmp_path / "model.covey")
-        assert_array_equal(again.predict_proba(X_test), model.predict_proba(X_test))
+        assert_array_equal(predicted(again, X_test), predicted(model, X_test))
         assert_array_equal(again.explain_fusion(X_test), model.explain_fusion(X_test))
 
 

@@ -1,7 +1,12 @@
 """How members are grown, or brought along."""
 
 from covey.members._algorithm1_flock import GrownMember
-from covey.members._ensembles import members_of, out_of_bag
+from covey.members._ensembles import (
+    BaggedClassifier,
+    BaggedRegressor,
+    members_of,
+    out_of_bag,
+)
 from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._flock_summary import Origins
@@ -20,6 +25,8 @@ from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import TrainingRows
 
 __all__ = [
+    "BaggedClassifier",
+    "BaggedRegressor",
     "Classifiers",
     "ExplainedRows",
     "FitParameters",

@@ -206,7 +206,18 @@ def _own_model(member: Any, columns: np.ndarray, ensemble: Any) -> Any:
 
 
 class BaggedRegressor(RegressorMixin, BaseEstimator):
-    """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X."""
+    """A fitted regressor of a bagging ensemble, which takes its ``columns`` out of the whole X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import BaggingRegressor
+    >>> from covey import members_of
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> patches = BaggingRegressor(max_features=3, random_state=0).fit(X, y)
+    >>> [len(member.columns) for _, member in members_of(patches)[:2]]
+    [3, 3]
+    """
 
     def __init__(self, estimator: Any, columns: np.ndarray) -> None:
         self.estimator = estimator
@@ -241,7 +252,7 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey.members._ensembles import BaggedClassifier
+    >>> from covey.members import BaggedClassifier
     >>> stump = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     >>> BaggedClassifier(stump, [2], ["no", "yes"]).classes_
     array(['no', 'yes'], dtype='<U3')

@@ -32,7 +32,7 @@ _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "FrozenEstimator Pipeline",
+    "_pipelines": "BaggedClassifier BaggedRegressor FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_targets": "MultiOutputClassifier MultiOutputRegressor",
