@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -28,11 +29,12 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
-from covey.fusers import FUSERS, Gate, make_fuser
+from covey.fusers import FUSERS, Gate, LastStage, Majority, make_fuser
 
 TOLERANCE = 1e-10
 
@@ -86,24 +88,29 @@ def others(wine, iris, cancer, diabetes, members, regressors):
     targets = np.column_stack([diabetes[1], diabetes[0][:, 2] * 100 + diabetes[1]])
     tree = DecisionTreeClassifier(max_depth=3, random_state=0)
     ridge = Ridge(alpha=0.1)
-    forest = RandomForestClassifier(10, max_depth=4, random_state=0)
-    bags = BaggingRegressor(ridge, 8, random_state=0)
-    boosts = AdaBoostClassifier(tree, n_estimators=8, random_state=0)
-    trees = GradientBoostingRegressor(n_estimators=10, random_state=0)
+    forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(*wine)
+    bags = BaggingRegressor(ridge, 8, random_state=0).fit(*diabetes)
+    boosts = AdaBoostClassifier(tree, n_estimators=8, random_state=0).fit(*wine)
+    trees = GradientBoostingRegressor(n_estimators=10, random_state=0).fit(*diabetes)
+
+    def fused(ensemble, rule):
+        kind = covey.FusionClassifier if is_classifier(ensemble) else covey.FusionRegressor
+        return kind(covey.members_of(ensemble), rule, prefit=True)
+
     rivals = covey.rivals
     found = {
         "mixed flock": (covey.FlockClassifier(members="mixed"), iris),
         "mixed flock of numbers": (covey.FlockRegressor(members="mixed"), diabetes),
-        "fusion of a forest": (covey.SampledFusionClassifier(forest), wine),
-        "fusion of bags": (covey.SampledFusionRegressor(bags), diabetes),
-        "fusion of boosting": (covey.BoostedFusionClassifier(boosts), wine),
-        "fusion of boosted trees": (covey.BoostedFusionRegressor(trees), diabetes),
+        "fusion of a forest": (fused(forest, "mean"), wine),
+        "fusion of bags": (fused(bags, "mean"), diabetes),
+        "fusion of boosting": (fused(boosts, Majority(boosts.estimator_weights_)), wine),
+        "fusion of boosted trees": (fused(trees, LastStage()), diabetes),
         "views": (covey.MultiviewClassifier(halves, LogisticRegression(max_iter=2000)), wine),
         "code book": (covey.CodeBookClassifier(tree), wine),
         "stack": (covey.GeneralStackingClassifier(members), iris),
         "stack of numbers": (covey.GeneralStackingRegressor(regressors), diabetes),
-        "labels": (covey.MultiTargetClassifier(tree), (wine[0], labels)),
-        "targets": (covey.MultiTargetRegressor(ridge), (diabetes[0], targets)),
+        "labels": (MultiOutputClassifier(tree), (wine[0], labels)),
+        "targets": (MultiOutputRegressor(ridge), (diabetes[0], targets)),
         "decorate": (rivals.DecorateClassifier(tree, n_estimators=4), wine),
         "diverse maxent": (rivals.DiverseMaxEntClassifier(3), wine),
         "subset search": (rivals.SubsetSearchClassifier(n_estimators=2), iris),

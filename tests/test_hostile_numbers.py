@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import BaggingClassifier, BaggingRegressor
+from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -225,7 +225,6 @@ CLASSIFIERS = [
     *(covey.FusionClassifier(MEMBERS, rule, cv=2) for rule in ("product", "ola", "stacking")),
     covey.GeneralStackingClassifier(MEMBERS, cv=2),
     covey.MultiviewClassifier(2, GaussianNB(), max_iter=1, cv=2, random_state=0),
-    covey.SampledFusionClassifier(BaggingClassifier(GaussianNB(), 3, random_state=0)),
     covey.CodeBookClassifier(GaussianNB(), random_state=0),
     DecorateClassifier(GaussianNB(), 2, max_iter=2, random_state=0),
     DiverseMaxEntClassifier(2, max_iter=10, random_state=0),
@@ -273,7 +272,6 @@ began, tried = threading.Event(), threading.Event()
         covey.GeneralStackingClassifier([Waits()], cv=2),
         covey.CodeBookClassifier(Waits()),
         covey.TableClassifier(Waits()),
-        covey.SampledFusionClassifier(BaggingClassifier(Waits(), 2)),
         covey.MultiviewClassifier(2, Waits(), max_iter=1),
         DecorateClassifier(Waits(), 2, max_iter=2),
     ],
@@ -324,7 +322,7 @@ def test_a_model_on_top_that_predicts_nothing_is_named():
 
 
 def test_what_holds_nothing_is_refused_in_a_sentence():
-    with pytest.raises(TypeError, match="labels must hold partitions, one a column, got None"):
+    with pytest.raises(ValueError, match="labels must have two dimensions, one row a sample"):
         covey.consensus(None)
     with pytest.raises(ValueError, match="errors must hold one number a member, got {}"):
         covey.oracle_bounds({})
@@ -340,7 +338,8 @@ def test_where_no_member_predicts_all_classes_are_equal():
     X = np.random.default_rng(0).normal(size=(40, 3)) * 1e-300
     # The variances are zero, so that members predict nothing but NaN.
     bagging = BaggingClassifier(GaussianNB(), 3, random_state=0)
-    fused = covey.SampledFusionClassifier(bagging, random_state=0).fit(X, X[:, 0] > 0)
+    members = covey.members_of(bagging.fit(X, X[:, 0] > 0))
+    fused = covey.FusionClassifier(members, prefit=True).fit(X, X[:, 0] > 0)
     np.testing.assert_array_equal(fused.predict_proba(X), np.full((40, 2), 0.5))
 
 
@@ -348,7 +347,6 @@ def test_where_no_member_predicts_all_classes_are_equal():
     "model",
     [
         covey.FusionRegressor([Ridge()]),
-        covey.SampledFusionRegressor(BaggingRegressor(Ridge(), 2)),
         GeneralStackingRegressor([Ridge()], cv=2),
     ],
     ids=lambda model: type(model).__name__,

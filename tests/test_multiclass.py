@@ -78,7 +78,7 @@ def test_predictions_are_the_most_probable_and_nearest_classes(iris, code, decod
     assert bits.max() <= 1
     assert_allclose(probabilities.sum(axis=1), 1)
     assert_array_equal(model.classes_[probabilities.argmax(axis=1)], model.predict(X))
-    distances = getattr(codes, f"{decoding}_distances")(model.code_book_, bits)
+    distances = codes.decoded(model.code_book_, bits, decoding)
     chosen = np.take_along_axis(distances, probabilities.argmax(axis=1)[:, None], axis=1)
     assert_allclose(chosen[:, 0], distances.min(axis=1), atol=1e-9)
     assert log_loss(y, probabilities) < np.log(3)
@@ -151,7 +151,7 @@ def test_probabilities_beat_those_that_take_bits_for_independent(digits):
     X_train, X_test, y_train, y_test = digits
     model = CodeBookClassifier(LogisticRegression(), decoding="log_loss", random_state=0)
     model.fit(X_train, y_train)
-    distances = codes.log_loss_distances(model.code_book_, model.bit_probabilities(X_test))
+    distances = codes.decoded(model.code_book_, model.bit_probabilities(X_test), "log_loss")
     product = np.exp(distances.min(axis=1, keepdims=True) - distances)
     product = np.maximum(product / product.sum(axis=1, keepdims=True), 1e-12)
     product /= product.sum(axis=1, keepdims=True)
@@ -296,9 +296,12 @@ def test_more_accurate_than_scikit_learns_codes_with_as_many_columns(name):
         ({"code": [[1, -1], [-1, 1]]}, "code has 2 rows, but y holds 3 classes"),
         (
             {"code": [[1, 1], [-1, 1], [-1, 1]]},
-            "code must have a 1 and a -1 in every column, but column 1 has no -1",
+            "code must have a 1 and a -1 in every column, but column 1 has one side only",
         ),
-        ({"code": [[0, 1], [1, 0], [1, 1]]}, "column 0 has no -1; .* not for the other side"),
+        (
+            {"code": [[0, 1], [1, 0], [1, 1]]},
+            "column 0 has one side only; .* not for the other side",
+        ),
         (
             {"code": [[1, -1], [-1, 1], [-1, 1]]},
             "code must set any two classes apart, .* of 'versicolor' and 'virginica'",

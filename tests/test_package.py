@@ -12,13 +12,11 @@ ROOT = Path(__file__).parent.parent
 
 # What most users need. Whatever else is public is imported from the module that it lives in.
 NAMES = """
-    BoostedFusionClassifier BoostedFusionRegressor
     FlockClassifier FlockRegressor FusionClassifier FusionRegressor MultiviewClassifier
-    SampledFusionClassifier
-    SampledFusionRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor from_bagging
-    from_boosting from_forest Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
+    SubsetEnsembleClassifier SubsetEnsembleRegressor members_of out_of_bag
+    Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
-    CodeBookClassifier MultiTargetClassifier MultiTargetRegressor SubsetSelector
+    CodeBookClassifier SubsetSelector
     ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
     to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
     DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay

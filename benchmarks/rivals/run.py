@@ -36,12 +36,13 @@ from sklearn.preprocessing import StandardScaler
 
 from covey import (
     FlockClassifier,
+    FusionClassifier,
     MultiviewClassifier,
     SubsetEnsembleClassifier,
     diversity,
+    members_of,
     oracle_interval,
 )
-from covey.members import from_bagging, from_forest
 from covey.rivals import DecorateClassifier, DiverseMaxEntClassifier, SubsetSearchClassifier
 from reproduction.data import load as load_paper_table
 
@@ -183,9 +184,14 @@ def n_fits_of(method, model, X):
     return len(getattr(model, "estimators_", [model]))
 
 
-def subset_share(method, model, source):
-    if source is not None:
-        return source.feature_mask.mean()
+def subset_share(method, model):
+    if isinstance(model, BaggingClassifier):
+        return np.mean([len(np.unique(used)) for used in model.estimators_features_]) / (
+            model.n_features_in_
+        )
+    if isinstance(model, RandomForestClassifier):
+        used = [np.unique(tree.tree_.feature) for tree in model.estimators_]
+        return np.mean([(columns >= 0).sum() for columns in used]) / model.n_features_in_
     if method.startswith(("forward", "mutual")):
         return model[1].get_support().mean()
     return model.support_.mean() if hasattr(model, "support_") else 1.0
@@ -205,16 +211,14 @@ def one(table, method, split):
         said = model.predict_proba(X_test)
         row["accuracy"] = (model.predict(X_test) == y_test).mean()
         row["log_loss"] = cautious_log_loss(y_test, said)
-        source = None
         if isinstance(model, BaggingClassifier | RandomForestClassifier):
-            make = from_forest if isinstance(model, RandomForestClassifier) else from_bagging
-            source = make(model, X, y)
-            members = source.predictions(X_test).values
+            fused = FusionClassifier(members_of(model), prefit=True).fit(X, y)
+            members = fused.member_probabilities(X_test)
         elif hasattr(model, "member_probabilities"):
             members = model.member_probabilities(X_test)
         else:
             members = None
-        row["subset_share"] = subset_share(method, model, source)
+        row["subset_share"] = subset_share(method, model)
         row["n_fits"] = n_fits_of(method, model, X)
         row["finished"] = float(getattr(model, "search_complete_", True))
         if members is not None and members.shape[1] > 1:

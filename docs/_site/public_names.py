@@ -19,8 +19,8 @@ import covey
 VERBS = {
     "Grow": ("Ensembles that are trained here.", ("members",)),
     "Grow beyond two classes": (
-        "Many classes from binary learners, several targets, models over models, clusterings.",
-        ("stacking", "multiclass", "multitarget", "clustering"),
+        "Many classes from binary learners, models over models, clusterings.",
+        ("stacking", "multiclass", "clustering"),
     ),
     "Select": ("Which features matter, and which few suffice.", ("selection",)),
     "Fuse": ("One decision out of many; every rule says who decided.", ("fusers",)),

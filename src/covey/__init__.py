@@ -15,20 +15,15 @@ __version__ = "0.2.0"
 # Where each public name lives. They are imported on first use, to keep `import covey` light.
 _NAMES_BY_MODULE = {
     "members": (
-        "BoostedFusionClassifier",
-        "BoostedFusionRegressor",
         "FlockClassifier",
         "FlockRegressor",
         "FusionClassifier",
         "FusionRegressor",
         "MultiviewClassifier",
-        "SampledFusionClassifier",
-        "SampledFusionRegressor",
         "SubsetEnsembleClassifier",
         "SubsetEnsembleRegressor",
-        "from_bagging",
-        "from_boosting",
-        "from_forest",
+        "members_of",
+        "out_of_bag",
     ),
     # Plain rules are given by name (fuser="median"), or as objects of `covey.fusers`.
     "fusers": (
@@ -42,7 +37,6 @@ _NAMES_BY_MODULE = {
     ),
     "stacking": ("GeneralStackingClassifier", "GeneralStackingRegressor"),
     "multiclass": ("CodeBookClassifier",),
-    "multitarget": ("MultiTargetClassifier", "MultiTargetRegressor"),
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
     "tables": ("TableClassifier", "TableRegressor"),

@@ -66,7 +66,7 @@ def check_one_target(y: Any) -> None:
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y should be a 1d array, got an array of shape {tuple(shape)}; for several targets "
-            "wrap the estimator in covey.MultiTargetClassifier or covey.MultiTargetRegressor."
+            "wrap the estimator in scikit-learn's MultiOutputClassifier or MultiOutputRegressor."
         )
 
 

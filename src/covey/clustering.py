@@ -28,20 +28,6 @@ LINKAGES = ("average", "single", "complete")
 # -- checks --------------------------------------------------------------------------------------
 
 
-def _check_range(n_clusters_range: Any) -> tuple[int, int]:
-    """The numbers of clusters to try, lowest and highest."""
-    try:
-        low, high = n_clusters_range
-    except (TypeError, ValueError):
-        raise ValueError(
-            "n_clusters_range must be a pair, the lowest and the highest number of clusters to "
-            f"try, got {n_clusters_range!r}."
-        ) from None
-    check_number(low, "n_clusters_range[0]", low=2, whole=True)
-    check_number(high, "n_clusters_range[1]", low=low, whole=True)
-    return int(low), int(high)
-
-
 def _check_n_clusters(
     n_clusters: int | None, n_rows: int, what: str = "rows", *, low: int = 2
 ) -> None:
@@ -61,7 +47,15 @@ def _check_n_clusters(
 
 def _numbers_to_try(n_clusters_range: Any, most: int) -> list[int]:
     """The candidates: each leaves one cluster at least with two rows."""
-    low, high = _check_range(n_clusters_range)
+    try:
+        low, high = n_clusters_range
+    except (TypeError, ValueError):
+        raise ValueError(
+            "n_clusters_range must be a pair, the lowest and the highest number of clusters to "
+            f"try, got {n_clusters_range!r}."
+        ) from None
+    check_number(low, "n_clusters_range[0]", low=2, whole=True)
+    check_number(high, "n_clusters_range[1]", low=low, whole=True)
     numbers = list(range(low, min(high, most) + 1))
     if not numbers:
         raise ValueError(
@@ -81,16 +75,8 @@ def _share_or_count(value: float, name: str, n_all: int) -> int:
 
 def _codes(labels: Any) -> np.ndarray:
     """Labels of any kind, (n, K), as numbers of each column's own; -1 for noise or absent."""
-    if hasattr(labels, "to_numpy"):
-        labels = labels.to_numpy()
-    if not np.iterable(labels):
-        raise TypeError(f"labels must hold partitions, one a column, got {labels!r}.")
-    if not hasattr(labels, "shape"):
-        # Mixed kinds stay as they are: NumPy would turn 1 beside "a" into "1", and -1 too.
-        rows = [
-            list(row) if np.iterable(row) and not isinstance(row, str) else row for row in labels
-        ]
-        labels = np.array(rows, dtype=object)
+    # Mixed kinds stay as they are: NumPy would turn 1 beside "a" into "1", and -1 too.
+    labels = np.array(labels, dtype=object)
     if labels.ndim != 2:
         raise ValueError(
             "labels must have two dimensions, one row a sample and one column a partition, got "
@@ -229,19 +215,6 @@ def _number_parameter(clusterer: Any) -> str | None:
     return None
 
 
-def _check_clusterer(clusterer: Any, name: str) -> None:
-    tagged = hasattr(clusterer, "__sklearn_tags__")
-    if (
-        isclass(clusterer)
-        or not hasattr(clusterer, "fit_predict")
-        or (tagged and is_outlier_detector(clusterer))
-    ):
-        raise ValueError(
-            f"{name} is not a clusterer: {clusterer!r}; give one with fit_predict, such as "
-            "KMeans()."
-        )
-
-
 def _partition(
     clusterer: Any,
     X: Any,
@@ -372,19 +345,24 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
         """The clusterers, and the parameter for their number if it can be set."""
         if self.estimator is None:
             return [KMeans(n_init=5)], "n_clusters"
-        if not isinstance(self.estimator, list | tuple):
-            _check_clusterer(self.estimator, "estimator")
-            return [self.estimator], _number_parameter(self.estimator)
-        if not len(self.estimator):
+        several = isinstance(self.estimator, list | tuple)
+        clusterers = list(self.estimator) if several else [self.estimator]
+        if not clusterers:
             raise ValueError("estimator is an empty list; give at least one clusterer.")
-        for position, clusterer in enumerate(self.estimator):
-            _check_clusterer(clusterer, f"estimator[{position}]")
-        if len(self.estimator) > self.n_partitions:
+        for position, clusterer in enumerate(clusterers):
+            tagged = hasattr(clusterer, "__sklearn_tags__") and not isclass(clusterer)
+            outliers = tagged and is_outlier_detector(clusterer)
+            if isclass(clusterer) or outliers or not hasattr(clusterer, "fit_predict"):
+                raise ValueError(
+                    f"{f'estimator[{position}]' if several else 'estimator'} is not a clusterer: "
+                    f"{clusterer!r}; give one with fit_predict, such as KMeans()."
+                )
+        if len(clusterers) > self.n_partitions:
             raise ValueError(
-                f"n_partitions={self.n_partitions} is less than the {len(self.estimator)} "
+                f"n_partitions={self.n_partitions} is less than the {len(clusterers)} "
                 "clusterers in estimator; raise it, so that each makes a partition."
             )
-        return list(self.estimator), None
+        return clusterers, None if several else _number_parameter(clusterers[0])
 
     @fitted_alone
     def fit(self, X: Any, y: None = None) -> Self:
@@ -406,7 +384,6 @@ class ConsensusClustering(ClusterMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-        _check_range(self.n_clusters_range)
         n_shown = _share_or_count(self.max_samples, "max_samples", n_rows)
         if parameter is None:
             numbers = [None]

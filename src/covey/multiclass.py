@@ -32,11 +32,7 @@ _FIXED = {
     "exhaustive": codes.exhaustive,
 }
 _CODES = (*_SEARCHED, *_FIXED)
-_DECODINGS = {
-    "absolute": codes.absolute_distances,
-    "hamming": codes.hamming_distances,
-    "log_loss": codes.log_loss_distances,
-}
+_DECODINGS = ("absolute", "hamming", "log_loss")
 
 # 15 classes have 16,383 learners; more cannot be meant.
 _MOST_CLASSES_EXHAUSTIVE = 15
@@ -204,7 +200,7 @@ class CodeBookClassifier(
         parameters = self._parameters_of_estimator(weight, None, metadata)
         learners = [clone(self.estimator) for _ in book.T]
         self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=False)
-        self._keep_book(book)
+        self.code_book_ = book
         self._has_learnt = np.ones(book.shape[1], dtype=bool)
         return self
 
@@ -223,9 +219,10 @@ class CodeBookClassifier(
             for learner, column in zip(learners, book.T, strict=True)
         )
 
-    def _keep_book(self, book: np.ndarray) -> None:
-        self.code_book_ = book
-        self.min_distance_ = codes.min_distance(book)
+    @property
+    def min_distance_(self) -> int:
+        """How many bits the two nearest words lie apart."""
+        return codes.min_distance(self.code_book_)
 
     @available_if(lambda self: hasattr(self.estimator, "partial_fit"))
     @fitted_alone
@@ -252,10 +249,9 @@ class CodeBookClassifier(
         parameters = self._parameters_of_estimator(weight, None, metadata, "partial_fit")
         if first and classes is None:
             raise ValueError("The first call of partial_fit needs classes, all that y will hold.")
-        if first or classes is not None:
-            known = Classifiers.classes(
-                type(self).__name__, [], Classifiers.check_target(classes), prefit=False
-            )
+        if classes is not None:
+            known = Classifiers.check_target(classes)
+            known = Classifiers.classes(type(self).__name__, [], known, prefit=False)
             if not (first or np.array_equal(known, self.classes_)):
                 raise ValueError(
                     f"classes={known.tolist()} differ from those of the first call of "
@@ -266,7 +262,7 @@ class CodeBookClassifier(
         book = self._book() if first else self.code_book_
         learners = [clone(self.estimator) for _ in book.T] if first else self.estimators_
         self.estimators_ = self._fit_bits(learners, book, X, positions, parameters, partly=True)
-        self._keep_book(book)
+        self.code_book_ = book
         before = np.zeros(book.shape[1], dtype=bool) if first else self._has_learnt
         self._has_learnt = before | (book[positions] != 0).any(axis=0)
         return self
@@ -276,7 +272,7 @@ class CodeBookClassifier(
             raise ValueError(
                 f"estimator must be a classifier of two classes, got {self.estimator!r}."
             )
-        check_choice(self.decoding, "decoding", tuple(_DECODINGS))
+        check_choice(self.decoding, "decoding", _DECODINGS)
 
     def _book(self) -> np.ndarray:
         n_classes = len(self.classes_)
@@ -319,14 +315,13 @@ class CodeBookClassifier(
                 f"code has {len(book)} rows, but y holds {len(self.classes_)} classes; give one "
                 "row a class, in sorted order."
             )
-        for side in (1, -1):
-            one_sided = ~(book == side).any(axis=0)
-            if one_sided.any():
-                raise ValueError(
-                    f"code must have a 1 and a -1 in every column, but column "
-                    f"{int(np.argmax(one_sided))} has no {side}; change it or leave it out "
-                    "(0 stands for classes left out, not for the other side)."
-                )
+        one_sided = ~((book == 1).any(axis=0) & (book == -1).any(axis=0))
+        if one_sided.any():
+            raise ValueError(
+                f"code must have a 1 and a -1 in every column, but column "
+                f"{int(np.argmax(one_sided))} has one side only; change it or leave it out "
+                "(0 stands for classes left out, not for the other side)."
+            )
         first, second = np.triu_indices(len(book), 1)
         apart = codes.pair_distances(book)[first, second]
         if not apart.all():
@@ -354,16 +349,13 @@ class CodeBookClassifier(
         ]
         return np.stack(chances, axis=1)
 
-    def _nearest(self, X: Any) -> np.ndarray:
-        return codes.nearest_classes(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
-
     def _class_probabilities(self, X: Any) -> np.ndarray:
         bits = self._bits(X)
-        distances = _DECODINGS[self.decoding](self.code_book_, bits)
+        distances = codes.decoded(self.code_book_, bits, self.decoding)
         return codes.class_probabilities(self.code_book_, bits, distances)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return codes.scores(_DECODINGS[self.decoding](self.code_book_, self._bits(X)))
+        return codes.scores(codes.decoded(self.code_book_, self._bits(X), self.decoding))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near each class's word is: minus its distance, (n_samples, n_classes).
@@ -384,7 +376,7 @@ class CodeBookClassifier(
 
     def predict(self, X: Any) -> np.ndarray:
         """The classes whose words are nearest."""
-        nearest = self._in_blocks(self._nearest, X)
+        nearest = self._in_blocks(self._scores, X).argmax(axis=1)
         return self.classes_[nearest]
 
     def __sklearn_tags__(self) -> Tags:

@@ -10,7 +10,7 @@ from covey._core.moments import moments
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey.dask import DaskRows, _worker
 from covey.dask._blocks import TableBlock
-from covey.members._hold_out import held_out_rows
+from covey.members._held_out import held_out_rows
 
 
 @pytest.fixture

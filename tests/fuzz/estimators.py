@@ -4,17 +4,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-    BaggingClassifier,
-    BaggingRegressor,
-    ExtraTreesClassifier,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -138,29 +127,6 @@ CLASSIFIERS = {
     "FusionClassifier": lambda rng, odd: covey.FusionClassifier(
         _members(rng, MEMBERS), **parameters(rng, {**CLASS_FUSERS, "cv": [2, 3]}, odd), n_jobs=1
     ),
-    "SampledFusionClassifier": lambda rng, odd: covey.SampledFusionClassifier(
-        one_of(
-            rng,
-            [
-                RandomForestClassifier(4, random_state=0),
-                ExtraTreesClassifier(4, random_state=0),
-                BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**CLASS_FUSERS, "validation_fraction": [0.3]}, odd),
-    ),
-    "BoostedFusionClassifier": lambda rng, odd: covey.BoostedFusionClassifier(
-        one_of(
-            rng,
-            [
-                AdaBoostClassifier(n_estimators=3, random_state=0),
-                GradientBoostingClassifier(n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**CLASS_FUSERS, "n_stages": [1, 2]}, odd),
-    ),
     "MultiviewClassifier": _of(
         covey.MultiviewClassifier,
         {
@@ -199,11 +165,6 @@ CLASSIFIERS = {
             "decoding": ["absolute", "hamming"],
         },
         estimator=GaussianNB(),
-        random_state=0,
-    ),
-    "MultiTargetClassifier": lambda rng, odd: covey.MultiTargetClassifier(
-        covey.FusionClassifier(_members(rng, MEMBERS), "linear_stacking", cv=2),
-        **parameters(rng, {"cv": [2, 3, None]}, odd),
         random_state=0,
     ),
     "TableClassifier": _of(
@@ -257,35 +218,8 @@ REGRESSORS = {
         max_iter=30,
         random_state=0,
     ),
-    "MultiTargetRegressor": lambda rng, odd: covey.MultiTargetRegressor(
-        covey.FusionRegressor(_members(rng, VALUE_MEMBERS), "linear_stacking", cv=2),
-        **parameters(rng, {"cv": [2, 3, None]}, odd),
-        random_state=0,
-    ),
     "FusionRegressor": lambda rng, odd: covey.FusionRegressor(
         _members(rng, VALUE_MEMBERS), **parameters(rng, {**VALUE_FUSERS, "cv": [2, 3]}, odd)
-    ),
-    "SampledFusionRegressor": lambda rng, odd: covey.SampledFusionRegressor(
-        one_of(
-            rng,
-            [
-                RandomForestRegressor(4, random_state=0),
-                BaggingRegressor(Ridge(), n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, VALUE_FUSERS, odd),
-    ),
-    "BoostedFusionRegressor": lambda rng, odd: covey.BoostedFusionRegressor(
-        one_of(
-            rng,
-            [
-                AdaBoostRegressor(n_estimators=3, random_state=0),
-                GradientBoostingRegressor(n_estimators=3, random_state=0),
-            ],
-        ),
-        random_state=0,
-        **parameters(rng, {**VALUE_FUSERS, "n_stages": [1, 2]}, odd),
     ),
     "GeneralStackingRegressor": lambda rng, odd: covey.GeneralStackingRegressor(
         _members(rng, VALUE_MEMBERS),
@@ -392,13 +326,7 @@ def _answers(fitted, X):
 
 
 def _check(fitted, answer, n_rows):
-    if isinstance(fitted, covey.MultiTargetClassifier) and isinstance(fitted.classes_, list):
-        # Several columns of labels are several targets.
-        *probabilities, labels = answer
-        for place, model in enumerate(fitted.estimators_):
-            one = [found[place] for found in probabilities]
-            _check(model, [*one, labels[:, place]], n_rows)
-    elif is_classifier(fitted):
+    if is_classifier(fitted):
         labels = answer[-1]
         if labels.shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {labels.shape} for {n_rows} rows")
@@ -409,9 +337,7 @@ def _check(fitted, answer, n_rows):
             if not np.array_equal(fitted.classes_[answer[0].argmax(axis=1)], labels):
                 raise OutcomeError("no argmax", "predict is not the most probable class")
     elif is_regressor(fitted):
-        # A target that came as a column is predicted as one.
-        column = isinstance(fitted, covey.MultiTargetRegressor) and answer[0].ndim == 2
-        if answer[0].shape != ((n_rows, 1) if column else (n_rows,)):
+        if answer[0].shape != (n_rows,):
             raise OutcomeError("shape", f"predictions {answer[0].shape} for {n_rows} rows")
         check_finite(answer[0])
 

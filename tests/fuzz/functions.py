@@ -1,6 +1,7 @@
 """Calls of all public functions and fusers on random predictions, labels and rows."""
 
 import tempfile
+import warnings
 from functools import cache
 
 import numpy as np
@@ -194,23 +195,30 @@ def _bias_variance(rng, odd):
     return call, (X, y)
 
 
-def _from_ensemble(rng, odd):
+def _of_ensemble(rng, odd):
     """The members of bagging, a forest or boosting, and what a rule makes of them."""
     X = table(rng, odd == "X")
     y = classes(rng, n_rows_of(X), odd == "y")
-    take, ensemble = one_of(
+    ensemble = one_of(
         rng,
         [
-            (covey.from_forest, RandomForestClassifier(3, random_state=0)),
-            (covey.from_bagging, BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0)),
-            (covey.from_boosting, AdaBoostClassifier(n_estimators=3, random_state=0)),
-            *([(covey.from_forest, GaussianNB())] if odd == "rule" else []),
+            RandomForestClassifier(3, random_state=0),
+            BaggingClassifier(GaussianNB(), n_estimators=3, random_state=0),
+            AdaBoostClassifier(n_estimators=3, random_state=0),
+            *([GaussianNB()] if odd == "rule" else []),
         ],
     )
 
     def call():
-        members = take(clone(ensemble).fit(X, y), X, y, random_state=0)
-        return np.asarray([len(members.estimators)])
+        fitted = clone(ensemble).fit(X, y)
+        members = covey.members_of(fitted)
+        if isinstance(fitted, AdaBoostClassifier):
+            return covey.FusionClassifier(members, prefit=True).fit(X, y).predict_proba(X)
+        fused = covey.FusionClassifier(members, "single_best", prefit=True)
+        unseen = covey.out_of_bag(fitted, n_rows_of(X))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*were seen by every member")
+            return fused.fit(X, y, unseen=unseen).predict_proba(X)
 
     return call, (X, y)
 
@@ -256,7 +264,7 @@ FUNCTIONS = {
     "oracle_bounds, oracle_interval": _oracle,
     "make_quarter_circle": _quarter_circle,
     "bias_variance": _bias_variance,
-    "from_forest, from_bagging, from_boosting": _from_ensemble,
+    "members_of, out_of_bag": _of_ensemble,
     "save, load, gate_share, ambiguity, fusion_bound": _of_a_flock,
 }
 

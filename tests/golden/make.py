@@ -17,9 +17,9 @@ import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -74,13 +74,6 @@ def models():
             covey.FlockClassifier(effort="fast", random_state=0),
             columns={"price": "number", "share": "number", "mass": "number", "seen": "season"},
         ),
-        "targets": covey.MultiTargetClassifier(
-            covey.FlockClassifier(effort="fast", random_state=0), random_state=0
-        ),
-        "values": covey.MultiTargetRegressor(
-            covey.FusionRegressor([Ridge(), KNeighborsRegressor()], "linear_stacking"),
-            random_state=0,
-        ),
     }
 
 
@@ -117,23 +110,17 @@ def written(X):
 def main():
     """Fit and save all of them."""
     X, more, y = table()
-    several = {
-        "targets": pd.DataFrame({"kind": y, "large": X.iloc[:, 2] > 4, "all": 1}),
-        "values": X.iloc[:, 2:].to_numpy(),
-    }
     for name, model in models().items():
         path = HERE / f"{name}-{FORMAT}.covey"
         if path.exists():
             continue
-        narrow = X.iloc[:, :2]
         rows = {
             "table": more,
             "typical": more,
             "gaps": more.drop(columns="seen"),
             "written": written(X),
-            "values": narrow,
         }.get(name, X)
-        save(model.fit(rows, several.get(name, y)), path)
+        save(model.fit(rows, y), path)
         rows = rows.iloc[::7]
         said = {
             "columns": list(rows.columns),
@@ -141,8 +128,7 @@ def main():
             "labels": model.predict(rows).tolist(),
         }
         if hasattr(model, "predict_proba"):
-            # Of several targets it is a list of arrays.
-            said["probabilities"] = [part.tolist() for part in model.predict_proba(rows)]
+            said["probabilities"] = model.predict_proba(rows).tolist()
         path.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n")
 
 

@@ -9,8 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import (
-    BaggingClassifier,
-    GradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -24,7 +22,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import covey
 from covey import (
-    BoostedFusionRegressor,
     CodeBookClassifier,
     FlockClassifier,
     FlockRegressor,
@@ -33,10 +30,9 @@ from covey import (
     GeneralStackingClassifier,
     GeneralStackingRegressor,
     MultiviewClassifier,
-    SampledFusionClassifier,
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
-    from_forest,
+    members_of,
 )
 from covey.fusers import FUSERS
 from covey.inspection import contributions, reasons, row_card
@@ -122,7 +118,6 @@ def test_contributions_add_up_for_fusion_rules_of_numbers(rule):
         SubsetEnsembleClassifier(3, max_iter=20, random_state=0),
         SubsetEnsembleClassifier(3, fuser="gate", max_iter=20, random_state=0),
         MultiviewClassifier({"sepal": slice(0, 2), "petal": slice(2, 4)}),
-        SampledFusionClassifier(BaggingClassifier(n_estimators=3, random_state=0)),
         GeneralStackingClassifier([GaussianNB(), DecisionTreeClassifier(max_depth=2)], cv=2),
         CodeBookClassifier(LogisticRegression()),
     ],
@@ -141,7 +136,6 @@ def test_contributions_add_up_for_every_kind_of_ensemble_of_classes(model):
         FlockRegressor(effort="fast", random_state=0),
         FlockRegressor(members=["linear", "boosting"], effort="fast", random_state=0),
         SubsetEnsembleRegressor(3, max_iter=20, random_state=0),
-        BoostedFusionRegressor(GradientBoostingRegressor(n_estimators=5)),
         GeneralStackingRegressor([Ridge(), DecisionTreeRegressor(max_depth=2)], cv=2),
     ],
     ids=lambda model: type(model).__name__,
@@ -153,7 +147,8 @@ def test_contributions_add_up_for_every_kind_of_ensemble_of_numbers(model):
 
 def test_members_of_a_forest_that_are_fused_know_what_is_typical():
     X, y = load_breast_cancer(return_X_y=True)
-    fused = from_forest(RandomForestClassifier(5, random_state=0), X, y).fuse("mean")
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    fused = FusionClassifier(members_of(forest), prefit=True).fit(X, y)
     assert_adds_up(fused, X[:1])
 
 

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from covey import Gate, SubsetEnsembleClassifier, make_quarter_circle
 from covey.fusers import Oracle
 from covey.members import LinearMember
-from covey.members._hold_out import held_out_rows
+from covey.members._held_out import held_out_rows
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,13 @@ from sklearn import linear_model
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from covey import (
     FusionClassifier,
     GeneralStackingClassifier,
     GeneralStackingRegressor,
-    MultiTargetRegressor,
 )
 from covey.fusers import Majority, Mean
 from tests.peers.standing_in import StandsIn
@@ -304,7 +304,7 @@ class StackingRegressor(RegressorMixin, _Composed):
             passthrough=self.use_features_in_secondary,
             cv=self._folds(),
         )
-        return MultiTargetRegressor(stack, cv=None) if self.multi_output else stack
+        return MultiOutputRegressor(stack) if self.multi_output else stack
 
     @property
     def regr_(self) -> list[Any]:

@@ -10,8 +10,6 @@ from covey import (
     FusionRegressor,
     GeneralStackingClassifier,
     GeneralStackingRegressor,
-    MultiTargetClassifier,
-    MultiTargetRegressor,
 )
 from covey.fusers import Majority, Mean
 from tests.peers.standing_in import StandsIn
@@ -182,23 +180,3 @@ class OutputCodeClassifier(_Code):
     def n_bits(self) -> int:
         """As many bits as classes, times ``code_size``."""
         return int(len(self.classes_) * self.code_size)
-
-
-class MultiOutputClassifier(StandsIn, MultiTargetClassifier):
-    """A classifier for each target."""
-
-    cv, random_state = 5, None
-
-    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_jobs = n_jobs
-
-
-class MultiOutputRegressor(StandsIn, MultiTargetRegressor):
-    """A regressor for each target."""
-
-    cv, random_state = 5, None
-
-    def __init__(self, estimator: Any, *, n_jobs: int | None = None) -> None:
-        self.estimator = estimator
-        self.n_jobs = n_jobs

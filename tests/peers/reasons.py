@@ -33,7 +33,7 @@ REASONS: dict[str, list[tuple[str, str]]] = {
             "Weights that are all one are taken as none; the mock has no predict.",
         ),
         (r"without_n_features_in", "n_features_in_ is there, whatever members have."),
-        (r"multilabel", "Stacks have one target; `MultiTargetClassifier` has several."),
+        (r"multilabel", "Stacks have one target; `MultiOutputClassifier` has several."),
         (r"get_feature_names_out", _NAMES_OF_CLASSES),
         (r"base_regressor", "Members of a classifier are classifiers."),
         (
@@ -61,22 +61,13 @@ REASONS: dict[str, list[tuple[str, str]]] = {
         (r"constant_int_target", "A single class is refused, as by most classifiers."),
         (r"attribute_error", "decision_function is there, whatever learners have."),
     ],
-    "test_multioutput": [
-        (r"partial_fit", "No partial_fit: what learns on shared folds must see all rows."),
-        (r"one_target", "One target is fitted like several."),
-        (
-            r"sample_weights_api",
-            "Asks for ValueError where a model takes no weights; TypeError here.",
-        ),
-        (r"with_fit_params", "Only metadata routing passes other parameters of fit on."),
-    ],
     "over a flock": [
         (r"partial_fit|test_prefit$", _PARTIAL),
         (
             r"importance_getter|coef|wrapped_estimator|score_params|with_nans|importance_sparse",
             _NOT_LINEAR,
         ),
-        (r"multioutput", "Flocks have one target; `MultiTargetRegressor` has several."),
+        (r"multioutput", "Flocks have one target; `MultiOutputRegressor` has several."),
         (
             r"prefit_get_feature_names|rfecv\[|stopping_criterion",
             "The test asks for the features, or scores, that the model of the test would choose.",
@@ -91,7 +82,7 @@ REASONS: dict[str, list[tuple[str, str]]] = {
             "All columns of members' probabilities are seen, and none are averaged.",
         ),
         (r"train_meta_features", "Labels are a column for each class, not one of numbers."),
-        (r"multivariate_class", "A stack has one target; `MultiTargetRegressor` has several."),
+        (r"multivariate_class", "A stack has one target; `MultiOutputRegressor` has several."),
         (
             r"sample_weight",
             "scikit-learn's forests draw other rows if weights are given, also if all are one.",

@@ -105,12 +105,6 @@ SUITES = {
             sklearn__multiclass="OneVsOneClassifier OneVsRestClassifier OutputCodeClassifier",
         ),
     ),
-    "scikit-learn: test_multioutput": Suite(
-        "sklearn",
-        "scikit-learn",
-        ("tests/test_multioutput.py",),
-        _names("of_sklearn", sklearn__multioutput="MultiOutputClassifier MultiOutputRegressor"),
-    ),
     "scikit-learn: SelectFromModel over a flock": _selectors("test_from_model.py"),
     "scikit-learn: RFE over a flock": _selectors("test_rfe.py"),
     "scikit-learn: SequentialFeatureSelector over a flock": _selectors("test_sequential.py"),

@@ -8,9 +8,11 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.svm import SVC
 
+from covey.members import BaggedClassifier
 from covey.persistence import ModelFileError, load, save
 from tests.persistence._helpers import X, changed, saved, with_array, y
 
@@ -68,6 +70,37 @@ def test_what_compiled_code_would_follow_is_in_range(model, array, change, match
     path = saved(model.fit(X, y), tmp_path / "model.covey")
     with pytest.raises(ModelFileError, match=match):
         load(with_array(path, part(array), change))
+
+
+def bagged(labels):
+    """A member of bagging, fitted to such labels, which it takes for positions of classes."""
+    model = GaussianNB().fit(X[:, [3, 0]], np.resize(labels, len(X)))
+    member = BaggedClassifier(model, [3, 0], ["a", "b", "c"])
+    member.n_features_in_ = X.shape[1]
+    return member
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda d: d.update(estimator={"kind": "Mean"}), "lacks"),
+        (
+            lambda d: d["estimator"].update(fitted=None),
+            "is no fitted model of this kind",
+        ),
+        (lambda d: d.update(classes=None), "classes"),
+        (lambda d: d.update(n_features=3), "columns are not there"),
+        (lambda d: d.update(kind="BaggedRegressor"), "no fitted model of this kind"),
+    ],
+)
+def test_a_member_of_bagging_takes_columns_that_are_there(change, match, tmp_path):
+    member = bagged([0, 1, 2])
+    path = saved(member, tmp_path / "model.covey")
+    assert load(path).predict(X).tolist() == member.predict(X).tolist()
+    with pytest.raises(ModelFileError, match="classes are not those of the estimator"):
+        saved(bagged([0, 1, 7]), tmp_path / "other.covey")
+    with pytest.raises(ModelFileError, match=match):
+        load(changed(path, lambda document: change(document["model"])))
 
 
 @pytest.mark.parametrize(

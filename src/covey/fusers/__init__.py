@@ -2,7 +2,6 @@
 
 from covey.fusers._accurate import DESKNN, DESMI, DESClustering
 from covey.fusers._base import FUSERS, Fuser
-from covey.fusers._boosting import LastStage, WeightedMedian
 from covey.fusers._dynamic import (
     DESP,
     KNOP,
@@ -14,6 +13,7 @@ from covey.fusers._dynamic import (
 )
 from covey.fusers._fixed import (
     Borda,
+    LastStage,
     Max,
     Mean,
     Median,
@@ -22,6 +22,8 @@ from covey.fusers._fixed import (
     Product,
     SingleBest,
     TrimmedMean,
+    WeightedMedian,
+    stage_scores,
 )
 from covey.fusers._function import FunctionRule
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
@@ -53,7 +55,6 @@ from covey.fusers._predictions import (
     encode_labels,
 )
 from covey.fusers._stacked import GreedySelection, LinearStacking
-from covey.fusers._stages import stage_scores
 from covey.fusers._votes import And, KOfN, Majority, Or, StaticSelection
 from covey.fusers._weights import WeightedFuser
 

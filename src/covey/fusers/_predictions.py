@@ -232,6 +232,16 @@ class Predictions:
         """Only some samples."""
         return self._part((rows,), self.names, self.seen)
 
+    def where(self, known: ArrayLike) -> Self:
+        """Only the predictions of some members for some samples, by (n_samples, n_members)."""
+        known = np.asarray(known, dtype=bool)
+        if self.available is not None and known.shape == self.available.shape:
+            known = known & self.available
+        values = self.classes[self.labels] if self.kind == "label" else self.values
+        return Predictions(
+            values, self.classes, self.names, self.kind, available=known, seen=self.seen
+        )
+
     def first(self, n_members: int) -> Self:
         """Only the first members."""
         return self.members(slice(n_members))

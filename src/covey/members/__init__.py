@@ -1,12 +1,12 @@
 """How members are grown, or brought along."""
 
 from covey.members._algorithm1_flock import GrownMember
-from covey.members._boosted import (
-    BoostedFusionClassifier,
-    BoostedFusionRegressor,
-    from_boosting,
+from covey.members._ensembles import (
+    BaggedClassifier,
+    BaggedRegressor,
+    members_of,
+    out_of_bag,
 )
-from covey.members._boosted_sources import BoostedClassifiers, BoostedRegressors
 from covey.members._explained import ExplainedRows, feature_names
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._flock_summary import Origins
@@ -15,27 +15,17 @@ from covey.members._fusion import FusionClassifier, FusionRegressor
 from covey.members._given import Classifiers, GivenModels, Regressors
 from covey.members._linear_flock import LinearFlock
 from covey.members._member import LinearMember, LinearRegressionMember
-from covey.members._member_columns import MemberColumns
 from covey.members._multiview import MultiviewClassifier
 from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters, RoutesToEstimator
 from covey.members._rows_in_memory import InMemoryRows
-from covey.members._sampled import (
-    SampledFusionClassifier,
-    SampledFusionRegressor,
-    from_bagging,
-    from_forest,
-)
-from covey.members._sampled_sources import SampledClassifiers, SampledRegressors
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import TrainingRows
 
 __all__ = [
-    "BoostedClassifiers",
-    "BoostedFusionClassifier",
-    "BoostedFusionRegressor",
-    "BoostedRegressors",
+    "BaggedClassifier",
+    "BaggedRegressor",
     "Classifiers",
     "ExplainedRows",
     "FitParameters",
@@ -52,22 +42,16 @@ __all__ = [
     "LinearFlock",
     "LinearMember",
     "LinearRegressionMember",
-    "MemberColumns",
     "MultiviewClassifier",
     "NamedMembers",
     "Origins",
     "Regressors",
     "RoutesToEstimator",
-    "SampledClassifiers",
-    "SampledFusionClassifier",
-    "SampledFusionRegressor",
-    "SampledRegressors",
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
     "check_warm_start",
     "feature_names",
-    "from_bagging",
-    "from_boosting",
-    "from_forest",
+    "members_of",
+    "out_of_bag",
 ]

@@ -14,7 +14,7 @@ from covey._devices import returned, to_numpy
 from covey._validation import check_number, check_sample_weight
 from covey.members._class_flock import ClassFlock
 from covey.members._fused import FusedEnsemble, accepts_dask, check_numbers
-from covey.members._out_of_fold import HeldOut
+from covey.members._held_out import HeldOut
 from covey.members._training_rows import TrainingRows
 from covey.members._value_flock import ValueFlock
 

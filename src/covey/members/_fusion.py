@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
 from covey._validation import check_flag, fitted_alone
-from covey.fusers import Fuser, Predictions, concatenated, member_values
+from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
-from covey.members._given import Classifiers, GivenModels, Regressors
-from covey.members._member_columns import MemberColumns
-from covey.members._named import NamedMembers, Pairs
+from covey.members._given import Classifiers, Pairs, Regressors
+from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters
 
+# They compare the predictions of all members, or mix them, so that none may be missing.
+_NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
-class _Fusion(GivenModels, NamedMembers, MemberColumns):
+
+class _Fusion(NamedMembers):
     """What both share: how members are fitted, and how the fuser learns from them."""
+
+    __metadata_request__fit = {"unseen": UNUSED}  # noqa: RUF012
 
     def __init__(
         self,
@@ -46,6 +52,8 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        unseen: ArrayLike | None = None,
         **metadata: Any,
     ) -> Self:
         """Fit the members, unless they are fitted already, and learn to fuse them.
@@ -60,6 +68,11 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
             Passed to every member and to the fuser.
         groups : array-like of shape (n_samples,), optional
             Passed to the splitter. With a number of folds, none divides a group.
+        unseen : array-like of shape (n_samples, n_members), bool, optional
+            With ``prefit=True``, which rows each member was trained without, as `out_of_bag` tells
+            of a forest: X and y may then be the members' own training rows. A fuser that learns
+            reads of each row only the members trained without it. (`Gate`, `KNOP` and `MetaDES`
+            need every member; the mean of those trained without the row stands for the others.)
         **metadata
             With scikit-learn's ``enable_metadata_routing``, whatever members request; they
             then get weights only if they request them (``set_fit_request``), and a fuser gets
@@ -71,6 +84,11 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         fuser = self._models.make_fuser(self.fuser, "fuser")
         fuser._keep_members([name for name, _ in given], names)
         check_flag(self.prefit, "prefit")
+        if unseen is not None and not self.prefit:
+            raise ValueError(
+                "unseen tells on which rows fitted members were trained, but prefit=False trains "
+                "them here; set prefit=True, or leave unseen out."
+            )
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
         if self.prefit:
@@ -95,6 +113,8 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
             P, rows = self._out_of_fold(pairs, X, y, parameters)
             members = P.values[:, :, 0] if self.kind_ == "value" else P.values
             self.out_of_fold_ = Bunch(rows=rows, members=members)
+        elif fuser.learns and unseen is not None:
+            P, rows = self._of_unseen(fuser, X, y, unseen)
         else:
             # A fixed rule learns nothing, but the members are seen to predict.
             rows = np.arange(len(y) if fuser.learns else 1)
@@ -142,6 +162,35 @@ class _Fusion(GivenModels, NamedMembers, MemberColumns):
         # A row in several test folds counts by its first one.
         rows, first = self._rows_held_out(folds, len(y), "the fuser learns")
         return concatenated(blocks).rows(first), rows
+
+    def _of_unseen(
+        self, fuser: Fuser, X: Any, y: np.ndarray, unseen: ArrayLike
+    ) -> tuple[Predictions, np.ndarray]:
+        """Predictions of rows by the members trained without them, and which rows these are."""
+        P = self._predictions(X).where(unseen)
+        known = P.available.any(axis=1)
+        if not known.all():
+            warnings.warn(
+                f"{(~known).sum()} of {len(y)} rows were seen by every member and teach the fuser "
+                "nothing; take more members.",
+                UserWarning,
+                stacklevel=4,
+            )
+        rows = np.flatnonzero(known)
+        lost = [] if P.kind == "value" else np.setdiff1d(y, y[rows]).tolist()
+        if not len(rows) or lost:
+            which = f" of the class {lost[0]!r}" if lost else ""
+            raise ValueError(
+                f"{type(fuser).__name__} learns, but every member has seen every row{which}; hold "
+                "rows out for it, and leave unseen out."
+            )
+        P = P.rows(rows)
+        if isinstance(fuser, _NEED_ALL_MEMBERS):
+            heard = P.available[:, :, None]
+            mean = (P.values * heard).sum(axis=1) / heard.sum(axis=1)
+            values = np.where(heard, P.values, mean[:, None])
+            P = Predictions(values, P.classes, P.names, P.kind, seen=P.seen)
+        return P, rows
 
     def _predicted_by(self, members: list, X: Any, kind: str) -> Predictions:
         classes = getattr(self, "classes_", None)

@@ -29,7 +29,8 @@ from covey.fusers import (
     member_values,
 )
 from covey.members._fused import check_numbers
-from covey.members._named import Pairs, is_dropped
+
+Pairs = list[tuple[str, Any]]
 
 
 class Classifiers:
@@ -175,7 +176,3 @@ class GivenModels:
 
     def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
         return in_blocks(function, X)
-
-    def _names(self) -> list[str]:
-        named = self.named_estimators_
-        return [name for name in named if not is_dropped(named[name])]

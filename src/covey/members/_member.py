@@ -17,6 +17,24 @@ from covey._preparation import Preparation, checked_codes
 class _Member(BaseEstimator):
     """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
 
+    def __init__(
+        self,
+        coef: ArrayLike,
+        intercept: ArrayLike,
+        support: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+        basis: Basis | None = None,
+        preparation: Preparation | None = None,
+        scale: ArrayLike | None = None,
+    ) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.support = support
+        self.feature_names = feature_names
+        self.basis = basis
+        self.preparation = preparation
+        self.scale = scale
+
     @property
     def support_(self) -> np.ndarray:
         """Which features the member uses."""
@@ -138,14 +156,8 @@ class LinearMember(ClassifierMixin, _Member):
         preparation: Preparation | None = None,
         scale: ArrayLike | None = None,
     ) -> None:
-        self.coef = coef
-        self.intercept = intercept
+        super().__init__(coef, intercept, support, feature_names, basis, preparation, scale)
         self.classes = classes
-        self.support = support
-        self.feature_names = feature_names
-        self.basis = basis
-        self.preparation = preparation
-        self.scale = scale
 
     @property
     def coef_(self) -> np.ndarray:
@@ -254,24 +266,6 @@ class LinearRegressionMember(RegressorMixin, _Member):
     >>> print(member.formula())
     1 + 0.5 x0 - 2 x2
     """
-
-    def __init__(
-        self,
-        coef: ArrayLike,
-        intercept: float,
-        support: ArrayLike | None = None,
-        feature_names: ArrayLike | None = None,
-        basis: Basis | None = None,
-        preparation: Preparation | None = None,
-        scale: ArrayLike | None = None,
-    ) -> None:
-        self.coef = coef
-        self.intercept = intercept
-        self.support = support
-        self.feature_names = feature_names
-        self.basis = basis
-        self.preparation = preparation
-        self.scale = scale
 
     @property
     def coef_(self) -> np.ndarray:

@@ -20,6 +20,7 @@ from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
+from covey.members._held_out import HeldOut
 from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind, made
 from covey.members._mixed_views import (
     member_importances,
@@ -30,7 +31,6 @@ from covey.members._mixed_views import (
 )
 from covey.members._mixing import Clock, Library
 from covey.members._named import NamedParameters, is_dropped
-from covey.members._out_of_fold import HeldOut
 from covey.members._searched_flock import Progress, SearchedFlock
 from covey.members._training_rows import TrainingRows
 

@@ -18,7 +18,7 @@ from covey._core.search.selection import (
     possible,
 )
 from covey._scoring import known_score
-from covey.members._out_of_fold import HeldOut
+from covey.members._held_out import HeldOut
 
 
 class Clock:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone, is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from covey._devices import returned
 from covey._folds import check_cv_parameter
 from covey._models import fit_on_rows, fit_with
+from covey.members._given import GivenModels, Pairs
 from covey.members._routing import RoutesMetadata
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
-Pairs = list[tuple[str, Any]]
 
 
 def is_dropped(member: Any) -> bool:
@@ -34,12 +38,12 @@ def _is_pair(entry: Any) -> bool:
     return isinstance(entry, tuple) and len(entry) == 2 and isinstance(entry[0], str)
 
 
-def _timed(line: str | None, fit: Callable[..., Any], *args: Any) -> Any:
-    """What a fit returns; if there is a line, it is printed with the time that the fit took."""
+def _timed(owner: str | None, line: str, fit: Callable[..., Any], *args: Any) -> Any:
+    """What a fit returns; if an owner is given, a line says how long it took."""
     before = perf_counter()
     fitted = fit(*args)
-    if line is not None:
-        print(f"{line}: {perf_counter() - before:.1f} s", flush=True)
+    if owner is not None:
+        print(f"{owner}{line}: {perf_counter() - before:.1f} s", flush=True)
     return fitted
 
 
@@ -53,6 +57,10 @@ class NamedParameters:
 
     def _listed(self) -> Any:
         return getattr(self, self._list_name)
+
+    def _list_again(self, listed: list) -> None:
+        """Take other members in the place of those that ``_listed`` gives."""
+        setattr(self, self._list_name, listed)
 
     def _accepts(self, member: Any) -> bool:
         return self._models.accepts(member)
@@ -126,34 +134,30 @@ class NamedParameters:
         """
         if self._list_name in params:
             setattr(self, self._list_name, params.pop(self._list_name))
-        names = [name for name, _ in self._entries()]
         own = set(self._get_param_names())
-        for key in [key for key in params if key in names and key not in own]:
-            replaced = list(self._listed())
-            # The name is written down, lest it change with the class.
-            replaced[names.index(key)] = (key, params.pop(key))
-            setattr(self, self._list_name, replaced)
+        for position, (name, _) in enumerate(self._entries()):
+            if name in params and name not in own:
+                replaced = list(self._listed())
+                # The name is written down, lest it change with the class.
+                replaced[position] = (name, params.pop(name))
+                self._list_again(replaced)
         members = dict(self._entries())
-        of_members: dict[str, dict[str, Any]] = {}
-        for key in list(params):
+        for key in params:
             name, _, parameter = key.partition("__")
-            if parameter and name in members and name not in own:
-                if isinstance(members[name], str):
-                    dropped = is_dropped(members[name])
-                    what = "dropped" if dropped else "a name, and has no parameters"
-                    raise ValueError(
-                        f"{key} cannot be set: the member {name!r} is {what}; give an estimator "
-                        + (f"as {name} too." if dropped else "of your own in its place.")
-                    )
-                of_members.setdefault(name, {})[parameter] = params.pop(key)
-        super().set_params(**params)
-        for name, parameters in of_members.items():
-            members[name].set_params(**parameters)
-        return self
+            if parameter and name not in own and isinstance(members.get(name), str):
+                dropped = is_dropped(members[name])
+                what = "dropped" if dropped else "a name, and has no parameters"
+                raise ValueError(
+                    f"{key} cannot be set: the member {name!r} is {what}; give an estimator "
+                    + (f"as {name} too." if dropped else "of your own in its place.")
+                )
+        return super().set_params(**params)
 
 
-class NamedMembers(NamedParameters, RoutesMetadata):
+class NamedMembers(GivenModels, NamedParameters, RoutesMetadata, TransformerMixin):
     """A mixin for ensembles with ``estimators``, ``cv``, ``n_jobs`` and ``verbose``.
+
+    They are transformers too: a subclass writes ``_as_columns`` and ``_column_names``.
 
     Examples
     --------
@@ -161,7 +165,13 @@ class NamedMembers(NamedParameters, RoutesMetadata):
     >>> import covey
     >>> covey.FusionClassifier([("bayes", GaussianNB())]).named_estimators
     {'bayes': GaussianNB()}
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> covey.FusionClassifier([GaussianNB()]).fit(X, y).get_feature_names_out().tolist()
+    ['fusionclassifier_gaussiannb_0', 'fusionclassifier_gaussiannb_1']
     """
+
+    # What is given to fit is requested by parts; this estimator has no request of its own.
+    __metadata_request__fit = {"sample_weight": UNUSED, "groups": UNUSED}  # noqa: RUF012
 
     _instead_of_prefit = "use prefit=False"
 
@@ -181,12 +191,17 @@ class NamedMembers(NamedParameters, RoutesMetadata):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = [get_tags(member) for _, member in self._entries() if hasattr(member, "fit")]
+        inner = [get_tags(member) for _, member in self._given_rows() if hasattr(member, "fit")]
         tags.input_tags.sparse = bool(inner) and all(tag.input_tags.sparse for tag in inner)
         for name in ("allow_nan", "categorical"):
             takes = bool(inner) and all(getattr(tag.input_tags, name) for tag in inner)
             setattr(tags.input_tags, name, takes)
+        tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def _given_rows(self) -> Pairs:
+        """The members that are given the rows of X."""
+        return self._entries()
 
     def _check_fitted(self, name: str, member: Any) -> Any:
         try:
@@ -198,6 +213,10 @@ class NamedMembers(NamedParameters, RoutesMetadata):
         except (AttributeError, TypeError):
             pass  # no estimator of scikit-learn's kind: it will predict, or raise its own error
         return member
+
+    def _names(self) -> list[str]:
+        named = self.named_estimators_
+        return [name for name in named if not is_dropped(named[name])]
 
     # -- out of fold -------------------------------------------------------------------------
 
@@ -231,12 +250,11 @@ class NamedMembers(NamedParameters, RoutesMetadata):
         self, pairs: Pairs, X: Any, y: np.ndarray, parameters: dict[str, dict[str, Any]]
     ) -> list:
         """The members, fitted on all rows."""
-        return Parallel(n_jobs=self.n_jobs)(
-            delayed(_timed)(
-                self._line(name, "all rows"), fit_with, clone(member), X, y, parameters[name]
-            )
+        jobs = [
+            (f"{name}, all rows", fit_with, clone(member), X, y, parameters[name])
             for name, member in pairs
-        )
+        ]
+        return self._in_parallel(jobs)
 
     def _fit_folds(
         self,
@@ -247,26 +265,19 @@ class NamedMembers(NamedParameters, RoutesMetadata):
         parameters: dict[str, dict[str, Any]],
     ) -> list[list]:
         """The members of each fold, fitted without the rows that it holds out."""
-        fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_timed)(
-                self._line(name, f"fold {number} of {len(folds)}"),
-                fit_on_rows,
-                member,
-                name,
-                X,
-                y,
-                parameters[name],
-                train,
-                number,
-            )
-            for number, (train, _) in enumerate(folds, start=1)
-            for name, member in pairs
-        )
-        return [fitted[start : start + len(pairs)] for start in range(0, len(fitted), len(pairs))]
+        jobs = []
+        for number, (train, _) in enumerate(folds, start=1):
+            for name, member in pairs:
+                line = f"{name}, fold {number} of {len(folds)}"
+                given = X, y, parameters[name], train, number
+                jobs.append((line, fit_on_rows, member, name, *given))
+        fitted = iter(self._in_parallel(jobs))
+        return [[next(fitted) for _ in pairs] for _ in folds]
 
-    def _line(self, name: str, rows: str) -> str | None:
-        """What is printed when a member is fitted, if that is wanted."""
-        return f"[{type(self).__name__}] {name}, {rows}" if self.verbose else None
+    def _in_parallel(self, jobs: list[tuple[Any, ...]]) -> list:
+        """What fits return that are given as a line to print, a function and its arguments."""
+        owner = f"[{type(self).__name__}] " if self.verbose else None
+        return Parallel(n_jobs=self.n_jobs)(delayed(_timed)(owner, *job) for job in jobs)
 
     def _rows_held_out(
         self, folds: Folds, n_rows: int, learner: str
@@ -285,3 +296,50 @@ class NamedMembers(NamedParameters, RoutesMetadata):
     def _cv_name(self) -> str:
         known = isinstance(self.cv, int) or hasattr(self.cv, "split")
         return f"cv={self.cv!r}" if known else "The given cv"
+
+    # -- what members predict, as columns -----------------------------------------------------
+
+    @abstractmethod
+    def _as_columns(self, X: Any) -> Any:
+        """The columns of validated rows."""
+
+    @abstractmethod
+    def _column_names(self, input_names: np.ndarray) -> list[str]:
+        """Their names, where the columns of X have these."""
+
+    def transform(self, X: Any) -> Any:
+        """What the members predict, as columns for a model that comes after.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        columns : array or sparse matrix of shape (n_samples, n_columns)
+            ``get_feature_names_out`` names them.
+        """
+        return returned(self._by_blocks(self._as_columns, self._check_rows(X)), X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """The names of the columns that ``transform`` gives: of this class, member and class.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            The names of the columns of X, if it had none when this was fitted.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        check_is_fitted(self, "fuser_")
+        names = _check_feature_names_in(self, input_features)
+        return np.array(self._column_names(names), dtype=object)
+
+    def _names_of(self, labels: Iterable[Any] | None) -> list[str]:
+        """A name for each member and label, or for each member."""
+        owner = type(self).__name__.lower()
+        if labels is None:
+            return [f"{owner}_{name}" for name in self._names()]
+        return [f"{owner}_{name}_{label}" for name in self._names() for label in labels]

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.utils.metadata_routing import (
-    UNUSED,
     MetadataRouter,
     MethodMapping,
     process_routing,
@@ -42,9 +41,6 @@ class RoutesMetadata:
     ``_members_to_fit`` and ``_parts``.
     """
 
-    # What is given to fit is requested by parts; this estimator has no request of its own.
-    __metadata_request__fit = {"sample_weight": UNUSED, "groups": UNUSED}  # noqa: RUF012
-
     def _members_to_fit(self) -> list[tuple[str, Any]]:
         """The members that ``fit`` will fit; nothing is checked."""
         raise NotImplementedError
@@ -65,6 +61,8 @@ class RoutesMetadata:
         router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
         for name, part in [*self._members_to_fit(), *self._parts().items()]:
             methods = MethodMapping().add(caller="fit", callee="fit")
+            if hasattr(self, "partial_fit"):
+                methods.add(caller="partial_fit", callee="partial_fit")
             if name == "final_estimator":
                 methods.add(caller="predict", callee="predict")
             router.add(**{name: part}, method_mapping=methods)
@@ -76,26 +74,35 @@ class RoutesMetadata:
 
     def _splitter_asked(self) -> Any:
         """The splitter that may request groups; a list of splits is none."""
-        if self.cv is None or isinstance(self.cv, Integral):
+        cv = getattr(self, "cv", ())
+        if cv is None or isinstance(cv, Integral):
             return StratifiedGroupKFold()
         # Text has a split, too.
-        return self.cv if hasattr(self.cv, "split") and not isinstance(self.cv, str) else None
+        return cv if hasattr(cv, "split") and not isinstance(cv, str) else None
 
     def _fit_parameters(
-        self, weight: np.ndarray | None, groups: Any, metadata: dict[str, Any]
+        self,
+        weight: np.ndarray | None,
+        groups: Any,
+        metadata: dict[str, Any],
+        method: str = "fit",
     ) -> FitParameters:
-        """What each part gets of what ``fit`` was given."""
+        """What each part gets of what ``fit``, or another method, was given."""
         given = {"sample_weight": weight, "groups": groups, **metadata}
         given = {name: value for name, value in given.items() if value is not None}
         members, parts = dict(self._members_to_fit()), self._parts()
         if get_config()["enable_metadata_routing"]:
-            routed = process_routing(self, "fit", **given)
+            routed = process_routing(self, method, **given)
             return FitParameters(
-                {name: dict(routed[name]["fit"]) for name in members},
-                {name: dict(routed[name]["fit"]) for name in parts},
+                {name: dict(routed[name][method]) for name in members},
+                {name: dict(routed[name][method]) for name in parts},
                 {} if self._splitter_asked() is None else dict(routed["cv"]["split"]),
             )
-        _refuse_unrouted(self, metadata)
+        if metadata:
+            raise ValueError(
+                f"Passing {', '.join(metadata)} to the parts of {type(self).__name__} is only "
+                "supported if enable_metadata_routing=True, which sklearn.set_config sets."
+            )
         weights = {} if weight is None else {"sample_weight": weight}
         return FitParameters(
             {name: weight_parameters(member, name, weight) for name, member in members.items()},
@@ -107,7 +114,7 @@ class RoutesMetadata:
         )
 
 
-class RoutesToEstimator:
+class RoutesToEstimator(RoutesMetadata):
     """A mixin for ensembles and models around one ``estimator``, whose ``fit`` takes metadata.
 
     With scikit-learn's ``enable_metadata_routing`` the estimator gets what it requests. Without,
@@ -127,18 +134,11 @@ class RoutesToEstimator:
         """What is fitted; a default may stand for None."""
         return self.estimator
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Which metadata the estimator requests.
+    def _members_to_fit(self) -> list[tuple[str, Any]]:
+        return [("estimator", self._estimator_to_fit())]
 
-        Returns
-        -------
-        routing : MetadataRouter
-        """
-        fits = MethodMapping().add(caller="fit", callee="fit")
-        if hasattr(self, "partial_fit"):
-            fits.add(caller="partial_fit", callee="partial_fit")
-        router = MetadataRouter(owner=type(self).__name__).add_self_request(self)
-        return router.add(estimator=self._estimator_to_fit(), method_mapping=fits)
+    def _parts(self) -> dict[str, Any]:
+        return {}
 
     def _parameters_of_estimator(
         self,
@@ -148,21 +148,6 @@ class RoutesToEstimator:
         method: str = "fit",
     ) -> dict[str, Any]:
         """What the estimator's ``fit`` or ``partial_fit`` gets of what this one was given."""
-        estimator = self._estimator_to_fit()
-        of_groups = {} if groups is None else {"groups": groups}
-        if not get_config()["enable_metadata_routing"]:
-            _refuse_unrouted(self, metadata)
-            name = type(estimator).__name__.lower()
-            return weight_parameters(estimator, name, weight) | of_groups
-        of_weight = {} if weight is None else {"sample_weight": weight}
-        routed = process_routing(self, method, **of_weight, **of_groups, **metadata)
-        return dict(routed["estimator"][method])
-
-
-def _refuse_unrouted(owner: Any, metadata: dict[str, Any]) -> None:
-    """Refuse what only metadata routing could pass on."""
-    if metadata:
-        raise ValueError(
-            f"Passing {', '.join(metadata)} to the parts of {type(owner).__name__} is only "
-            "supported if enable_metadata_routing=True, which sklearn.set_config sets."
-        )
+        given = self._fit_parameters(weight, groups, metadata, method)
+        # Without routing, what a splitter would get is for the estimator.
+        return given.members["estimator"] | given.split

@@ -32,8 +32,7 @@ from covey._preparation import Preparation, Words, checked_table, needs_target, 
 from covey._target_means import TargetMeans
 from covey._validation import check_labels, check_sample_weight, holds_gaps
 from covey.fusers import Fuser, Gate
-from covey.members._hold_out import held_out_rows
-from covey.members._out_of_fold import HeldOut
+from covey.members._held_out import HeldOut, held_out_rows
 from covey.members._training_rows import LinearErrors
 
 # Numbers that are sorted, or predicted, at once: bounds the memory that this needs.

@@ -24,8 +24,8 @@ from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
+from covey.members._held_out import HeldOut
 from covey.members._linear_flock import LinearFlock
-from covey.members._out_of_fold import HeldOut
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.

@@ -21,7 +21,7 @@ from covey._validation import (
 )
 from covey.fusers import Fuser, make_fuser
 from covey.members._fused import FusedClassifier
-from covey.members._hold_out import held_out_rows
+from covey.members._held_out import held_out_rows
 from covey.members._targets import check_same_classes, check_two_classes, weighted_classes
 
 

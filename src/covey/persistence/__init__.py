@@ -55,7 +55,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
     ----------
     estimator : estimator
         A flock, a `covey.tables` model, a fusion or a stack of these and of some of scikit-learn's
-        estimators, a `covey.multitarget` model of these, or a fuser. Its parameters are saved too
+        estimators, ``MultiOutput`` models of these, or a fuser. Its parameters are saved too
         but for those of the machine (``checkpoint``, ``device``, ``n_jobs``) and those that are no
         plain values, such as a generator of random numbers or lists of rows (``cv``): what is
         loaded has their defaults. What was predicted of the training rows (``out_of_fold_``) is

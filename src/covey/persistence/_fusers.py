@@ -19,12 +19,14 @@ from covey.fusers import (
     Fuser,
     Gate,
     GateFeatures,
+    LastStage,
     MetaDES,
     PotentialSelection,
     Predictions,
     SingleBest,
     Stacking,
     WeightedFuser,
+    WeightedMedian,
 )
 from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
 from covey.persistence._arrays import read_matrix, write_matrix
@@ -439,6 +441,6 @@ _MODELS = {
 }
 FORMATS = {
     cls.__name__: _format(cls, *_functions(cls), models=_MODELS.get(cls))
-    for cls in FUSERS.values()
+    for cls in (*FUSERS.values(), LastStage, WeightedMedian)
     if cls.__module__.startswith("covey.")
 }

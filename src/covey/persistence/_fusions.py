@@ -59,22 +59,17 @@ def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
     return n_features, members
 
 
-def _fitted_entries(given: Any, model: Any, node: Node) -> list[Any]:
-    """Members as they were given, in layers or not, with those that are fitted in their place."""
-    fitted = list(model.named_estimators_.values())
-    is_list = isinstance(given, list)
-    layered = is_list and bool(given) and all(isinstance(layer, list) for layer in given)
-    layers = given if layered else [given]
-    proper = is_list and sum(map(len, layers)) == len(fitted)
+def _take_fitted(model: Any, node: Node) -> None:
+    """Put the fitted members in the place of those that were given, by name or without."""
+    given, fitted = model._listed(), list(model.named_estimators_.values())
+    proper = isinstance(given, list) and len(given) == len(fitted)
     node.check(proper, "members", "are not those that were given.")
-    named = all(len(entry) == 2 for layer in layers for entry in layer if isinstance(entry, tuple))
+    pairs = list(zip(given, fitted, strict=True))
+    named = all(len(entry) == 2 for entry, _ in pairs if isinstance(entry, tuple))
     node.check(named, "members", "have no names.")
-    left = iter(fitted)
-    found = [
-        [(entry[0], next(left)) if isinstance(entry, tuple) else next(left) for entry in layer]
-        for layer in layers
-    ]
-    return found if layered else found[0]
+    model._list_again(
+        [(entry[0], one) if isinstance(entry, tuple) else one for entry, one in pairs]
+    )
 
 
 # -- fusions --------------------------------------------------------------------------------------
@@ -102,7 +97,7 @@ def _read_fusion(model: Any, node: Node) -> None:
         node, lambda fuser: model._models.blank(fuser, names, classes), n_features
     )
     if model.prefit is True:
-        model.estimators = _fitted_entries(model.estimators, model, node)
+        _take_fitted(model, node)
     if not model.fuser_.needs_y:
         try_row(model, node)
 
@@ -154,7 +149,7 @@ def _read_stack(model: Any, node: Node) -> None:
     model.fuser_ = read_fuser(node, lambda fuser: model._models.blank(fuser, names, classes), None)
     node.check(isinstance(model.fuser_, Stacking), "fuser", "is no Stacking.")
     if model._is_prefit():
-        model.estimators = _fitted_entries(model.estimators, model, node)
+        _take_fitted(model, node)
         model.features = model.features_
     try_row(model, node)
 

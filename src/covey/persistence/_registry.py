@@ -22,9 +22,9 @@ _HOMES = {
     ),
     "_fusers": (
         "APosteriori APriori And Borda DESClustering DESKL DESKNN DESMI DESP Exponential Gate "
-        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LinearStacking Logarithmic MCB "
-        "MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle Product RRC "
-        "Rank SingleBest Stacking StaticSelection TrimmedMean"
+        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LastStage LinearStacking "
+        "Logarithmic MCB MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle "
+        "Product RRC Rank SingleBest Stacking StaticSelection TrimmedMean WeightedMedian"
     ),
     "_fusions": (
         "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
@@ -32,10 +32,10 @@ _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "FrozenEstimator Pipeline",
+    "_pipelines": "BaggedClassifier BaggedRegressor FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
-    "_targets": "MultiTargetClassifier MultiTargetRegressor",
+    "_targets": "MultiOutputClassifier MultiOutputRegressor",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "

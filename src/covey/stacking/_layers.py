@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -20,12 +19,12 @@ from covey._models import fit_with, parameters_of_rows
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
 from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
-from covey.members import FitParameters, GivenModels, MemberColumns, NamedMembers
+from covey.members import FitParameters, NamedMembers
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-class Layered(GivenModels, NamedMembers, MemberColumns):
+class Layered(NamedMembers):
     """What both share: layers of members, their folds, and columns beside their outputs.
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
@@ -125,14 +124,21 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
         given = self.estimators if isinstance(self.estimators, list | tuple) else []
         return len(given) > 0 and kind(isinstance(entry, list) for entry in given)
 
-    def _flat(self) -> Self:
-        """The same estimator with all members in one list; the members are shared."""
-        flat = copy(self)
-        flat.estimators = [entry for layer in self.estimators for entry in layer]
-        return flat
+    def _listed(self) -> Any:
+        """The members of all layers in one list."""
+        if not self._has_layers(all):
+            return self.estimators
+        return [entry for layer in self.estimators for entry in layer]
 
-    def _entries(self) -> list[tuple[str, Any]]:
-        return self._flat()._entries() if self._has_layers(all) else super()._entries()
+    def _list_again(self, listed: list) -> None:
+        entries = iter(listed)
+        if self._has_layers(all):
+            listed = [[next(entries) for _ in layer] for layer in self.estimators]
+        self.estimators = listed
+
+    def _given_rows(self) -> list[tuple[str, Any]]:
+        """The members of the first layer."""
+        return self._entries()[: len(self.estimators[0]) if self._has_layers(all) else None]
 
     def _layers(self) -> list[list[tuple[str, Any]]]:
         """The layers as lists of (name, estimator) pairs."""
@@ -144,39 +150,16 @@ class Layered(GivenModels, NamedMembers, MemberColumns):
                     "estimators must be a list of members or a list of non-empty lists of them, "
                     f"but layer {number} is {layer!r}."
                 )
-        pairs = iter(self._flat()._named())
+        pairs = iter(self._named())
         return [[next(pairs) for _ in layer] for layer in self.estimators]
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator, its members (by name) or theirs (``name__x``)."""
-        if "estimators" in params:
-            self.estimators = params.pop("estimators")
-        if not self._has_layers(all):
-            return super().set_params(**params)
-        given = self.estimators
-        self.estimators = self._flat().estimators
-        try:
-            super().set_params(**params)
-        finally:
-            entries = iter(self.estimators)
-            layers = [[next(entries) for _ in layer] for layer in given]
-            self.estimators = given if layers == given else layers
-        return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        later = []
-        if self._has_layers(all):
-            first, *rest = self.estimators
-            flat = copy(self)
-            flat.estimators = first
-            tags.input_tags = get_tags(flat).input_tags
-            flat.estimators = [entry for layer in rest for entry in layer]
-            later = [member for _, member in self._kept(flat._entries())]
         if self.passthrough is not False or self.features is not None:
             # Later layers and the final model see those columns as they are.
-            later.append(self._final())
-            for other in (get_tags(model).input_tags for model in later):
+            later = self._kept(self._entries()[len(self._given_rows()) :])
+            for model in [*(member for _, member in later), self._final()]:
+                other = get_tags(model).input_tags
                 tags.input_tags.allow_nan &= other.allow_nan
                 tags.input_tags.sparse &= other.sparse
                 tags.input_tags.categorical &= other.categorical

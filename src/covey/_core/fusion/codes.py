@@ -87,9 +87,8 @@ def exhaustive(n_classes: int) -> Book:
 def random_code(n_classes: int, n_bits: int, seed: int) -> Book:
     """A random book without repeated, constant or complementary columns or repeated rows.
 
-    ``n_bits`` is from log2(C) to 2^(C-1) - 1.
+    ``n_bits`` is from `fewest_bits` to `most_bits`.
     """
-    _check_bits(n_classes, n_bits)
     attempt = 0
     while True:
         ones = _drawn(n_classes, n_bits, seed, attempt)
@@ -111,7 +110,6 @@ def max_distance_code(n_classes: int, n_bits: int, seed: int) -> Book:
     floor(C / 2) ceil(C / 2) (Plotkin), allows no larger minimum. The book is a function of the
     seed; with 2^(C-1) - 1 bits it is the exhaustive code.
     """
-    _check_bits(n_classes, n_bits)
     if n_bits == most_bits(n_classes):
         return exhaustive(n_classes)
     pairs = np.triu_indices(n_classes, 1)
@@ -151,14 +149,6 @@ def min_distance(book: Book) -> int:
     By Hamming's rule, (d - 1) // 2 wrong bits cannot change the class.
     """
     return int(pair_distances(book)[np.triu_indices(len(book), 1)].min())
-
-
-def _check_bits(n_classes: int, n_bits: int) -> None:
-    fewest, most = fewest_bits(n_classes), most_bits(n_classes)
-    if not fewest <= n_bits <= most:
-        raise ValueError(
-            f"n_bits={n_bits} makes no code of {n_classes} classes; give {fewest} to {most}."
-        )
 
 
 def _signs(ones: BoolArray) -> Book:
@@ -251,36 +241,24 @@ def _descend(
 # -- reading words back --------------------------------------------------------------------------
 
 
-def absolute_distances(book: Book, p: FloatArray) -> FloatArray:
-    """Distances (n, C) as sums of |W - p|, with W in {0, 1} and p (n, B) the chance of a 1.
+def decoded(book: Book, p: FloatArray, decoding: str) -> FloatArray:
+    """Distances (n, C) of the words from what learners predict, with p (n, B) the chance of a 1.
+
+    With bits W in {0, 1}, "absolute" sums |W - p|; "hamming" counts wrong bits, of which one of
+    one half is half wrong for everyone; "log_loss" is the log-loss of the bits, had the class been
+    the true one, where no bit counts as surer than `SUREST`: one wrong learner with a probability
+    near 1 would overrule all others.
 
     Bits that a class is left out of do not count. What the other bits sum to is multiplied by B
     over their number, so that classes left out more often are not nearer for that; in a
     book without zeros it is the plain sum.
     """
-    return _summed(book, 1.0 - p, p)
-
-
-def hamming_distances(book: Book, p: FloatArray) -> FloatArray:
-    """Distances (n, C) as numbers of wrong bits; a bit of one half is half wrong for everyone.
-
-    Zeros of the book are treated as in `absolute_distances`.
-    """
-    bits = 0.5 * (1.0 + np.sign(p - 0.5))
-    return _summed(book, 1.0 - bits, bits)
-
-
-def log_loss_distances(book: Book, p: FloatArray) -> FloatArray:
-    """Distances (n, C) as the log-loss of the bits, had the class been the true one.
-
-    Zeros of the book are treated as in `absolute_distances`. No bit counts as surer than
-    `SUREST`: one wrong learner with a probability near 1 would overrule all others.
-    """
-    p = np.clip(p, 1.0 - SUREST, SUREST)
-    return _summed(book, -np.log(p), -np.log1p(-p))
-
-
-def _summed(book: Book, loss_of_ones: FloatArray, loss_of_others: FloatArray) -> FloatArray:
+    if decoding == "log_loss":
+        p = np.clip(p, 1.0 - SUREST, SUREST)
+        loss_of_ones, loss_of_others = -np.log(p), -np.log1p(-p)
+    else:
+        bits = 0.5 * (1.0 + np.sign(p - 0.5)) if decoding == "hamming" else p
+        loss_of_ones, loss_of_others = 1.0 - bits, bits
     ones, minus = (book == 1).astype(np.float64), (book == -1).astype(np.float64)
     total = loss_of_ones @ ones.T + loss_of_others @ minus.T
     distances: FloatArray = total * (book.shape[1] / (ones + minus).sum(axis=1))
@@ -297,20 +275,17 @@ def _excess(distances: FloatArray) -> FloatArray:
     return np.where(differ & (excess >= TIE), excess, 0.0)
 
 
-def nearest_classes(distances: FloatArray) -> npt.NDArray[np.intp]:
-    """Positions (n,) of the nearest classes, the first of equally near ones."""
-    nearest: npt.NDArray[np.intp] = _excess(distances).argmin(axis=1)
-    return nearest
-
-
 def scores(distances: FloatArray) -> FloatArray:
-    """Scores (n, C): the negative distances, those of equally near classes equal to the bit."""
+    """Scores (n, C): the negative distances, those of equally near classes equal to the bit.
+
+    The nearest class has the highest score, the first of equally near ones.
+    """
     nearest = distances.min(axis=1, keepdims=True)
     return -np.where(_excess(distances) == 0, nearest, distances)
 
 
 def class_probabilities(book: Book, p: FloatArray, distances: FloatArray) -> FloatArray:
-    """Probabilities (n, C) of the classes, the highest that of `nearest_classes`.
+    """Probabilities (n, C) of the classes, the highest that of the nearest in `scores`.
 
     They are softmax(-s distance), with for each sample the scale s at which they best give the
     bits back: a class distribution makes bit b a 1 with chance q_b, its share of the classes at

@@ -18,7 +18,6 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.cluster import hierarchy
 from scipy.optimize import linear_sum_assignment
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import svds
 from scipy.spatial.distance import squareform
 
@@ -195,14 +194,7 @@ def merge_tree(shares: FloatArray, linkage: str) -> FloatArray:
 
 def cut(tree: FloatArray, n_clusters: int) -> IntArray:
     """The partition of a tree into so many clusters, exactly; ties fall as they were merged."""
-    n_rows = len(tree) + 1
-    n_merges = n_rows - n_clusters
-    children = tree[:n_merges, :2].astype(np.intp).ravel()
-    parents = np.repeat(n_rows + np.arange(n_merges), 2)
-    links = sparse.coo_matrix(
-        (np.ones(len(parents)), (parents, children)), shape=(2 * n_rows, 2 * n_rows)
-    )
-    return in_order_of_appearance(connected_components(links, directed=False)[1][:n_rows])
+    return in_order_of_appearance(hierarchy.cut_tree(tree, n_clusters)[:, 0])
 
 
 def lifetimes(tree: FloatArray, numbers: list[int]) -> list[float]:

@@ -131,36 +131,3 @@ def assigned_folds(
             fold[repeat, rows[np.argsort(of_repeat[rows], kind="stable")]] = in_turn
     large = np.flatnonzero(counts > MOST_RANKED)
     return FoldAssignment(seed, n_folds, tuple(large.tolist()), number, fold)
-
-
-def jointly_stratified(codes: IntArray, used: BoolArray, n_folds: int, seed: int) -> IntArray:
-    """Folds (n,) of rows that keep the frequencies of all classes of several targets.
-
-    ``codes`` (n, T) are the classes of each target. Iterative stratification of Sechidis,
-    Tsoumakas and Vlahavas (2011): the rows of the class with the fewest rows left are assigned
-    first, each to the fold that lacks most rows of that class, of equals to the one that lacks
-    most rows. Rows are taken in the order of their draws. -1, held out by none, is the only row
-    of a class. Rows that are not ``used`` count for nothing and are dealt out at last.
-    """
-    starts = np.cumsum([0, *(codes.max(axis=0) + 1)])[:-1]
-    pairs = codes + starts  # every class of every target has a number of its own
-    n_pairs = int(pairs.max()) + 1
-    counts = np.bincount(pairs[used].ravel(), minlength=n_pairs)
-    free = used & (counts[pairs] > 1).all(axis=1)
-    left = np.bincount(pairs[free].ravel(), minlength=n_pairs)
-    lacking = np.repeat(left[:, None] / n_folds, n_folds, axis=1)
-    room = np.full(n_folds, free.sum() / n_folds)
-    rank = np.argsort(np.argsort(fold_draws(seed, 0, 0, len(codes)), kind="stable"))
-    fold = np.full(len(codes), -1)
-    while free.any():
-        rarest = int(np.argmin(np.where(left > 0, left, np.iinfo(np.int64).max)))
-        rows = np.flatnonzero(free & (pairs == rarest).any(axis=1))
-        for row in rows[np.argsort(rank[rows])]:
-            best = int(np.lexsort((-room, -lacking[rarest]))[0])
-            fold[row] = best
-            lacking[pairs[row], best] -= 1
-            room[best] -= 1
-        free[rows] = False
-        left -= np.bincount(pairs[rows].ravel(), minlength=n_pairs)
-    fold[~used] = rank[~used] % n_folds
-    return fold
