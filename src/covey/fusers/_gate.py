@@ -211,6 +211,7 @@ class Gate(Fuser, name="gate"):
 
     learns = True
     needs_X = True
+    needs_all_members = True
     kinds = ("probability", "value")
 
     def __init__(

@@ -29,7 +29,7 @@ def stage_scores(
     """
     if fuser.get_params().get("k") is not None:
         raise ValueError(
-            f"{type(fuser).__name__} has k for all members and cannot fuse the first few; use a "
+            f"{fuser.title} has k for all members and cannot fuse the first few; use a "
             "rule without."
         )
     if fuser.needs_y:

@@ -20,7 +20,7 @@ from covey._core.fusion.out_of_bag import (
     with_means_of_available,
 )
 from covey._validation import check_choice, check_sample_weight
-from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions
+from covey.fusers import Fuser, Predictions
 from covey.members._ensemble_members import EnsembleMembers
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Regressors
@@ -32,9 +32,6 @@ from covey.members._sampling import (
     bags_of,
     balances,
 )
-
-# They compare the predictions of all members, or mix them, so that none may be missing.
-_NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
 
 class SampledMembers(EnsembleMembers):
@@ -93,8 +90,8 @@ class SampledMembers(EnsembleMembers):
         """One model that fuses these members.
 
         A rule that learns does so from out-of-bag predictions: of each row it reads the members
-        grown without it. (Rows in every bag are left out, with a warning.) `Gate`, `KNOP` and
-        `MetaDES` need every member's prediction; for them the mean of the members grown without
+        grown without it. (Rows in every bag are left out, with a warning.) `Gate`, "knop" and
+        "meta_des" need every member's prediction; for them the mean of the members grown without
         the row replaces those of the others.
 
         Where every member has seen every row (extra trees, random subspaces of all rows; or every
@@ -248,14 +245,14 @@ class SampledMembers(EnsembleMembers):
         kind = self._kind_for(fuser)
         rows = np.flatnonzero(self._rows_outside("teach the fuser nothing"))
         P = self._out_of_bag(kind).rows(rows)
-        if isinstance(fuser, _NEED_ALL_MEMBERS):
+        if fuser.needs_all_members:
             values = with_means_of_available(P.values, P.available)
             P = Predictions(values, P.classes, P.names, kind, seen=P.seen)
         weight = None if self._sample_weight is None else self._sample_weight[rows]
         if weight is not None and not weight.any():
             of_which = "" if self.classes is None else " of each class"
             raise ValueError(
-                f"{type(fuser).__name__} learns from out-of-bag rows, but all those{of_which} "
+                f"{fuser.title} learns from out-of-bag rows, but all those{of_which} "
                 "have sample_weight 0; grow more members, or take a rule that does not learn."
             )
         X = take_rows(self._X, rows) if fuser.needs_X else None

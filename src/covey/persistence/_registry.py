@@ -21,10 +21,8 @@ _HOMES = {
         "LinearMember LinearRegressionMember"
     ),
     "_fusers": (
-        "APosteriori APriori And Borda DESClustering DESKL DESKNN DESMI DESP Exponential Gate "
-        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LinearStacking Logarithmic MCB "
-        "MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle Product RRC "
-        "Rank SingleBest Stacking StaticSelection TrimmedMean"
+        "And Borda DynamicSelection Gate GreedySelection KOfN LinearStacking Majority Max Mean "
+        "Median Min Or Oracle Product SingleBest Stacking StaticSelection TrimmedMean"
     ),
     "_fusions": (
         "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"

@@ -13,14 +13,30 @@ import numpy as np
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 
-def local_accuracy(
-    right: BoolArray, region: IntArray, available: BoolArray | None = None
+def local_mean(
+    values: FloatArray | BoolArray,
+    region: IntArray,
+    weight: FloatArray | None = None,
+    available: BoolArray | None = None,
+    classes: tuple[IntArray, IntArray] | None = None,
 ) -> FloatArray:
-    """The share of the region on which each member is right, as (n, K)."""
-    count = (
-        region.shape[1] if available is None else np.maximum(local_hits(available, region), 1.0)
-    )
-    return local_hits(right, region) / count
+    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing.
+
+    With ``classes``, the known samples' true ones and those that members predict (n, K), neighbors
+    count for a member only where they are of the class that it predicts.
+    """
+    sums = np.zeros((len(region), values.shape[1]))
+    count = np.zeros(sums.shape)
+    for place, neighbor in enumerate(region.T):
+        counted = np.ones((len(region), 1)) if weight is None else weight[:, place, None]
+        if classes is not None:
+            counted = counted * (classes[0][neighbor][:, None] == classes[1])
+        if available is not None:
+            counted = counted * available[neighbor]
+        sums += counted * values[neighbor]
+        count += counted
+    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
+    return mean
 
 
 def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
@@ -29,74 +45,6 @@ def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
     for neighbor in region.T:
         hits += right[neighbor]
     return hits
-
-
-def local_class_accuracy(
-    right: BoolArray,
-    truth: IntArray,
-    region: IntArray,
-    labels: IntArray,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """Accuracy of each member on neighbors of the class that it predicts, as (n, K).
-
-    Zero where no neighbor is of that class.
-    """
-    hits = np.zeros(labels.shape)
-    count = np.zeros(labels.shape)
-    for neighbor in region.T:
-        same = truth[neighbor][:, None] == labels
-        if available is not None:
-            same &= available[neighbor]
-        hits += same & right[neighbor]
-        count += same
-    return hits / np.maximum(count, 1.0)
-
-
-def local_mean(
-    values: FloatArray,
-    region: IntArray,
-    weight: FloatArray | None = None,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing."""
-    sums = np.zeros((len(region), values.shape[1]))
-    count = np.zeros(sums.shape)
-    for place, neighbor in enumerate(region.T):
-        counted = np.ones((len(region), 1)) if weight is None else weight[:, place, None]
-        if available is not None:
-            counted = counted * available[neighbor]
-        sums += counted * values[neighbor]
-        count += counted
-    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
-    return mean
-
-
-def local_class_mean(
-    values: FloatArray,
-    truth: IntArray,
-    region: IntArray,
-    labels: IntArray,
-    weight: FloatArray,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """The same over neighbors of the class that each member predicts, (n, K)."""
-    sums = np.zeros(labels.shape)
-    count = np.zeros(labels.shape)
-    for place, neighbor in enumerate(region.T):
-        counted = weight[:, place, None] * (truth[neighbor][:, None] == labels)
-        if available is not None:
-            counted = counted * available[neighbor]
-        sums += counted * values[neighbor]
-        count += counted
-    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
-    return mean
-
-
-def inverse_distances(distance: FloatArray) -> FloatArray:
-    """Weights of neighbors at these distances; those at the same place count 1e10."""
-    weight: FloatArray = 1.0 / np.maximum(distance, 1e-10)
-    return weight
 
 
 def alike(
@@ -115,11 +63,9 @@ def alike(
     similar = np.empty(region.shape)
     for place, neighbor in enumerate(region.T):
         same = known[neighbor] == labels
-        both = np.ones(same.shape, dtype=bool)
+        both = np.ones(same.shape, dtype=bool) if available is None else available.copy()
         if known_available is not None:
             both &= known_available[neighbor]
-        if available is not None:
-            both &= available
         similar[:, place] = (same & both).sum(axis=1) / np.maximum(both.sum(axis=1), 1)
     kept = similar > threshold + 1e-12
     return np.where(kept.any(axis=1, keepdims=True), kept, True).astype(np.float64)
@@ -146,15 +92,12 @@ def oracle_reach(
     right: BoolArray, region: IntArray, available: BoolArray | None = None
 ) -> FloatArray:
     """How many of the nearest neighbors a member gets right before its first error, (n, K)."""
+    available = np.ones_like(right) if available is None else available
     reach = np.zeros((len(region), right.shape[1]))
     unbroken = np.ones(reach.shape, dtype=bool)
     for neighbor in region.T:
-        if available is None:
-            unbroken &= right[neighbor]
-            reach += unbroken
-        else:
-            unbroken &= right[neighbor] | ~available[neighbor]
-            reach += unbroken & available[neighbor]
+        unbroken &= right[neighbor] | ~available[neighbor]
+        reach += unbroken & available[neighbor]
     return reach
 
 
@@ -166,8 +109,7 @@ def double_faults(
     together = np.zeros((len(region), right.shape[1]))
     for neighbor in region.T:
         failed = wrong[neighbor]
-        n_failed = failed.sum(axis=1, keepdims=True)
-        together += np.where(failed, n_failed - 1, 0)
+        together += np.where(failed, failed.sum(axis=1, keepdims=True) - 1, 0)
     faults: FloatArray = together / region.shape[1]
     return faults
 
