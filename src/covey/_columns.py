@@ -61,6 +61,11 @@ def positions_of_slice(
     return list(range(*slice(start, stop, columns.step).indices(n_features)))
 
 
+def label_of(column: int, feature_names: Any) -> Any:
+    """What a message calls a column."""
+    return int(column) if feature_names is None else repr(str(feature_names[column]))
+
+
 def flip_units(
     feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: np.ndarray | None
 ) -> np.ndarray:

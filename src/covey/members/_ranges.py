@@ -12,7 +12,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from covey.members._view_columns import label_of
+from covey._columns import label_of
 
 # Models of scikit-learn that read X in single precision.
 _OF_TREES = (
