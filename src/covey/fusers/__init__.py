@@ -5,6 +5,7 @@ from covey.fusers._boosting import LastStage, WeightedMedian
 from covey.fusers._dynamic import DynamicSelection
 from covey.fusers._fixed import (
     Borda,
+    FunctionRule,
     Max,
     Mean,
     Median,
@@ -14,11 +15,8 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
 )
-from covey.fusers._function import FunctionRule
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
-from covey.fusers._gate import Gate, GateFeatures, GateSums
-from covey.fusers._gated_groups import GatedGroups
-from covey.fusers._model_stacking import Stacking
+from covey.fusers._gate import Gate, GatedGroups, GateFeatures, GateSums
 from covey.fusers._outputs import (
     common_kind,
     gather,
@@ -33,10 +31,9 @@ from covey.fusers._predictions import (
     concatenated,
     encode_labels,
 )
-from covey.fusers._stacked import GreedySelection, LinearStacking
+from covey.fusers._stacking import GreedySelection, LinearStacking, Stacking
 from covey.fusers._stages import stage_scores
-from covey.fusers._votes import And, KOfN, Majority, Or, StaticSelection
-from covey.fusers._weights import WeightedFuser
+from covey.fusers._weights import And, KOfN, Majority, Or, StaticSelection, WeightedFuser
 
 __all__ = [
     "FUSERS",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from covey.fusers._base import FUSERS, Fuser
-from covey.fusers._function import FunctionRule
+from covey.fusers._fixed import FunctionRule
 from covey.fusers._predictions import as_predictions
 
 Rule = str | Fuser | Callable[[np.ndarray], np.ndarray]
