@@ -6,7 +6,8 @@ Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. How views teach e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Number
 from typing import Any, Self
@@ -518,10 +519,8 @@ class ViewTrainingSet:
         if len(rows) and len(unlabelled):
             table, name = take_rows(self.X[view], unlabelled), list(self.members)[view]
             for member in self.fitted[view]:
-                try:
+                with explaining(table, name):
                     output = np.asarray(member.predict_proba(table))
-                except ValueError as error:
-                    raise explained(error, table, name) from error
                 predicted[unlabelled] += align_classes(output, member.classes_, self.classes)[0]
             predicted /= len(self.fitted[view])
         return predicted
@@ -531,7 +530,7 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
     """A fitted copy; all steps of a pipeline get the weights, if they take any."""
     member = clone(unfitted)
     routed = get_config()["enable_metadata_routing"]
-    try:
+    with explaining(X, view):
         if weight is None or routed or not isinstance(member, Pipeline):
             return fit_member(member, view, X, y, weight)
         weighted = [
@@ -539,10 +538,7 @@ def _fit(unfitted: Any, view: str, X: Any, y: np.ndarray, weight: np.ndarray | N
             for name, step in member.steps
             if hasattr(step, "fit") and has_fit_parameter(step, "sample_weight")
         ]
-        member.fit(X, y, **{f"{name}__sample_weight": weight for name in weighted})
-        return member
-    except ValueError as error:
-        raise explained(error, X, view) from error
+        return member.fit(X, y, **{f"{name}__sample_weight": weight for name in weighted})
 
 
 def predict_views(
@@ -567,10 +563,8 @@ def predict_views(
             continue
         table = take_rows(X[position[view]], rows)
         available[rows, k] = True
-        try:
+        with explaining(table, view):
             values[rows, k], seen[k] = member_output(member, table, classes, kind, view)
-        except ValueError as error:
-            raise explained(error, table, view) from error
     P = Predictions(
         classes[values] if kind == "label" else values,
         classes,
@@ -583,19 +577,26 @@ def predict_views(
     return P
 
 
-def explained(error: ValueError, table: Any, view: str) -> ValueError:
-    """A member's error with the view's name and, if it is a missing value, the column."""
-    missing = missing_values(table)
-    if missing is None or "NaN" not in str(error):
-        return ValueError(f"A member of the view {view!r} cannot work with these rows: {error}")
-    names = getattr(table, "columns", None)
-    column = int(missing.any(axis=0).argmax())
-    label = f"its column {column}" if names is None else f"column {label_of(column, list(names))}"
-    return ValueError(
-        f"The view {view!r} holds NaN in {label}, but not in all of its columns, and a member of "
-        "it takes no NaN; impute it first (a Pipeline), or set the whole view to NaN where it is "
-        "absent."
-    )
+@contextmanager
+def explaining(table: Any, view: str) -> Iterator[None]:
+    """Name the view in a member's error and, if it is about a missing value, the column."""
+    try:
+        yield
+    except ValueError as error:
+        missing = missing_values(table)
+        if missing is None or "NaN" not in str(error):
+            raise ValueError(
+                f"A member of the view {view!r} cannot work with these rows: {error}"
+            ) from error
+        names = getattr(table, "columns", None)
+        column = int(missing.any(axis=0).argmax())
+        owner = "its column" if names is None else "column"
+        label = label_of(column, None if names is None else list(names))
+        raise ValueError(
+            f"The view {view!r} holds NaN in {owner} {label}, but not in all of its columns, and "
+            "a member of it takes no NaN; impute it first (a Pipeline), or set the whole view to "
+            "NaN where it is absent."
+        ) from error
 
 
 def split_labelled(

@@ -71,14 +71,6 @@ def read_fuser(
 # -- what each kind has learnt --------------------------------------------------------------------
 
 
-def _write_nothing(fuser: Any, out: Writer) -> dict[str, Any]:
-    return {}
-
-
-def _read_nothing(fuser: Any, node: Node) -> None:
-    pass
-
-
 def _write_weights(fuser: Any, out: Writer) -> dict[str, Any]:
     return {"weights": out.array(getattr(fuser, "weights_", None))}
 
@@ -140,14 +132,18 @@ def _read_gate(gate: Gate, node: Node) -> None:
 # -- dynamic selection ----------------------------------------------------------------------------
 
 
-def _learnt_arrays(fuser: DynamicSelection, n_known: int | None, n_clusters: int | None) -> Any:
+def _learnt_arrays(
+    fuser: DynamicSelection,
+    of_numbers: bool,
+    n_known: int | None = None,
+    n_clusters: int | None = None,
+) -> dict[str, tuple[Any, ...]]:
     """{name: (attribute, kind, shape, lowest, highest)} of what a fuser of its method has learnt.
 
     Numbers of known samples and clusters are None before they are known.
     """
     row, n_members, n_classes = fuser._row, fuser.n_members_, len(fuser.classes_)
     each, code = (n_known, n_members), ("whole", 0, n_classes - 1)
-    of_numbers = getattr(fuser, "squared_errors_", None) is not None
     truth = ("float", None, None) if of_numbers else code
     found = {
         "right": ("right_", "flag", each, None, None),
@@ -173,10 +169,10 @@ def _learnt_arrays(fuser: DynamicSelection, n_known: int | None, n_clusters: int
 
 
 def _write_dynamic(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
-    space = fuser._row.space
+    space, of_numbers = fuser._row.space, fuser.squared_errors_ is not None
     written = {
         name: out.array(getattr(fuser, attribute), kind)
-        for name, (attribute, kind, *_) in _learnt_arrays(fuser, None, None).items()
+        for name, (attribute, kind, *_) in _learnt_arrays(fuser, of_numbers).items()
     }
     written["scaler"] = out.model(fuser._scaler) if fuser.needs_X else None
     if space == "features":
@@ -200,9 +196,8 @@ def _read_dynamic(fuser: DynamicSelection, node: Node) -> None:
         whole = value is None or (type(value) is int and value > 0 and name in fuser._row.options)
         node.check(whole, name, "is no whole number above 0.")
     fuser.squared_errors_ = fuser.squared_errors_of_mean_ = None
-    if node.has("errors"):
-        node.check("value" in fuser.kinds, "errors", "belong to nothing.")
-        fuser.squared_errors_ = np.empty(0)  # for now: they are read below
+    of_numbers = node.has("errors")
+    node.check("value" in fuser.kinds or not of_numbers, "errors", "belong to nothing.")
     if fuser.needs_X:
         fuser._scaler = None
     width = None
@@ -219,8 +214,9 @@ def _read_dynamic(fuser: DynamicSelection, node: Node) -> None:
         node.check(fuser.centers_.size, "centers", "are missing.")
         n_clusters = len(fuser.centers_)
     n_known = None
-    for name in _learnt_arrays(fuser, None, None):
-        attribute, kind, shape, low, high = _learnt_arrays(fuser, n_known, n_clusters)[name]
+    for name in _learnt_arrays(fuser, of_numbers):
+        arrays = _learnt_arrays(fuser, of_numbers, n_known, n_clusters)
+        attribute, kind, shape, low, high = arrays[name]
         if name == "available" and node.none(name):
             fuser.available_ = None
             continue
@@ -335,9 +331,9 @@ def _format(
 
     def write_checked(fuser: Fuser, out: Writer) -> dict[str, Any]:
         # Without these parameters it would be another fuser.
+        weights = getattr(fuser, "weights", None)
         if callable(getattr(fuser, "metric", None)):
             raise NotCoveredError(f"a {cls.__name__} whose metric is a function")
-        weights = getattr(fuser, "weights", None)
         if not isinstance(weights, str) and np.ndim(weights) == 2:
             raise NotCoveredError(f"a {cls.__name__} with weights of each sample")
         return form.write(fuser, out)
@@ -345,26 +341,19 @@ def _format(
     return Format(cls, write_checked, form.read)
 
 
-def _functions(cls: type[Fuser]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    if issubclass(cls, Stacking):
-        return _write_stacking, _read_stacking
-    if issubclass(cls, DynamicSelection):
-        return _write_dynamic, _read_dynamic
-    if issubclass(cls, Gate):
-        return _write_gate, _read_gate
-    if issubclass(cls, SingleBest):
-        return _write_best, _read_best
-    if issubclass(cls, WeightedFuser) or "weights_" in (cls.__doc__ or ""):
-        return _write_weights, _read_weights
-    return _write_nothing, _read_nothing
-
-
+_FUNCTIONS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    Stacking: (_write_stacking, _read_stacking),
+    DynamicSelection: (_write_dynamic, _read_dynamic),
+    Gate: (_write_gate, _read_gate),
+    SingleBest: (_write_best, _read_best),
+}
 _MODELS = {
     DynamicSelection: {"meta_classifier": BaseEstimator},
     Stacking: {"final_estimator": BaseEstimator},
 }
+_OF_WEIGHTS = (_write_weights, _read_weights)
 FORMATS = {
-    cls.__name__: _format(cls, *_functions(cls), models=_MODELS.get(cls))
+    cls.__name__: _format(cls, *_FUNCTIONS.get(cls, _OF_WEIGHTS), models=_MODELS.get(cls))
     for cls in (*FUSERS.values(), DynamicSelection)
     if isinstance(cls, type) and cls.__module__.startswith("covey.")
 }
