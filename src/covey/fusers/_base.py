@@ -203,24 +203,15 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         """Whether equal probabilities come out equal to the last bit anyway."""
         return False
 
+    @np.errstate(all="ignore")
     def _by_blocks(
-        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
-    ) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return self._fused_by_blocks(function, P, X, y, over)
-
-    def _fused_by_blocks(
         self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
     ) -> np.ndarray:
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
             check_is_fitted(self, "n_members_")
-            if P.n_members != self.n_members_:
-                raise ValueError(
-                    f"{self.title} has learnt to fuse {self.n_members_} members, "
-                    f"got {P.n_members}."
-                )
+            self._check_learnt(P)
             P = P.aligned(self.classes_)
         codes = None if y is None else P.encode(y)
         rows = max(1, self._block_size // P.row_size)
@@ -238,6 +229,13 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
         return self._fill_unavailable(whole, P, over)
+
+    def _check_learnt(self, P: Predictions) -> None:
+        """Refuse predictions that are not like those that it has learnt from."""
+        if P.n_members != self.n_members_:
+            raise ValueError(
+                f"{self.title} has learnt to fuse {self.n_members_} members, got {P.n_members}."
+            )
 
     def _fill_unavailable(self, fused: np.ndarray, P: Predictions, over: str) -> np.ndarray:
         """Where no member is available, all classes and all members are equal."""

@@ -48,7 +48,7 @@ from covey.fusers._neighbors import (
     neighbor_index,
     scaler_of,
 )
-from covey.fusers._predictions import Predictions, as_predictions
+from covey.fusers._predictions import Predictions
 
 # Squares of errors stay finite, and so do sums of them.
 _LARGEST_ERROR = 1e150
@@ -478,7 +478,7 @@ class DynamicSelection(Fuser):
         self.truth_ = codes
         self.squared_errors_ = self.squared_errors_of_mean_ = None
         right = self._measured_errors(P) if P.kind == "value" else P.labels == codes[:, None]
-        self.right_ = right if P.available is None else right & P.available
+        self.right_ = right & P.known
         if self.needs_X:
             self._scaler = scaler_of(X[used]) if self.scale else None
             self._set_points(self._scaled(X[used]))
@@ -539,9 +539,7 @@ class DynamicSelection(Fuser):
         return self._option("n_profiles") if "n_profiles" in self._row.options else 0
 
     def _profiles(self, P: Predictions) -> np.ndarray:
-        values = P.values
-        if P.available is not None:
-            values = np.where(P.available[:, :, None], values, 1.0 / P.n_classes)
+        values = np.where(P.known[:, :, None], P.values, 1.0 / P.n_classes)
         if P.n_classes == 2:
             values = values[:, :, :1]  # the other class is its complement
         return values.reshape(P.n_samples, -1)
@@ -617,12 +615,8 @@ class DynamicSelection(Fuser):
 
     def _selected(self, P: Predictions, X: Any) -> np.ndarray:
         """The weights that ``select`` gives; equal ones, where it gives none."""
-        competence = self._rated(P, X)
-        if P.available is not None:
-            competence = np.where(P.available, competence, -np.inf)
-        weight = self.select(competence)
-        if P.available is not None:
-            weight = np.where(P.available, weight, 0.0)
+        competence = np.where(P.known, self._rated(P, X), -np.inf)
+        weight = np.where(P.known, self.select(competence), 0.0)
         return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -647,18 +641,14 @@ class DynamicSelection(Fuser):
             fused[split] = vote_shares(P.labels, weight, P.n_classes)
         return fused
 
-    def _fused_by_blocks(
-        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
-    ) -> np.ndarray:
-        P = as_predictions(P)
-        of_values = getattr(self, "squared_errors_", None) is not None
-        if hasattr(self, "truth_") and (P.kind == "value") != of_values:
-            learnt = "numbers" if of_values else "classes"
+    def _check_learnt(self, P: Predictions) -> None:
+        super()._check_learnt(P)
+        if (P.kind == "value") != (self.squared_errors_ is not None):
+            learnt = "classes" if P.kind == "value" else "numbers"
             raise ValueError(
                 f"{self.title} has learnt to fuse {learnt} and cannot fuse predictions "
                 f"of kind {P.kind}."
             )
-        return super()._fused_by_blocks(function, P, X, y, over)
 
 
 FUSERS.update({name: partial(DynamicSelection, name) for name in METHODS})
@@ -709,11 +699,11 @@ def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:
     fuser._n_nearest, fuser._n_alike = near.shape[1], similar.shape[1]
     by_default = fuser.meta_classifier is None
     fuser.meta_classifier_ = default_meta() if by_default else clone(fuser.meta_classifier)
-    available = slice(None) if P.available is None else P.available.ravel()
-    right = fuser.right_.ravel()[available]
+    known = P.known.ravel()
+    right = fuser.right_.ravel()[known]
     fuser._all_alike = right.all() or not right.any()
     if not fuser._all_alike:
-        fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[available], right)
+        fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
 
 
 def _evidence(

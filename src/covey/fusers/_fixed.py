@@ -330,8 +330,7 @@ class Oracle(Fuser, name="oracle"):
                 "it bounds what fusion can reach and cannot predict. Use oracle_score(X, y), or "
                 "another fuser to predict."
             )
-        right = P.labels == codes[:, None]
-        return right if P.available is None else right & P.available
+        return (P.labels == codes[:, None]) & P.known
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         chosen = self._importance(P, X, codes).argmax(axis=1)
