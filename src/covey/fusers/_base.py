@@ -315,3 +315,10 @@ def with_means_of_available(P: Predictions) -> np.ndarray:
     else:
         means = weighted_mean(P.values, available_weight(P))
     return np.where(P.available[:, :, None], P.values, means[:, None, :])
+
+
+def center_and_unit(y: np.ndarray, sample_weight: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of numbers, and their standard deviation, or 1 if they are constant."""
+    center = np.average(y, weights=sample_weight)
+    spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
+    return center, spread if spread > 0 else 1.0

@@ -22,7 +22,7 @@ from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._folds import penalty_folds
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, values_by, with_means_of_available
+from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
 
 if TYPE_CHECKING:
@@ -271,9 +271,7 @@ class Gate(Fuser, name="gate"):
 
     def _of_numbers(self, P, y, sample_weight):
         """The squared error in units of y's variance, and so on, for numbers (n, K, 1)."""
-        center = np.average(y, weights=sample_weight)
-        spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
-        unit = spread if spread > 0 else 1.0
+        center, unit = center_and_unit(y, sample_weight)
         likelihood = ValueLikelihood((y - center) / unit, ValueLoss("squared"))
         return likelihood, np.arange(len(y)), (with_means_of_available(P) - center) / unit
 

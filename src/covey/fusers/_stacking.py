@@ -20,7 +20,13 @@ from covey._core.search.selection import greedy_mean, greedy_selection, greedy_w
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
 from covey._validation import check_choice, check_number
-from covey.fusers._base import Fuser, available_weight, equal_shares, with_means_of_available
+from covey.fusers._base import (
+    Fuser,
+    available_weight,
+    center_and_unit,
+    equal_shares,
+    with_means_of_available,
+)
 from covey.fusers._predictions import Predictions, align_classes, encode_labels
 from covey.fusers.encoding import (
     CLASS_OUTPUTS,
@@ -177,9 +183,7 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
     def _learn_values(
         self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
     ) -> np.ndarray:
-        center = np.average(y, weights=sample_weight)
-        spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
-        unit = spread if spread > 0 else 1.0
+        _, unit = center_and_unit(y, sample_weight)
         return squared_weights(
             values[:, :, 0] / unit,
             y / unit,
@@ -544,10 +548,7 @@ class Stacking(Fuser, name="stacking"):
         """Classes to which all available members give the probability 1, (n, C)."""
         if not self.keep_certainty or P.kind != "probability":
             return np.zeros((P.n_samples, P.n_classes), dtype=bool)
-        values = P.values
-        if P.available is not None:
-            values = np.where(P.available[:, :, None], values, 1.0)
-        return (values == 1.0).all(axis=1)
+        return (np.where(P.known[:, :, None], P.values, 1.0) == 1.0).all(axis=1)
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         fused = self._decide(self._columns(P, X), P)

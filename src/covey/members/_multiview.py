@@ -446,9 +446,7 @@ class MultiviewClassifier(FusedClassifier):
         """Probabilities if all members have them; NaN where a member's view is absent."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         P = self._predictions(X, "probability" if every else None)
-        if P.available is None:
-            return P.values
-        return np.where(P.available[:, :, None], P.values, np.nan)
+        return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
         """What a fuser sees of the rows: missing values are the means of their columns."""
@@ -552,10 +550,9 @@ class MultiviewClassifier(FusedClassifier):
         """What the members of each view predict on average, (n, V, C), and who has which."""
         P = self._all_predictions(X)
         values = P.values if P.kind == "probability" else P.votes
-        known = np.ones(values.shape[:2]) if P.available is None else P.available
         owned = np.eye(len(self.views_))[self._owners()]
-        count = known @ owned
-        total = np.einsum("nkc,nk,kv->nvc", values, known, owned)
+        count = P.known @ owned
+        total = np.einsum("nkc,nk,kv->nvc", values, P.known, owned)
         return total / np.maximum(count, 1)[:, :, None], count > 0
 
     def _owners(self) -> np.ndarray:
@@ -617,10 +614,8 @@ class MultiviewClassifier(FusedClassifier):
     def _views_asked(self, P: Predictions, X: Any, confidence: float) -> np.ndarray:
         """Which views are asked for each row, (n, V): no more of them once it is sure enough."""
         owner = self._owners()
-        known = np.ones((P.n_samples, P.n_members), dtype=bool)
-        known = known if P.available is None else P.available
         views = range(len(self.views_))
-        has = np.stack([known[:, owner == view].any(axis=1) for view in views], axis=1)
+        has = np.stack([P.known[:, owner == view].any(axis=1) for view in views], axis=1)
         if self.view_cost is None:
             return has
         asked, unsure = np.zeros_like(has), np.ones(P.n_samples, dtype=bool)
@@ -636,14 +631,8 @@ class MultiviewClassifier(FusedClassifier):
     def _with_views(self, P: Predictions, asked: np.ndarray) -> Predictions:
         """The predictions of the members whose view is asked for a row."""
         available = asked[:, self._owners()]
-        return Predictions(
-            P.classes[P.labels] if P.kind == "label" else P.values,
-            P.classes,
-            P.names,
-            P.kind,
-            available=available if P.available is None else available & P.available,
-            seen=P.seen,
-        )
+        available = available & P.known
+        return Predictions(P.given, P.classes, P.names, P.kind, available=available, seen=P.seen)
 
 
 def checked_costs(costs: Any, views: list[str]) -> np.ndarray:

@@ -25,7 +25,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from covey._blocks import take_rows
-from covey._columns import column_positions, label_of, positions_of_slice
+from covey._columns import chosen_columns, label_of
 from covey._core.fusion.views import (
     class_quotas,
     co_em,
@@ -71,7 +71,14 @@ def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, n
     for view, columns in views.items():
         if not isinstance(view, str):
             raise TypeError(f"views must be named by str, got {view!r}.")
-        found[view] = _positions(columns, f"The view {view!r}", X, names)
+        which = f"The view {view!r}"
+        positions = chosen_columns(columns, which, X, names)
+        if not positions:
+            raise ValueError(f"{which} is empty; give it a column, or leave it out.")
+        for place, position in enumerate(positions):
+            if position in positions[:place]:
+                raise ValueError(f"{which} names column {label_of(position, names)} twice.")
+        found[view] = np.array(positions)
         for column in found[view].tolist():
             if model.disjoint and column in owner:
                 raise ValueError(
@@ -80,37 +87,6 @@ def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, n
                 )
             owner[column] = view
     return found
-
-
-def _positions(columns: Any, owner: str, X: Any, names: np.ndarray | None) -> np.ndarray:
-    """Positions of one view's columns, in the order given."""
-    n_features = X.shape[1]
-    columns = columns(X) if callable(columns) else columns
-    if isinstance(columns, slice):
-        columns = positions_of_slice(columns, owner, n_features, names)
-    if isinstance(columns, str | Integral):
-        columns = [columns]
-    if not hasattr(columns, "__iter__"):
-        raise TypeError(
-            f"{owner} must be columns by name, number, slice, mask or selector, got {columns!r}."
-        )
-    columns = list(columns)
-    if columns and all(isinstance(column, bool | np.bool_) for column in columns):
-        if len(columns) != n_features:
-            raise ValueError(
-                f"{owner} is a mask of {len(columns)} columns, but X has {n_features}."
-            )
-        columns = np.flatnonzero(columns).tolist()
-    if not columns:
-        raise ValueError(f"{owner} is empty; give it a column, or leave it out.")
-    for place, column in enumerate(columns):
-        if isinstance(column, Integral) and -n_features <= column < 0:
-            columns[place] = column + n_features  # counted from the last column
-    positions = column_positions(columns, owner, n_features, names)
-    for place, position in enumerate(positions):
-        if position in positions[:place]:
-            raise ValueError(f"{owner} names column {label_of(position, names)} twice.")
-    return np.array(positions)
 
 
 def _parted(
