@@ -864,7 +864,7 @@ def test_bad_input_gets_one_sentence(make):
         make(named, passthrough="alcohol").fit(frame, y)
     with pytest.raises(TypeError, match="features must be a transformer, got"):
         make(named, features=wrong).fit(X, y)
-    with pytest.raises(TypeError, match="passthrough must name columns by str or int"):
+    with pytest.raises(TypeError, match="passthrough must be columns by name, number"):
         make(named, passthrough=2.5).fit(X, y)
 
 
