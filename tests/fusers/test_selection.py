@@ -9,7 +9,7 @@ from scipy import sparse
 
 from covey import Predictions
 from covey._core.fusion.sources import reference_wins
-from covey.fusers import make_fuser
+from covey.fusers import DynamicSelection, make_fuser
 from covey.fusers._dynamic import METHODS, default_meta
 
 from . import literal_selection as literal
@@ -330,6 +330,10 @@ def test_what_does_not_fit_gets_one_sentence():
     fuser = make_fuser("ola").fit(P, y, X)
     with pytest.raises(ValueError, match=r"DynamicSelection\('ola'\) has learnt to fuse classes"):
         fuser.fuse(Predictions(P_new[:, :, 0], kind="value"), X_new)
+    with pytest.raises(ValueError, match="'ola' has no parameter 'alpha'; it has n_neighbors"):
+        make_fuser("ola", alpha=0.5).fit(P, y, X)
+    with pytest.raises(ValueError, match="method must be one of 'ola', .* got 'knora'"):
+        DynamicSelection("knora").fit(P, y, X)
     for name, bad in (("des_mi", {"alpha": 0}), ("des_clustering", {"n_clusters": 0})):
         with pytest.raises(ValueError, match="must be >"):
             make_fuser(name, **bad).fit(P, y, X)

@@ -146,11 +146,7 @@ def _take_best(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
 
 
 def _take_nearly_best(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
-    return near_highest(competence, fuser._option("threshold"))
-
-
-def _take_farthest(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
-    return near_highest(competence, 0.0)
+    return near_highest(competence, fuser._threshold())
 
 
 def _take_above(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
@@ -222,7 +218,7 @@ METHODS: dict[str, Method] = {
         weight=by_likeness,
         options={**_NEIGHBORS, "threshold": 0.1, "similarity": 0.7},
     ),
-    "knora_e": Method(_reach, _take_farthest, fuses=_OF_BOTH),
+    "knora_e": Method(_reach, _take_nearly_best, fuses=_OF_BOTH),
     "knora_u": Method(_hits, _take_all, fuses=_OF_BOTH),
     "knop": Method(_hits, _take_all, space="profiles", fuses=_OF_PROBABILITIES),
     "des_p": Method(_above_chance, _take_above, fuses=_OF_BOTH),
