@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from covey import Predictions
-from covey._core.fusion.sources import reference_wins
+from covey._core.fusion.competence import reference_wins
 from covey.fusers import DynamicSelection, make_fuser
 from covey.fusers._dynamic import METHODS, default_meta
 

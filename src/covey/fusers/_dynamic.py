@@ -19,24 +19,22 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from covey._core.fusion.competence import (
     alike,
+    divergence,
     double_faults,
+    exponential,
     keep_highest,
+    least_difference,
     local_hits,
     local_mean,
+    logarithmic,
     near_highest,
     oracle_reach,
     potentials,
     rare_class_weights,
-)
-from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
-from covey._core.fusion.sources import (
-    divergence,
-    exponential,
-    least_difference,
-    logarithmic,
     reference_wins,
     true_probability,
 )
+from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (

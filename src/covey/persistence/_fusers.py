@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import StandardScaler
 
-from covey._core.fusion.sources import true_probability
+from covey._core.fusion.competence import true_probability
 from covey.fusers import (
     FUSERS,
     DynamicSelection,
