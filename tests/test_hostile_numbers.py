@@ -72,7 +72,7 @@ def test_dynamic_selection_finds_the_same_neighbors_whatever_the_unit(make, powe
     found = []
     for unit in (1.0, 2.0**power):
         rows = make(X * [1.0, unit, 1.0])
-        fuser = covey.fusers.KnoraEliminate().fit(P[:60], y[:60], rows[:60])
+        fuser = covey.fusers.DynamicSelection("knora_e").fit(P[:60], y[:60], rows[:60])
         found.append(fuser.fuse(P[60:], rows[60:]))
         # Rows far beyond all that are known have neighbors, too.
         assert np.isfinite(fuser.fuse(P[60:], make(np.full((20, 3), -1e308)))).all()

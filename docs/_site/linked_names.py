@@ -22,7 +22,8 @@ def rules(names: list[PublicName]) -> dict[str, str]:
     import covey
 
     by_class = {public.value: public.path for public in names if public.kind == "class"}
-    return {name: by_class[cls] for name, cls in covey.fusers.FUSERS.items() if cls in by_class}
+    rules = ((name, getattr(make, "func", make)) for name, make in covey.fusers.FUSERS.items())
+    return {name: by_class[cls] for name, cls in rules if cls in by_class}
 
 
 def table(names: list[PublicName]) -> dict[str, str]:

@@ -91,7 +91,7 @@ def packages() -> list[str]:
 def public_names() -> list[PublicName]:
     """Every public name once, at the shortest path; in the order of verbs, then as exported."""
     verbs = {package: verb for verb, (_, served) in VERBS.items() for package in served}
-    rules = set(covey.fusers.FUSERS.values())
+    rules = {getattr(make, "func", make) for make in covey.fusers.FUSERS.values()}
     names, seen = [], set()
     for path, package, value in _exported():
         key = id(value) if inspect.isclass(value) or inspect.isroutine(value) else path

@@ -61,6 +61,43 @@ def positions_of_slice(
     return list(range(*slice(start, stop, columns.step).indices(n_features)))
 
 
+def chosen_columns(
+    columns: Any, parameter: str, X: Any, feature_names: np.ndarray | None
+) -> list[int]:
+    """Positions of columns in any way that users name some, in the order given.
+
+    By name, number (negative ones count from the last), a slice of either, a mask, or a function
+    of X that gives one of these.
+    """
+    n_features = X.shape[1]
+    columns = columns(X) if callable(columns) else columns
+    if isinstance(columns, slice):
+        columns = positions_of_slice(columns, parameter, n_features, feature_names)
+    if isinstance(columns, str | Integral):
+        columns = [columns]
+    if not hasattr(columns, "__iter__"):
+        raise TypeError(
+            f"{parameter} must be columns by name, number, slice, mask or selector, got "
+            f"{columns!r}."
+        )
+    columns = list(columns)
+    if columns and all(isinstance(column, bool | np.bool_) for column in columns):
+        if len(columns) != n_features:
+            raise ValueError(
+                f"{parameter} is a mask of {len(columns)} columns, but X has {n_features}."
+            )
+        columns = np.flatnonzero(columns).tolist()
+    for place, column in enumerate(columns):
+        if isinstance(column, Integral) and -n_features <= column < 0:
+            columns[place] = column + n_features
+    return column_positions(columns, parameter, n_features, feature_names)
+
+
+def label_of(column: int, feature_names: Any) -> Any:
+    """What a message calls a column."""
+    return int(column) if feature_names is None else repr(str(feature_names[column]))
+
+
 def flip_units(
     feature_groups: Any, always_keep: Any, barred: np.ndarray, feature_names: np.ndarray | None
 ) -> np.ndarray:

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from covey import Predictions
 from covey._core.fusion.competence import double_faults
 from covey.fusers import make_fuser
+from covey.fusers._dynamic import _evidence
 
 from .deslib.problems import LOADERS, problem
 
@@ -32,14 +33,14 @@ def region_is_tied(fuser, P, X):
         index, rows = fuser._profile_index, fuser._profiles(P)
     else:
         index, rows = fuser._neighbors.index, fuser._scaled(X)
-    distances, _ = index.kneighbors(rows, n_neighbors=fuser.n_neighbors + 1)
+    distances, _ = index.kneighbors(rows, n_neighbors=fuser._option("n_neighbors") + 1)
     gaps = np.diff(distances, axis=1)
     return (gaps < 1e-9 * (1 + distances[:, 1:])).any(axis=1)
 
 
 def nobody_is_competent(fuser, P, X):
     """DESlib divides nought by nought here and answers with the first class."""
-    return ~fuser.competence(P, fuser._region(P, X)).any(axis=1)
+    return ~fuser._rated(P, X).any(axis=1)
 
 
 @pytest.mark.parametrize("method", EXACT)
@@ -83,7 +84,7 @@ def test_des_knn_is_deslibs_up_to_the_order_of_equals(case):
     name, known, y, X, P, X_test, _ = case
     fuser = make_fuser("des_knn").fit(known, y, X)
     fused = fuser.fuse(P, X_test)
-    region = fuser._region(P, X_test)
+    _, region = fuser._region(P, X_test)
     theirs = LABELS[f"{name}-des_knn"]
     agree = np.empty(P.n_samples, dtype=bool)
     for row in range(P.n_samples):
@@ -185,6 +186,6 @@ def test_meta_des_counts_silence_as_neither_right_nor_wrong():
     P = Predictions(said, available=available)
     fuser = make_fuser("meta_des").fit(P, y, X)
     near = np.array([[0, 2, 4, 1, 3, 5, 7]])  # three rows on which the first member is silent
-    evidence = fuser._evidence(P.rows([1]), near, near[:, :5])
+    evidence = _evidence(fuser, P.rows([1]), near, near[:, :5])
     assert_allclose(evidence[0, :7], [0.5, 0.5, 0.5, 1, 1, 1, 1])
     assert_allclose(evidence[0, 14], 5.5 / 7)

@@ -201,7 +201,7 @@ def test_single_best_that_is_silent_has_a_stand_in():
 def test_a_fitted_fuser_aligns_the_classes_or_refuses_them():
     known = np.array([["cat", "dog"], ["dog", "dog"], ["dog", "cat"], ["cat", "cat"]])
     X = np.arange(4.0)[:, None]
-    fuser = covey.fusers.LCA(1).fit(known, ["cat", "dog", "dog", "cat"], X)
+    fuser = covey.fusers.DynamicSelection("lca", 1).fit(known, ["cat", "dog", "dog", "cat"], X)
     assert_allclose(fuser.fuse([["dog"], ["dog"]], X[:1]), [[0.0, 1.0]])
     with pytest.raises(ValueError, match="hold the label 'eel'"):
         fuser.fuse([["dog"], ["eel"]], X[:1])

@@ -90,7 +90,7 @@ def test_what_does_not_go_with_a_function_gets_one_sentence(tmp_path):
     X, y = load_iris(return_X_y=True)
     for model in (FusionClassifier([GaussianNB()], mean), FusionClassifier([GaussianNB()], "ola")):
         if model.fuser == "ola":
-            model.set_params(fuser=covey.fusers.OLA(metric=lambda u, v: abs(u - v).sum()))
+            model.set_params(fuser=make_fuser("ola", metric=lambda u, v: abs(u - v).sum()))
         for one in (model, clone(model).fit(X, y)):
             with pytest.raises(Exception, match="is a function"):
                 covey.save(one, tmp_path / "model.covey")

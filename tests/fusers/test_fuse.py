@@ -48,7 +48,7 @@ def test_a_fitted_fuser_is_a_rule():
     rng = np.random.default_rng(0)
     P, y = rng.dirichlet([1, 1], (50, 3)), rng.integers(0, 2, 50)
     X = rng.standard_normal((50, 2))
-    fuser = covey.fusers.KnoraEliminate().fit(P, y, X)
+    fuser = covey.fusers.DynamicSelection("knora_e").fit(P, y, X)
     assert_array_equal(covey.fuse(P, fuser, X=X), fuser.fuse(P, X))
 
 
@@ -69,7 +69,10 @@ def test_row_blocks_change_nothing():
             {"rule": covey.fusers.Mean(), "weights": [1, 2]},
             "weights cannot be set on the Mean given",
         ),
-        ({"rule": covey.fusers.OLA()}, "OLA learns how to fuse"),
+        (
+            {"rule": covey.fusers.DynamicSelection("ola")},
+            r"DynamicSelection\('ola'\) learns how to fuse",
+        ),
     ],
 )
 def test_bad_rules_get_one_sentence(arguments, message):

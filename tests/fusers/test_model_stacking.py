@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 import covey
 from covey import FusionClassifier, Predictions
 from covey.fusers import Stacking, make_fuser
-from covey.fusers._model_stacking import linear_coefficients
+from covey.fusers._stacking import linear_coefficients
 from covey.fusers.encoding import encode_outputs
 from covey.stacking import GeneralStackingClassifier
 from covey.utils.estimator_checks import FUSER_CHECKS

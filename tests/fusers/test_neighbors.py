@@ -5,7 +5,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from covey import FusionClassifier
-from covey.fusers import OLA
+from covey.fusers import DynamicSelection
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,6 @@ from covey.fusers import OLA
 )
 def test_a_function_that_measures_no_distance_gets_one_sentence(metric, sentence):
     X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
-    model = FusionClassifier([GaussianNB()], OLA(metric=metric), cv=2)
+    model = FusionClassifier([GaussianNB()], DynamicSelection("ola", metric=metric), cv=2)
     with pytest.raises(ValueError, match=sentence):
         model.fit(X, y).predict(X[:2])

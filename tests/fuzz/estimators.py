@@ -76,7 +76,7 @@ CLASS_FUSERS = {
         *RULES,
         fusers.Gate(features="quadratic"),
         fusers.KOfN(k=2),
-        fusers.RRC(5, metric="cosine", scale=False),
+        fusers.DynamicSelection("rrc", 5, metric="cosine", scale=False),
         fusers.GreedySelection(3, scoring="balanced_accuracy"),
     ]
 }
@@ -84,7 +84,7 @@ VALUE_FUSERS = {
     "fuser": [
         *("mean", "median", "linear_stacking", "stacking", "gate", "oracle", "single_best"),
         *("greedy_selection", "ola", "knora_e", "knora_u", "des_p", "rrc"),
-        fusers.KnoraUnion(metric="mahalanobis"),
+        fusers.DynamicSelection("knora_u", metric="mahalanobis"),
         fusers.GreedySelection(scoring="neg_mean_absolute_error"),
     ]
 }

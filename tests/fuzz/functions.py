@@ -22,7 +22,7 @@ from tests.fuzz.outcomes import (
 from tests.fuzz.tables import ODD, chance, classes, n_rows_of, one_of, table, weights
 
 RULES = sorted(fusers.FUSERS)
-PLAIN = [rule for rule in RULES if not fusers.FUSERS[rule].learns]
+PLAIN = [rule for rule in RULES if not fusers.FUSERS[rule]().learns]
 
 
 def probabilities(rng, n_rows, odd=False):

@@ -26,7 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import covey
-from covey.fusers import MCB
+from covey.fusers import DynamicSelection
 from covey.persistence import FORMAT, save
 from covey.stacking import GeneralStackingClassifier
 from covey.tables import TableClassifier
@@ -46,7 +46,7 @@ def models():
         "clusters": flock(3, fuser="des_clustering", max_iter=30, random_state=0),
         "behavior": covey.FusionClassifier(
             [DecisionTreeClassifier(max_depth=2), GaussianNB()],
-            MCB(5, metric="manhattan", scale=False),
+            DynamicSelection("mcb", 5, metric="manhattan", scale=False),
         ),
         "mixed": covey.FlockClassifier(members=["linear", "svm"], effort="fast", random_state=0),
         "kinds": covey.FusionClassifier(

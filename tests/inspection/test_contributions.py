@@ -40,7 +40,7 @@ from covey.tables import TableClassifier, TableRegressor
 
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 X_VALUES, Y_VALUES = load_diabetes(return_X_y=True)
-CLASS_RULES = sorted(name for name, fuser in FUSERS.items() if not fuser.needs_y)
+CLASS_RULES = sorted(name for name, make in FUSERS.items() if not make().needs_y)
 
 
 def answers(model, X):

@@ -84,7 +84,7 @@ def test_squares_of_a_gate_ask_in_the_middle_or_far_from_it():
 def test_other_fusers_are_named():
     X, y = load_iris(return_X_y=True)
     flock = SubsetEnsembleClassifier(2, fuser="ola", random_state=0).fit(X, y)
-    assert "asked as OLA decides" in flock.summary()
+    assert "asked as DynamicSelection('ola') decides" in flock.summary()
 
 
 def test_a_member_without_features_is_said_to_be_constant():

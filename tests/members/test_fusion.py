@@ -282,7 +282,7 @@ def test_dynamic_selection_wants_numbers():
     frame = pd.DataFrame({"size": [1.0, 2, 3, 4] * 10, "colour": ["red", "blue"] * 20})
     y = np.array([0, 1] * 20)
     pool = [make_pipeline(make_column_transformer((StandardScaler(), ["size"])), GaussianNB())]
-    with pytest.raises(ValueError, match="KnoraEliminate measures distances in X"):
+    with pytest.raises(ValueError, match=r"DynamicSelection\('knora_e'\) measures distances in X"):
         FusionClassifier(pool, "knora_e").fit(frame, y)
     assert FusionClassifier(pool, "mean").fit(frame, y).predict(frame).shape == (40,)
 
@@ -364,14 +364,16 @@ def test_fuser_gets_the_rows_weights_and_predictions_of_incomplete_splits(wine):
     folds = [(np.arange(60, len(y)), np.arange(40, 10, -1)), (np.arange(60), np.arange(70, 100))]
     seen = {}
 
-    class Watching(covey.fusers.KnoraUnion):
+    class Watching(covey.fusers.DynamicSelection):
         def _fit(self, P, codes, X, sample_weight):
             seen.update(P=P, codes=codes, X=X, weight=sample_weight)
             super()._fit(P, codes, X, sample_weight)
 
     pool = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
     with pytest.warns(UserWarning, match="under The given cv"):
-        FusionClassifier(pool, Watching(voting="soft"), cv=folds).fit(X, y, sample_weight=weight)
+        FusionClassifier(pool, Watching("knora_u", voting="soft"), cv=folds).fit(
+            X, y, sample_weight=weight
+        )
     rows = np.r_[11:41, 70:100]
     assert_array_equal(seen["X"], X[rows])
     assert_array_equal(seen["codes"], y[rows])
@@ -490,7 +492,9 @@ def test_flock_with_a_learnt_fusion_says_what_it_cannot(wine):
     first = flock.staged_score(X, y)[0]
     assert first == (flock.member_probabilities(X)[:, 0].argmax(axis=1) == y).mean()
     dynamic = SubsetEnsembleClassifier(3, fuser="ola", random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="OLA has learnt to fuse all members"):
+    with pytest.raises(
+        ValueError, match=r"DynamicSelection\('ola'\) has learnt to fuse all members"
+    ):
         dynamic.staged_score(X, y)
 
 

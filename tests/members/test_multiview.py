@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import MultiviewClassifier, fuse
 from covey.fusers import FUSERS, Predictions, make_fuser
+from covey.members._views import rows_with_views
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 
 VIEWS = {"sepal": [0, 1], "petal": [2, 3]}
@@ -718,3 +719,11 @@ def test_columns_with_infinity_are_not_compared():
     model = MultiviewClassifier(2, GaussianNB(), partition="correlation")
     with pytest.raises(ValueError, match="column 1 holds infinity; impute it"):
         model.fit(X, np.arange(20) % 2)
+
+
+def test_a_view_is_absent_where_all_its_columns_are_missing():
+    X = np.array([[np.nan, np.nan, 1.0], [np.nan, 1.0, np.nan]])
+    views = {"a": np.array([0, 1]), "b": np.array([2]), "c": np.array([0])}
+    expected = [[False, True, False], [True, False, False]]
+    for make in (np.asarray, pd.DataFrame, sparse.csr_array):
+        assert_array_equal(rows_with_views(make(X), views), expected)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from covey import MultiviewClassifier
-from covey._core.fusion import contention
+from covey._core.fusion.views import contention_points
 
 X, Y = load_breast_cancer(return_X_y=True)
 VIEWS = {"mean": slice(0, 10), "error": slice(10, 20), "worst": slice(20, 30)}
@@ -86,7 +86,7 @@ def test_where_views_agree_the_least_sure_rows_are_asked(fused):
 def test_a_view_that_a_row_lacks_disagrees_with_none(fused):
     rows = X[60:160].copy()
     rows[:, 10:] = np.nan
-    points = contention.contention_points(*fused._by_view(fused._check_rows(rows)))
+    points = contention_points(*fused._by_view(fused._check_rows(rows)))
     assert not points.any()
     assert len(fused.query(rows, 3)) == 3
     rows[:] = np.nan
@@ -100,7 +100,7 @@ PROBABILITIES = arrays(np.float64, (5, 3, 2), elements=st.floats(0.01, 1))
 @given(PROBABILITIES, arrays(np.bool_, (5, 3)))
 def test_contention_is_two_present_views_with_different_classes(values, present):
     p = values / values.sum(axis=2, keepdims=True)
-    points = contention.contention_points(p, present)
+    points = contention_points(p, present)
     for row in range(5):
         said = {int(p[row, view].argmax()) for view in range(3) if present[row, view]}
         assert points[row] == (len(said) > 1)

@@ -75,7 +75,10 @@ def test_an_old_opset_is_refused():
             flock(fuser="mean", categorical_features=[0]),
             "This SubsetEnsembleClassifier was fitted to categories in an array",
         ),
-        (FusionClassifier([GaussianNB()], fuser="knora_e", cv=2), "is fused by KnoraEliminate"),
+        (
+            FusionClassifier([GaussianNB()], fuser="knora_e", cv=2),
+            r"is fused by DynamicSelection\('knora_e'\)",
+        ),
         (
             FusionClassifier([("views", covey.MultiviewClassifier(views=[[0, 1], [2, 3]]))]),
             "The member 'views' is a MultiviewClassifier, which has no ONNX form",

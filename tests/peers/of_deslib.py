@@ -11,6 +11,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from covey import FusionClassifier, Predictions, fusers
+from covey.fusers._dynamic import METHODS
 from tests.peers.standing_in import StandsIn
 
 
@@ -113,8 +114,10 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
     def _fuser(self) -> Any:
         # DESlib measures distances in columns as they are.
         how = {"n_neighbors": self.k, "voting": self.voting, "alpha": self.alpha, "scale": False}
-        known = self._rule().get_params()
-        return self._rule(**{name: how[name] for name in how if known.get(name) is not None})
+        rule = fusers.make_fuser(self._rule)
+        known = METHODS[self._rule].options if self._rule in METHODS else rule.get_params()
+        always = {"voting", "scale"} & set(rule.get_params())
+        return rule.set_params(**{name: how[name] for name in how if name in {*known, *always}})
 
     def estimate_competence(
         self, competence_region: Any, distances: Any = None, predictions: Any = None
@@ -130,27 +133,22 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
         rule.truth_ = np.asarray(getattr(self, "DSEL_target_", getattr(rule, "truth_", [])))
         if hasattr(self, "dsel_scores_"):
             at = np.arange(len(rule.truth_))
-            rule._true_probability = self.dsel_scores_[at, :, rule.truth_]
+            rule.worth_ = self.dsel_scores_[at, :, rule.truth_]
         rule._known_labels = getattr(self, "BKS_DSEL_", None)
         labels = np.zeros((len(region), n_members)) if predictions is None else predictions
         labels = np.broadcast_to(labels, (len(region), n_members)).astype(int)
         classes = np.arange(max(2, labels.max() + 1, rule.truth_.max(initial=0) + 1))
         given = Predictions(labels, classes=classes, kind="label")
-        if rule.needs_distance:
-            return rule.competence(given, region, np.atleast_2d(distances))
-        return rule.competence(given, region) + self._chance(len(classes))
+        far = None if distances is None else np.atleast_2d(distances)
+        return rule.competence(given, region, far) + self._chance(len(classes))
 
     def _chance(self, n_classes: int) -> float:
         """Ours counts accuracy above that of guessing in DES-P, DESlib as it is."""
-        return 1.0 / n_classes if self._rule is fusers.DESP else 0.0
+        return 1.0 / n_classes if self._rule == "des_p" else 0.0
 
     def source_competence(self) -> Any:
         """The same of competence at each known row."""
-        classes = np.arange(self.n_classes_)
-        known = Predictions(self.dsel_scores_, classes=classes)
-        rule = self._fuser()
-        rule.classes_ = classes
-        return rule.source(known, np.asarray(self.DSEL_target_))
+        return METHODS[self._rule].worth(self.dsel_scores_, np.asarray(self.DSEL_target_))
 
     def select(self, competences: Any) -> Any:
         """Which members our rule selects."""
@@ -173,25 +171,25 @@ class _Method(StandsIn, ClassifierMixin, BaseEstimator):
         return self.fusion_.score(np.asarray(X), y, sample_weight)
 
 
-OLA = type("OLA", (_Method,), {"_rule": fusers.OLA})
-LCA = type("LCA", (_Method,), {"_rule": fusers.LCA})
-KNORAE = type("KNORAE", (_Method,), {"_rule": fusers.KnoraEliminate})
-KNORAU = type("KNORAU", (_Method,), {"_rule": fusers.KnoraUnion})
-KNOP = type("KNOP", (_Method,), {"_rule": fusers.KNOP})
-DESP = type("DESP", (_Method,), {"_rule": fusers.DESP})
-DESKNN = type("DESKNN", (_Method,), {"_rule": fusers.DESKNN})
-METADES = type("METADES", (_Method,), {"_rule": fusers.MetaDES})
-MLA = type("MLA", (_Method,), {"_rule": fusers.MLA})
-Rank = type("Rank", (_Method,), {"_rule": fusers.Rank})
-MCB = type("MCB", (_Method,), {"_rule": fusers.MCB})
-APriori = type("APriori", (_Method,), {"_rule": fusers.APriori})
-APosteriori = type("APosteriori", (_Method,), {"_rule": fusers.APosteriori})
-RRC = type("RRC", (_Method,), {"_rule": fusers.RRC})
-DESKL = type("DESKL", (_Method,), {"_rule": fusers.DESKL})
-MinimumDifference = type("MinimumDifference", (_Method,), {"_rule": fusers.MinimumDifference})
-DESMI = type("DESMI", (_Method,), {"_rule": fusers.DESMI})
-DESClustering = type("DESClustering", (_Method,), {"_rule": fusers.DESClustering})
-StaticSelection = type("StaticSelection", (_Method,), {"_rule": fusers.StaticSelection})
-SingleBest = type("SingleBest", (_Method,), {"_rule": fusers.SingleBest})
-Oracle = type("Oracle", (_Method,), {"_rule": fusers.Oracle})
-StackedClassifier = type("StackedClassifier", (_Method,), {"_rule": fusers.Stacking})
+OLA = type("OLA", (_Method,), {"_rule": "ola"})
+LCA = type("LCA", (_Method,), {"_rule": "lca"})
+KNORAE = type("KNORAE", (_Method,), {"_rule": "knora_e"})
+KNORAU = type("KNORAU", (_Method,), {"_rule": "knora_u"})
+KNOP = type("KNOP", (_Method,), {"_rule": "knop"})
+DESP = type("DESP", (_Method,), {"_rule": "des_p"})
+DESKNN = type("DESKNN", (_Method,), {"_rule": "des_knn"})
+METADES = type("METADES", (_Method,), {"_rule": "meta_des"})
+MLA = type("MLA", (_Method,), {"_rule": "mla"})
+Rank = type("Rank", (_Method,), {"_rule": "rank"})
+MCB = type("MCB", (_Method,), {"_rule": "mcb"})
+APriori = type("APriori", (_Method,), {"_rule": "a_priori"})
+APosteriori = type("APosteriori", (_Method,), {"_rule": "a_posteriori"})
+RRC = type("RRC", (_Method,), {"_rule": "rrc"})
+DESKL = type("DESKL", (_Method,), {"_rule": "des_kl"})
+MinimumDifference = type("MinimumDifference", (_Method,), {"_rule": "minimum_difference"})
+DESMI = type("DESMI", (_Method,), {"_rule": "des_mi"})
+DESClustering = type("DESClustering", (_Method,), {"_rule": "des_clustering"})
+StaticSelection = type("StaticSelection", (_Method,), {"_rule": "static_selection"})
+SingleBest = type("SingleBest", (_Method,), {"_rule": "single_best"})
+Oracle = type("Oracle", (_Method,), {"_rule": "oracle"})
+StackedClassifier = type("StackedClassifier", (_Method,), {"_rule": "stacking"})

@@ -35,7 +35,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey.fusers import FUSERS, RRC, KnoraUnion, KOfN, Mean, Stacking
+from covey.fusers import FUSERS, DynamicSelection, KOfN, Mean, Stacking
 from covey.members import FusionRegressor
 from covey.persistence import load, save
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
@@ -74,8 +74,8 @@ CLASSIFIERS = {
     "gate": flock(fuser=Gate(pool="log", features="quadratic")),
     "weights": flock(fuser=Mean("accuracy")),
     "given weights": flock(fuser=Mean(np.array([1.0, 2.0]))),
-    "near by another metric": flock(fuser=KnoraUnion(metric="mahalanobis")),
-    "near as they are": flock(fuser=RRC(metric="manhattan", scale=False)),
+    "near by another metric": flock(fuser=DynamicSelection("knora_u", metric="mahalanobis")),
+    "near as they are": flock(fuser=DynamicSelection("rrc", metric="manhattan", scale=False)),
     "two of two": flock(fuser=KOfN(2, "setosa")),
     "grouped": flock(
         feature_groups={"sepal": [0, 1]}, class_weight={"setosa": 2.0, "virginica": 1}

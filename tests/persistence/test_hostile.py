@@ -333,6 +333,55 @@ def test_arrays_are_of_the_kind_and_shape_that_the_model_needs(change, match, pa
         load(with_array(path, theta, change))
 
 
+def dynamic_selection(part):
+    """The fitted DynamicSelection within a part of a document."""
+    if isinstance(part, dict) and part.get("kind") == "DynamicSelection" and part["fitted"]:
+        return part
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    return next(filter(None, map(dynamic_selection, inner)), None)
+
+
+@pytest.mark.parametrize("name", ["selection", "potential", "clusters", "behavior"])
+@pytest.mark.parametrize(
+    ("parameters", "match"),
+    [
+        ({"method": "oracle"}, "method is none that is known"),
+        ({"method": {"list": ["ola"]}}, "method is none that is known"),
+        ({"n_neighbors": 0}, "n_neighbors is no whole number"),
+        ({"n_neighbors": True}, "n_neighbors is no whole number"),
+        ({"n_profiles": 3}, "n_profiles is no whole number"),
+        ({"metric": None}, "metric or scale is none that files hold"),
+        ({"alpha": 0.5}, "does not fit its members: The rule .* has no parameter 'alpha'"),
+        ({"voting": "loud"}, "does not fit its members: voting must be one of"),
+    ],
+    ids=str,
+)
+def test_what_dynamic_selection_is_told_must_fit_its_method(name, parameters, match, tmp_path):
+    path = tmp_path / "model.covey"
+    path.write_bytes(next(one for one in GOLDEN if one.stem.startswith(name)).read_bytes())
+
+    def change(document):
+        dynamic_selection(document)["parameters"].update(parameters)
+
+    with pytest.raises(ModelFileError, match=match):
+        load(changed(path, change))
+
+
+@pytest.mark.parametrize("other", ["lca", "knop", "mcb", "rrc", "des_clustering", "meta_des"])
+def test_what_one_method_has_learnt_is_refused_by_another(other, tmp_path):
+    path = tmp_path / "model.covey"
+    path.write_bytes(next(one for one in GOLDEN if one.stem.startswith("potential")).read_bytes())
+
+    def change(document):
+        part = dynamic_selection(document)
+        part["parameters"]["method"] = other
+        if other == "rrc":
+            del part["fitted"]["worth"]
+
+    with pytest.raises(ModelFileError, match="damaged|lacks|unknown part|belongs to nothing"):
+        load(changed(path, change))
+
+
 def test_flags_are_true_or_false(path):
     def support(document):
         return document["model"]["fitted"]["support"]

@@ -217,7 +217,7 @@ def test_every_fuser_and_every_flock_of_covey_is_held_by_files():
         for kind in public
         if inspect.isclass(kind) and issubclass(kind, (covey.Fuser, covey.members.LinearFlock))
     }
-    assert public - {"Fuser", "DynamicSelection", "GatedGroups", "LinearFlock"} <= set(HOMES)
+    assert public - {"Fuser", "GatedGroups", "LinearFlock"} <= set(HOMES)
 
 
 def test_what_becomes_of_gaps_and_categories_comes_back(tmp_path):

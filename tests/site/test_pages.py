@@ -24,7 +24,7 @@ PAGES = [
     "notebooks/clinical_table.html",
     "api/index.html",
     "api/covey.FlockClassifier.html",
-    "api/covey.fusers.KnoraEliminate.html",
+    "api/covey.fusers.DynamicSelection.html",
     "architecture.html",
     "project/changelog.html",
     "benchmarks/accuracy/report.html",
@@ -112,11 +112,11 @@ def _links(browser, where, text):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_searching_for_knora_finds_its_classes(width, visit):
     browser = visit("search.html?q=knora", width)
-    until(browser, lambda: "KnoraEliminate" in browser.find_element("css selector", "main").text)
+    until(browser, lambda: "DynamicSelection" in browser.find_element("css selector", "main").text)
     results = browser.find_elements("css selector", "#search-results li a")
     addresses = [result.get_attribute("href") for result in results]
-    assert any("covey.fusers.KnoraEliminate" in address for address in addresses)
-    assert any("covey.fusers.KnoraUnion" in address for address in addresses)
+    assert any("covey.fusers.DynamicSelection" in address for address in addresses)
+    assert any("covey.fusers.GreedySelection" in address for address in addresses)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -135,4 +135,6 @@ def test_names_in_the_guide_lead_to_the_reference(visit):
         link.get_attribute("href") for link in browser.find_elements("css selector", "main a")
     ]
     assert any("api/covey.FusionClassifier.html" in (address or "") for address in addresses)
-    assert any("api/covey.fusers.KnoraEliminate.html" in (address or "") for address in addresses)
+    assert any(
+        "api/covey.fusers.DynamicSelection.html" in (address or "") for address in addresses
+    )

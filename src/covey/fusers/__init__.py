@@ -1,18 +1,10 @@
 """How members are fused into one decision."""
 
-from covey.fusers._accurate import DESKNN, DESMI, DESClustering
 from covey.fusers._base import FUSERS, Fuser
-from covey.fusers._dynamic import (
-    DESP,
-    KNOP,
-    LCA,
-    OLA,
-    DynamicSelection,
-    KnoraEliminate,
-    KnoraUnion,
-)
+from covey.fusers._dynamic import DynamicSelection
 from covey.fusers._fixed import (
     Borda,
+    FunctionRule,
     LastStage,
     Max,
     Mean,
@@ -25,27 +17,14 @@ from covey.fusers._fixed import (
     WeightedMedian,
     stage_scores,
 )
-from covey.fusers._function import FunctionRule
 from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
-from covey.fusers._gate import Gate, GateFeatures, GateSums
-from covey.fusers._gated_groups import GatedGroups
-from covey.fusers._meta_des import MetaDES
-from covey.fusers._model_stacking import Stacking
-from covey.fusers._nearly_best import MCB, MLA, APosteriori, APriori, Rank
+from covey.fusers._gate import Gate, GatedGroups, GateFeatures, GateSums
 from covey.fusers._outputs import (
     common_kind,
     gather,
     importance_frame,
     member_output,
     member_values,
-)
-from covey.fusers._potential import (
-    DESKL,
-    RRC,
-    Exponential,
-    Logarithmic,
-    MinimumDifference,
-    PotentialSelection,
 )
 from covey.fusers._predictions import (
     Predictions,
@@ -54,29 +33,14 @@ from covey.fusers._predictions import (
     concatenated,
     encode_labels,
 )
-from covey.fusers._stacked import GreedySelection, LinearStacking
-from covey.fusers._votes import And, KOfN, Majority, Or, StaticSelection
-from covey.fusers._weights import WeightedFuser
+from covey.fusers._stacking import GreedySelection, LinearStacking, Stacking
+from covey.fusers._weights import And, KOfN, Majority, Or, StaticSelection, WeightedFuser
 
 __all__ = [
-    "DESKL",
-    "DESKNN",
-    "DESMI",
-    "DESP",
     "FUSERS",
-    "KNOP",
-    "LCA",
-    "MCB",
-    "MLA",
-    "OLA",
-    "RRC",
-    "APosteriori",
-    "APriori",
     "And",
     "Borda",
-    "DESClustering",
     "DynamicSelection",
-    "Exponential",
     "FunctionRule",
     "Fuser",
     "Gate",
@@ -85,24 +49,17 @@ __all__ = [
     "GatedGroups",
     "GreedySelection",
     "KOfN",
-    "KnoraEliminate",
-    "KnoraUnion",
     "LastStage",
     "LinearStacking",
-    "Logarithmic",
     "Majority",
     "Max",
     "Mean",
     "Median",
-    "MetaDES",
     "Min",
-    "MinimumDifference",
     "Or",
     "Oracle",
-    "PotentialSelection",
     "Predictions",
     "Product",
-    "Rank",
     "SingleBest",
     "Stacking",
     "StaticSelection",

@@ -17,7 +17,7 @@ from covey._validation import check_sample_weight
 from covey.fusers._predictions import Predictions, as_predictions
 
 # The fusers that can be given by name; a class names itself: ``class Mean(Fuser, name="mean")``.
-FUSERS: dict[str, type[Fuser]] = {}
+FUSERS: dict[str, Callable[[], Fuser]] = {}
 
 
 class Fuser(BaseEstimator, metaclass=ABCMeta):
@@ -36,6 +36,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         Whether ``fit`` needs data. Fixed rules learn nothing.
     needs_X, needs_y : bool
         Whether ``fuse`` reads the features, or the true labels (only the oracle does).
+    needs_all_members : bool
+        Whether it compares or mixes the predictions of all members when it learns, so that none
+        may be missing.
     kinds : tuple of str
         Which kinds of `Predictions` it takes.
     keeps_certainty : bool
@@ -58,6 +61,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     learns: bool = False
     needs_X: bool = False
+    needs_all_members: bool = False
     needs_y: bool = False
     kinds: tuple[str, ...] = ("probability",)
     keeps_certainty: bool = True
@@ -67,6 +71,11 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
 
     # How many of the members' numbers are worked on at once: about what a cache holds.
     _block_size = 1 << 16
+
+    @property
+    def title(self) -> str:
+        """The name that messages and reports call it by."""
+        return type(self).__name__
 
     def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -101,7 +110,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         self._check_parameters(P)
         if self.learns:
             if y is None:
-                raise ValueError(f"{type(self).__name__} learns how to fuse and needs y to do so.")
+                raise ValueError(f"{self.title} learns how to fuse and needs y to do so.")
             weight = check_sample_weight(sample_weight, P.n_samples)
             with np.errstate(all="ignore"):
                 self._fit(P, P.encode(y), X, weight, **more)
@@ -162,13 +171,12 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             raise ValueError("Predictions hold no class; give at least one row, or classes.")
         if P.kind not in self.kinds:
             raise ValueError(
-                f"{type(self).__name__} fuses predictions of kind {' or '.join(self.kinds)}, "
-                f"got {P.kind}."
+                f"{self.title} fuses predictions of kind {' or '.join(self.kinds)}, got {P.kind}."
             )
         if self.needs_X:
             if X is None:
                 raise ValueError(
-                    f"{type(self).__name__} asks which members are competent near each sample "
+                    f"{self.title} asks which members are competent near each sample "
                     "and needs the features X."
                 )
             X = self._features(X)
@@ -183,7 +191,7 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
             return check_array(X, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
             raise ValueError(
-                f"{type(self).__name__} measures distances in X and needs finite numbers in every "
+                f"{self.title} measures distances in X and needs finite numbers in every "
                 f"column: {error}"
             ) from None
 
@@ -195,24 +203,15 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
         """Whether equal probabilities come out equal to the last bit anyway."""
         return False
 
+    @np.errstate(all="ignore")
     def _by_blocks(
-        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
-    ) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return self._fused_by_blocks(function, P, X, y, over)
-
-    def _fused_by_blocks(
         self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
     ) -> np.ndarray:
         P, X = self._check(P, X)
         self._check_parameters(P)
         if self.learns:
             check_is_fitted(self, "n_members_")
-            if P.n_members != self.n_members_:
-                raise ValueError(
-                    f"{type(self).__name__} has learnt to fuse {self.n_members_} members, "
-                    f"got {P.n_members}."
-                )
+            self._check_learnt(P)
             P = P.aligned(self.classes_)
         codes = None if y is None else P.encode(y)
         rows = max(1, self._block_size // P.row_size)
@@ -230,6 +229,13 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
                 whole = np.empty((P.n_samples, part.shape[1]))
             whole[block] = part
         return self._fill_unavailable(whole, P, over)
+
+    def _check_learnt(self, P: Predictions) -> None:
+        """Refuse predictions that are not like those that it has learnt from."""
+        if P.n_members != self.n_members_:
+            raise ValueError(
+                f"{self.title} has learnt to fuse {self.n_members_} members, got {P.n_members}."
+            )
 
     def _fill_unavailable(self, fused: np.ndarray, P: Predictions, over: str) -> np.ndarray:
         """Where no member is available, all classes and all members are equal."""
@@ -309,3 +315,10 @@ def with_means_of_available(P: Predictions) -> np.ndarray:
     else:
         means = weighted_mean(P.values, available_weight(P))
     return np.where(P.available[:, :, None], P.values, means[:, None, :])
+
+
+def center_and_unit(y: np.ndarray, sample_weight: np.ndarray) -> tuple[float, float]:
+    """The weighted mean of numbers, and their standard deviation, or 1 if they are constant."""
+    center = np.average(y, weights=sample_weight)
+    spread = np.sqrt(np.average((y - center) ** 2, weights=sample_weight))
+    return center, spread if spread > 0 else 1.0

@@ -1,28 +1,42 @@
-"""Dynamic selection: fusers that rate, for each sample, how competent members are near it.
+"""Dynamic selection: members that were right on samples near this one are believed about it.
 
-Every method is two steps: `competence` rates each member for each sample, `select` turns the
-ratings into weights. What they share lives in `DynamicSelection`.
+Every method is a row of `METHODS`: in which space neighbors are looked up, how they measure a
+member's competence, and which members are taken by it. `DynamicSelection` is what all of them do.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from covey._core.fusion.competence import (
+    alike,
+    divergence,
+    double_faults,
+    exponential,
     keep_highest,
-    local_accuracy,
-    local_class_accuracy,
+    least_difference,
     local_hits,
     local_mean,
+    logarithmic,
+    near_highest,
     oracle_reach,
+    potentials,
+    rare_class_weights,
+    reference_wins,
+    true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._validation import check_choice, check_flag, check_number
-from covey.fusers._base import Fuser, available_weight, equal_shares, values_by
+from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (
     Metric,
     Neighbors,
@@ -32,34 +46,282 @@ from covey.fusers._neighbors import (
     neighbor_index,
     scaler_of,
 )
-from covey.fusers._predictions import Predictions, as_predictions
+from covey.fusers._predictions import Predictions
 
 # Squares of errors stay finite, and so do sums of them.
 _LARGEST_ERROR = 1e150
+# How many distances are held at once.
+_MOST_DISTANCES = 1 << 22
+
+# -- how competent members are: (fuser, P, region, distance) -> (n_samples, n_members) ------------
+
+
+def _mean_worth(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    """The mean of what a member is worth at the neighbors."""
+    row, worth = fuser._row, fuser.right_
+    if row.worth is not None:
+        worth = fuser.worth_
+    elif P.kind == "value":
+        worth = -fuser.squared_errors_
+    weight = None if row.weight is None else row.weight(fuser, P, region, distance)
+    classes = (fuser.truth_, P.labels) if row.of_class else None
+    return local_mean(worth, region, weight, fuser.available_, classes)
+
+
+def _above_chance(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    """Accuracy less 1/C; of numbers 1 less the squared error in units of that of the mean."""
+    if P.kind != "value":
+        return _mean_worth(fuser, P, region, distance) - 1.0 / P.n_classes
+    errors = local_mean(fuser.squared_errors_, region, available=fuser.available_)
+    of_mean = np.broadcast_to(fuser.squared_errors_of_mean_[:, None], fuser.right_.shape)
+    of_mean = local_mean(of_mean, region, available=fuser.available_)
+    # Where the mean has no error, no member is better.
+    return np.where(of_mean > 0, 1.0 - errors / np.where(of_mean > 0, of_mean, 1.0), 0.0)
+
+
+def _hits(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    return local_hits(fuser.right_, region)
+
+
+def _reach(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    return oracle_reach(fuser.right_, region, fuser.available_)
+
+
+def _accurate_and_diverse(
+    fuser: Any, P: Predictions, region: np.ndarray, distance: Any
+) -> np.ndarray:
+    """Accuracy of the members of fewest common failures among the most accurate; 0 of others."""
+    accuracy = local_mean(fuser.right_, region, available=fuser.available_)
+    n_members = accuracy.shape[1]
+    n_accurate = max(1, int(n_members * fuser._option("accurate_share")))
+    n_diverse = min(n_accurate, int(np.ceil(n_members * fuser._option("diverse_share"))))
+    faults = double_faults(fuser.right_, region, fuser.available_)
+    # Few common failures first; of equally diverse members, the more accurate.
+    diversity = np.where(keep_highest(accuracy, n_accurate), accuracy - 1e6 * faults, -np.inf)
+    # Accuracies may be zero and still selected: rate from one upwards.
+    return keep_highest(diversity, n_diverse) * (1.0 + accuracy)
+
+
+def _of_cluster(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    return fuser.competence_[region[:, 0]]
+
+
+def learnt(fuser: Any, P: Predictions, region: np.ndarray, distance: Any) -> np.ndarray:
+    """The probability that each member is right."""
+    if fuser._all_alike:
+        return np.ones((P.n_samples, P.n_members))
+    profiles = fuser._profiles(P)
+    similar = fuser._profile_index.kneighbors(profiles, return_distance=False)
+    evidence = _evidence(fuser, P, region[:, : fuser._n_nearest], similar[:, : fuser._n_alike])
+    return fuser.meta_classifier_.predict_proba(evidence)[:, 1].reshape(P.n_samples, -1)
+
+
+# -- how much a neighbor counts: (fuser, P, region, distance) -> (n_samples, n_neighbors) ---------
+
+
+def _by_nearness(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
+    return 1.0 / np.maximum(distance, 1e-10)
+
+
+def _by_potential(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
+    return potentials(distance)
+
+
+def _by_rarity(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
+    return rare_class_weights(fuser.truth_, region, fuser._option("alpha"))
+
+
+def by_likeness(fuser: Any, P: Any, region: np.ndarray, distance: Any) -> np.ndarray:
+    share, known = fuser._option("similarity"), fuser.available_
+    return alike(fuser._known_labels, region, P.labels, share, known, P.available)
+
+
+# -- which members are taken: (fuser, competence) -> (n_samples, n_members) -----------------------
+
+
+def _take_best(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
+    return keep_highest(competence, 1)
+
+
+def _take_nearly_best(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
+    return near_highest(competence, fuser._threshold())
+
+
+def _take_above(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
+    return competence > fuser._threshold() + 1e-12
+
+
+def _take_share(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
+    share = fuser._option("accurate_share")
+    return keep_highest(competence, max(1, int(competence.shape[1] * share)))
+
+
+def _take_all(fuser: DynamicSelection, competence: np.ndarray) -> np.ndarray:
+    return competence
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+_OF_CLASSES = ("label", "probability")
+_OF_BOTH = (*_OF_CLASSES, "value")
+_OF_PROBABILITIES = ("probability",)
+_NEIGHBORS = {"n_neighbors": 7}
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method of dynamic selection, as the functions above.
+
+    ``worth`` is what members are worth at known samples, a function of their probabilities and of
+    the true classes (None: whether they are right); ``of_class`` asks for neighbors of the class
+    that a member predicts. ``space`` is where neighbors are looked up: "features", "profiles" (of
+    predictions) or "clusters". ``options`` are the parameters that it has beside those of all,
+    with their defaults.
+    """
+
+    measure: Callable[..., np.ndarray] = _mean_worth
+    take: Callable[..., np.ndarray] = _take_best
+    worth: Callable[..., np.ndarray] | None = None
+    weight: Callable[..., np.ndarray] | None = None
+    of_class: bool = False
+    space: str = "features"
+    fuses: tuple[str, ...] = _OF_CLASSES
+    options: Mapping[str, Any] = field(default_factory=lambda: _NEIGHBORS)
+
+
+_a_priori = Method(
+    take=_take_nearly_best,
+    worth=true_probability,
+    weight=_by_nearness,
+    fuses=_OF_PROBABILITIES,
+    options={**_NEIGHBORS, "threshold": 0.1},
+)
+_diverse = {"accurate_share": 0.5, "diverse_share": 0.3}
+_spread = Method(
+    take=_take_above,
+    weight=_by_potential,
+    fuses=_OF_PROBABILITIES,
+    # All known samples count; a member that guesses has a competence of 0.
+    options={"n_neighbors": None, "threshold": 0.0},
+)
+METHODS: dict[str, Method] = {
+    "ola": Method(fuses=_OF_BOTH),
+    "lca": Method(of_class=True),
+    "mla": Method(of_class=True, weight=_by_nearness),
+    "rank": Method(_reach),
+    "a_priori": _a_priori,
+    "a_posteriori": replace(_a_priori, of_class=True),
+    "mcb": Method(
+        take=_take_nearly_best,
+        weight=by_likeness,
+        options={**_NEIGHBORS, "threshold": 0.1, "similarity": 0.7},
+    ),
+    "knora_e": Method(_reach, _take_nearly_best, fuses=_OF_BOTH),
+    "knora_u": Method(_hits, _take_all, fuses=_OF_BOTH),
+    "knop": Method(_hits, _take_all, space="profiles", fuses=_OF_PROBABILITIES),
+    "des_p": Method(_above_chance, _take_above, fuses=_OF_BOTH),
+    "des_knn": Method(_accurate_and_diverse, _take_above, options={**_NEIGHBORS, **_diverse}),
+    "des_mi": Method(
+        take=_take_share,
+        weight=_by_rarity,
+        options={**_NEIGHBORS, "accurate_share": 0.4, "alpha": 0.9},
+    ),
+    "des_clustering": Method(
+        _of_cluster,
+        _take_above,
+        space="clusters",
+        options={"n_clusters": 5, **_diverse, "diverse_share": 0.33},
+    ),
+    "meta_des": Method(
+        learnt,
+        _take_above,
+        worth=true_probability,
+        fuses=_OF_PROBABILITIES,
+        options={**_NEIGHBORS, "n_profiles": 5, "threshold": 0.5, "meta_classifier": None},
+    ),
+    "rrc": replace(
+        _spread, worth=reference_wins, options={"n_neighbors": None, "threshold": None}
+    ),
+    "des_kl": replace(_spread, worth=divergence),
+    "exponential": replace(_spread, worth=exponential),
+    "logarithmic": replace(_spread, worth=logarithmic),
+    "minimum_difference": replace(_spread, worth=least_difference),
+}
+_LIMITS: dict[str, dict[str, Any]] = {
+    "n_neighbors": {"low": 1, "whole": True},
+    "threshold": {"low": 0, "high": 1},
+    "accurate_share": {"low": 0, "high": 1, "closed": "right"},
+    "diverse_share": {"low": 0, "high": 1, "closed": "right"},
+    "similarity": {"low": 0, "high": 1},
+    "alpha": {"low": 0, "closed": "neither"},
+    "n_profiles": {"low": 1, "whole": True},
+    "n_clusters": {"low": 1, "whole": True},
+}
 
 
 class DynamicSelection(Fuser):
-    """The protocol of dynamic selection: ``competence``, then ``select``.
+    """Selects, for each sample, the members that are competent near it.
+
+    ``fuser="knora_e"`` is short for ``fuser=DynamicSelection("knora_e")``. The page "Dynamic
+    selection" says of each method how it measures competence, which members it takes, and when to
+    choose it.
 
     ``fit`` keeps the held-out samples it is given: their features, in scikit-learn's own
     neighbor index, and which members were right on them. Rows of weight 0 are left out; weights
     are not used otherwise.
 
-    For the numbers of regressors (predictions of kind "value"), which `OLA`, `KnoraEliminate`,
-    `KnoraUnion` and `DESP` fuse too, equal weights are what members are measured by: a member is
-    right on a sample if its error is not larger than that of the mean of all members.
+    For the numbers of regressors (predictions of kind "value"), which "ola", "knora_e", "knora_u"
+    and "des_p" fuse too, equal weights are what members are measured by: a member is right on a
+    sample if its error is not larger than that of the mean of all members.
 
     Parameters
     ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample; at most as many as there are samples.
+    method : str
+        "ola", "lca", "mla", "rank", "a_priori", "a_posteriori", "mcb", "knora_e", "knora_u",
+        "knop", "des_p", "des_knn", "des_mi", "des_clustering", "meta_des", "rrc", "des_kl",
+        "exponential", "logarithmic" or "minimum_difference".
+    n_neighbors : int or None, default=None
+        The size of the region around a sample; at most as many as there are samples. None is 7;
+        for "rrc", "des_kl", "exponential", "logarithmic" and "minimum_difference", which count
+        neighbors by ``exp(-d^2)``, None is all.
+    voting : {"hard", "soft"}, default="hard"
+        Whether the selected members vote, so that probabilities are shares of votes, or
+        average their probabilities. Numbers are averaged in any case. Of methods that select one
+        member ("ola", "lca", "mla", "rank") its probabilities are taken.
     metric : {"euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis"} or callable, \
             default="euclidean"
         How far apart two samples are. A function takes two rows and gives a number; it is slow,
-        and model files do not hold it. Sparse rows have the first two and "cosine".
+        and model files do not hold it. Sparse rows have the first two and "cosine". ("knop"
+        measures distances of predictions and "des_clustering" those of k-means: Euclidean ones.)
     scale : bool, default=True
         Whether features are standardized first, by the samples given to ``fit``. False takes
         them as they are.
+    threshold : float or None, default=None
+        For "a_priori", "a_posteriori" and "mcb": members whose competence is less than this below
+        the highest are selected; None is 0.1, with 0 only those are that have the highest. For
+        "meta_des": those whose probability to be right is above it; None is 0.5. For the methods
+        that count by ``exp(-d^2)``: those whose competence is above it; None is what a member has
+        that gives every class the same probability, 1/C for "rrc" and 0 for the others.
+    accurate_share : float or None, default=None
+        For "des_knn" and "des_clustering": the share of members that are accurate enough, None is
+        0.5. For "des_mi": the share of members that are selected, None is 0.4.
+    diverse_share : float or None, default=None
+        The share of members, of all, that are selected among the accurate ones; None is 0.3 for
+        "des_knn" and 0.33 for "des_clustering".
+    similarity : float or None, default=None
+        For "mcb": a neighbor counts if more than this share of the members decide it as they
+        decide the sample (None is 0.7). Where there is no such neighbor, all count.
+    alpha : float or None, default=None
+        For "des_mi": how much more rare classes count; None is 0.9.
+    n_profiles : int or None, default=None
+        For "meta_des": the number of similar output profiles; None is 5.
+    meta_classifier : classifier or None, default=None
+        For "meta_des": what learns when a member is right. None is a naive Bayes classifier on
+        evidence in ten levels, as in the paper.
+    n_clusters : int or None, default=None
+        For "des_clustering": at most as many as there are different samples; None is 5.
+    random_state : int, default=0
+        Where the k-means of "des_clustering" starts from.
 
     Attributes
     ----------
@@ -69,42 +331,223 @@ class DynamicSelection(Fuser):
         Where members are available; None is everywhere. A member is judged by those samples.
     truth_ : ndarray of shape (n_known,)
         Their classes, as positions in ``classes_``; or their numbers.
+    worth_ : ndarray of shape (n_known, n_members)
+        For methods that measure competence by probabilities: what each member is worth at each
+        of these samples.
     squared_errors_, squared_errors_of_mean_ : ndarray of shape (n_known, n_members) or (n_known,)
         For numbers the squared errors of members, and of their mean; None for classes.
+    centers_ : ndarray of shape (n_clusters, n_features)
+        For "des_clustering" the centers, of scaled features.
+    competence_ : ndarray of shape (n_clusters, n_members)
+        For each cluster 1 and the accuracy of a member that is selected, 0 for others.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from covey.fusers import KnoraUnion
-    >>> P = np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.8, 0.2], [0.1, 0.9]]])
-    >>> fuser = KnoraUnion(n_neighbors=1).fit(P, y=[0, 1], X=[[0.0], [1.0]])
-    >>> fuser.right_
-    array([[ True, False],
-           [False,  True]])
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from covey import FusionClassifier
+    >>> from covey.fusers import DynamicSelection
+    >>> X, y = load_wine(return_X_y=True)
+    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
+    >>> fuser = DynamicSelection("knora_u", n_neighbors=5)
+    >>> fused = FusionClassifier(members, fuser).fit(X[::2], y[::2])
+    >>> fused.predict(X[[1, 61, 131]])
+    array([0, 2, 2])
     """
 
     learns = True
-    needs_X = True
-    # Whether ``competence`` also takes how far away the neighbors are, as ``distance``.
-    needs_distance = False
-    kinds = ("probability", "label")
 
     # Searching neighbors pays for many rows at once.
     _block_size = 1 << 20
 
     def __init__(
         self,
-        n_neighbors: int = 7,
+        method: str,
+        n_neighbors: int | None = None,
+        voting: str = "hard",
         *,
         metric: Metric = "euclidean",
         scale: bool = True,
+        threshold: float | None = None,
+        accurate_share: float | None = None,
+        diverse_share: float | None = None,
+        similarity: float | None = None,
+        alpha: float | None = None,
+        n_profiles: int | None = None,
+        meta_classifier: Any = None,
+        n_clusters: int | None = None,
+        random_state: int = 0,
     ) -> None:
+        self.method = method
         self.n_neighbors = n_neighbors
+        self.voting = voting
         self.metric = metric
         self.scale = scale
+        self.threshold = threshold
+        self.accurate_share = accurate_share
+        self.diverse_share = diverse_share
+        self.similarity = similarity
+        self.alpha = alpha
+        self.n_profiles = n_profiles
+        self.meta_classifier = meta_classifier
+        self.n_clusters = n_clusters
+        self.random_state = random_state
 
-    @abstractmethod
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
+    # -- the row of the table -----------------------------------------------------------------
+
+    @property
+    def _row(self) -> Method:
+        return METHODS[check_choice(self.method, "method", METHODS)]
+
+    @property
+    def title(self) -> str:
+        """The name that messages and reports call it by."""
+        return f"DynamicSelection({self.method!r})"
+
+    @property
+    def needs_X(self) -> bool:
+        """Whether neighbors are looked up by features."""
+        return self._row.space != "profiles"
+
+    @property
+    def needs_all_members(self) -> bool:
+        """Whether predictions of all members are compared."""
+        return self._n_profiles() > 0
+
+    @property
+    def _takes_one(self) -> bool:
+        return self._row.take is _take_best
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Votes, or probabilities: what is fused, the preferred kind first."""
+        fuses = self._row.fuses
+        soft = self._takes_one or self.voting == "soft"
+        return ("probability", "label", *fuses[2:]) if soft and len(fuses) > 1 else fuses
+
+    def _option(self, name: str) -> Any:
+        given = getattr(self, name)
+        return self._row.options[name] if given is None else given
+
+    def _threshold(self) -> float:
+        if "threshold" not in self._row.options:
+            return 0.0
+        threshold = self._option("threshold")
+        return 1.0 / len(self.classes_) if threshold is None else threshold
+
+    def _check_parameters(self, P: Predictions) -> None:
+        options = self._row.options
+        check_choice(self.voting, "voting", ("hard", "soft"))
+        check_metric(self.metric)
+        check_flag(self.scale, "scale")
+        for name in (*_LIMITS, "meta_classifier"):
+            value = getattr(self, name)
+            if value is not None and name not in options:
+                listed = ", ".join(options)
+                raise ValueError(
+                    f"The rule {self.method!r} has no parameter {name!r}; it has {listed}."
+                )
+            if value is not None and name in _LIMITS:
+                free = name == "threshold" and self._row.weight is _by_potential
+                check_number(value, name, **({} if free else _LIMITS[name]))
+        if "diverse_share" in options:
+            accurate, diverse = self._option("accurate_share"), self._option("diverse_share")
+            if diverse > accurate:
+                raise ValueError(
+                    f"diverse_share={diverse} must not exceed accurate_share={accurate}: the "
+                    "diverse are chosen among the accurate."
+                )
+        if self.meta_classifier is not None and not hasattr(self.meta_classifier, "predict_proba"):
+            raise ValueError("meta_classifier must have predict_proba.")
+
+    # -- learning -----------------------------------------------------------------------------
+
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+        used = np.flatnonzero(sample_weight > 0)
+        if len(used) < P.n_samples:
+            P, codes = P.rows(used), codes[used]
+        row = self._row
+        self.available_ = P.available
+        self.truth_ = codes
+        self.squared_errors_ = self.squared_errors_of_mean_ = None
+        right = self._measured_errors(P) if P.kind == "value" else P.labels == codes[:, None]
+        self.right_ = right & P.known
+        if self.needs_X:
+            self._scaler = scaler_of(X[used]) if self.scale else None
+            self._set_points(self._scaled(X[used]))
+        if row.worth is not None:
+            self.worth_ = row.worth(P.values, codes)
+        if row.weight is by_likeness:
+            self._known_labels = P.labels
+        if self._n_profiles():
+            self._set_profiles(self._profiles(P))
+        if row.measure is learnt:
+            _learn_when_right(self, P)
+
+    def _measured_errors(self, P: Predictions) -> np.ndarray:
+        y = self.truth_
+        errors = np.abs(P.values[:, :, 0] - y[:, None])
+        of_mean = np.abs(values_by(P, equal_shares(P)) - y[:, None])
+        self.squared_errors_ = np.minimum(errors, _LARGEST_ERROR) ** 2
+        self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], _LARGEST_ERROR) ** 2
+        # Members that all predict the same are all right, whatever the mean is rounded to.
+        return np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
+
+    def _n_near(self) -> int:
+        """How many neighbors a region has."""
+        n_neighbors, n_known = self._option("n_neighbors"), len(self.truth_)
+        return n_known if n_neighbors is None else min(n_neighbors, n_known)
+
+    def _scaled(self, X: Any) -> Any:
+        if self._scaler is None:
+            check_size(X)
+            return X
+        return bounded(self._scaler.transform(X))
+
+    def _set_points(self, points: Any) -> None:
+        """Index the known samples, scaled; or cluster them, and keep none of them."""
+        if self._row.space == "features":
+            self._points = points
+            self._neighbors = Neighbors(points, self._n_near(), self.metric)
+            return
+        self.centers_ = self._find_centers(points)
+        clusters = pairwise_distances_argmin(points, self.centers_)
+        self.competence_ = np.zeros((len(self.centers_), self.right_.shape[1]))
+        for cluster in np.unique(clusters):
+            region = np.flatnonzero(clusters == cluster)[None, :]
+            self.competence_[cluster] = _accurate_and_diverse(self, None, region, None)[0]
+
+    def _find_centers(self, points: Any) -> np.ndarray:
+        # Only who asks for clusters waits for the package that finds them.
+        from sklearn.cluster import KMeans
+
+        count = min(self._option("n_clusters"), _count_different(points))
+        means = KMeans(count, n_init=10, random_state=self.random_state).fit(points)
+        return np.asarray(means.cluster_centers_, dtype=np.float64)
+
+    def _n_profiles(self) -> int:
+        """How many known samples of similar predictions are looked up."""
+        if self._row.space == "profiles":
+            return self._option("n_neighbors")
+        return self._option("n_profiles") if "n_profiles" in self._row.options else 0
+
+    def _profiles(self, P: Predictions) -> np.ndarray:
+        values = np.where(P.known[:, :, None], P.values, 1.0 / P.n_classes)
+        if P.n_classes == 2:
+            values = values[:, :, :1]  # the other class is its complement
+        return values.reshape(P.n_samples, -1)
+
+    def _set_profiles(self, profiles: np.ndarray) -> None:
+        """Keep the known samples' predictions, and index them."""
+        self._known_profiles = profiles
+        self._profile_index = neighbor_index(profiles, min(self._n_profiles(), len(profiles)))
+
+    # -- fusing -------------------------------------------------------------------------------
+
+    def competence(
+        self, P: Predictions, region: np.ndarray, distance: np.ndarray | None = None
+    ) -> np.ndarray:
         """Rate each member for each sample.
 
         Parameters
@@ -112,16 +555,17 @@ class DynamicSelection(Fuser):
         P : Predictions
             The members' predictions of the samples.
         region : ndarray of shape (n_samples, n_neighbors)
-            The nearest known samples, as positions in ``right_``, the nearest first.
+            The nearest known samples, as positions in ``right_``, the nearest first; of clusters
+            the nearest one.
         distance : ndarray of shape (n_samples, n_neighbors)
-            How far away they are; given to methods whose ``needs_distance`` is set.
+            How far away they are.
 
         Returns
         -------
         competence : ndarray of shape (n_samples, n_members)
         """
+        return self._row.measure(self, P, region, distance)
 
-    @abstractmethod
     def select(self, competence: np.ndarray) -> np.ndarray:
         """Turn ratings into weights.
 
@@ -135,90 +579,38 @@ class DynamicSelection(Fuser):
         weights : ndarray of shape (n_samples, n_members)
             Non-negative; a row of zeros selects all members alike.
         """
+        return self._row.take(self, competence).astype(float)
 
-    def _check_parameters(self, P: Predictions) -> None:
-        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
-        self._check_distances()
-
-    def _check_distances(self) -> None:
-        check_metric(self.metric)
-        check_flag(self.scale, "scale")
-
-    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        used = np.flatnonzero(sample_weight > 0)
-        if len(used) < P.n_samples:
-            P, codes = P.rows(used), codes[used]
-        self.available_ = P.available
-        self.truth_ = codes
-        self.squared_errors_ = self.squared_errors_of_mean_ = None
-        if P.kind == "value":
-            self._measure_errors(P, codes)
-        else:
-            right = P.labels == codes[:, None]
-            self.right_ = right if P.available is None else right & P.available
-        if self.needs_X:
-            self._scaler = scaler_of(X[used]) if self.scale else None
-            self._set_points(self._scaled(X[used]))
-        self._learn(P, codes)
-
-    def _learn(self, P: Predictions, codes: np.ndarray) -> None:
-        """What else a method learns from the known samples."""
-
-    def _measure_errors(self, P: Predictions, y: np.ndarray) -> None:
-        errors = np.abs(P.values[:, :, 0] - y[:, None])
-        of_mean = np.abs(values_by(P, equal_shares(P)) - y[:, None])
-        # Members that all predict the same are all right, whatever the mean is rounded to.
-        right = np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
-        self.right_ = right if P.available is None else right & P.available
-        self.squared_errors_ = np.minimum(errors, _LARGEST_ERROR) ** 2
-        self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], _LARGEST_ERROR) ** 2
-
-    def _set_points(self, points: Any) -> None:
-        """Keep the known samples, scaled, and index them."""
-        self._points = points
-        self._neighbors = Neighbors(points, self._n_near(), self.metric)
-
-    def _n_near(self) -> int:
-        """How many neighbors a region has."""
-        return min(self.n_neighbors, len(self.truth_))
-
-    def _scaled(self, X: Any) -> Any:
-        if self._scaler is None:
-            check_size(X)
-            return X
-        return bounded(self._scaler.transform(X))
-
-    def _region(self, P: Predictions, X: Any) -> np.ndarray:
+    def _region(self, P: Predictions, X: Any) -> tuple[np.ndarray | None, np.ndarray]:
+        """How far away the nearest known samples are, and which they are."""
+        space = self._row.space
+        if space == "profiles":
+            return self._profile_index.kneighbors(self._profiles(P))
+        if space == "clusters":
+            return None, pairwise_distances_argmin(self._scaled(X), self.centers_)[:, None]
         return self._neighbors.nearest(self._scaled(X))
-
-    def _fused_by_blocks(
-        self, function: Callable[..., np.ndarray], P: Any, X: Any, y: Any, over: str
-    ) -> np.ndarray:
-        P = as_predictions(P)
-        of_values = getattr(self, "squared_errors_", None) is not None
-        if hasattr(self, "truth_") and (P.kind == "value") != of_values:
-            learnt = "numbers" if of_values else "classes"
-            raise ValueError(
-                f"{type(self).__name__} has learnt to fuse {learnt} and cannot fuse predictions "
-                f"of kind {P.kind}."
-            )
-        return super()._fused_by_blocks(function, P, X, y, over)
 
     def _rated(self, P: Predictions, X: Any) -> np.ndarray:
         """The competences of checked predictions."""
-        if not self.needs_distance:
-            return self.competence(P, self._region(P, X))
-        distance, region = self._neighbors.nearest_with_distance(self._scaled(X))
-        return self.competence(P, region, distance=distance)
+        if self._row.weight is not _by_potential or self._n_near() < len(self.truth_):
+            distance, region = self._region(P, X)
+            return self.competence(P, region, distance)
+        # All known samples count, in whatever order: sums over them are products of matrices.
+        known = np.ones(self.worth_.shape) if self.available_ is None else self.available_
+        worth, rows = self.worth_ * known, self._scaled(X)
+        competence = np.empty((P.n_samples, P.n_members))
+        step = max(1, _MOST_DISTANCES // len(known))
+        for start in range(0, P.n_samples, step):
+            block = slice(start, start + step)
+            weight = potentials(self._neighbors.distances(rows[block]))
+            total = weight @ known
+            competence[block] = (weight @ worth) / np.where(total > 0, total, 1.0)
+        return competence
 
     def _selected(self, P: Predictions, X: Any) -> np.ndarray:
         """The weights that ``select`` gives; equal ones, where it gives none."""
-        competence = self._rated(P, X)
-        if P.available is not None:
-            competence = np.where(P.available, competence, -np.inf)
-        weight = self.select(competence)
-        if P.available is not None:
-            weight = np.where(P.available, weight, 0.0)
+        competence = np.where(P.known, self._rated(P, X), -np.inf)
+        weight = np.where(P.known, self.select(competence), 0.0)
         return np.where(weight.any(axis=1, keepdims=True), weight, available_weight(P))
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -226,65 +618,13 @@ class DynamicSelection(Fuser):
         return normalized(weight, uniform(*weight.shape))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        importance = self._importance(P, X, codes)
         if P.kind == "value":
+            importance = self._importance(P, X, codes)
             # What is not selected must not count, even where it is infinite.
             chosen = np.where(importance[:, :, None] > 0, P.values, 0.0)
             return np.einsum("nkc,nk->nc", chosen, importance)
-        return weighted_mean(P.values, importance)
-
-
-class SelectsOne(DynamicSelection):
-    """Selects the most competent member, the first of equals, and takes its probabilities."""
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """The most competent member alone."""
-        return keep_highest(competence, 1).astype(float)
-
-
-class SelectsSeveral(DynamicSelection):
-    """Selects several members, which vote or average.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=7
-        The size of the region around a sample.
-    voting : {"hard", "soft"}, default="hard"
-        Whether the selected members vote, so that probabilities are shares of votes, or
-        average their probabilities. Numbers are averaged in any case.
-    metric, scale
-        As for `DynamicSelection`.
-    """
-
-    # Whether the numbers of regressors are fused, too.
-    _fuses_values = False
-
-    def __init__(
-        self,
-        n_neighbors: int = 7,
-        voting: str = "hard",
-        *,
-        metric: Metric = "euclidean",
-        scale: bool = True,
-    ) -> None:
-        super().__init__(n_neighbors, metric=metric, scale=scale)
-        self.voting = voting
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Votes, or probabilities: what is fused, the preferred kind first."""
-        of_classes = ("label", "probability")
-        if self.voting == "soft":
-            of_classes = ("probability", "label")
-        return (*of_classes, "value") if self._fuses_values else of_classes
-
-    def _check_parameters(self, P: Predictions) -> None:
-        super()._check_parameters(P)
-        check_choice(self.voting, "voting", ("hard", "soft"))
-
-    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        if self.voting == "soft" or P.kind == "value":
-            return super()._fuse(P, X, codes)
+        if self.voting == "soft" or self._takes_one:
+            return weighted_mean(P.values, self._importance(P, X, codes))
         fused = vote_shares(P.labels, None, P.n_classes)
         # Where all members agree, the selection makes no difference.
         split = np.flatnonzero((P.labels != P.labels[:, :1]).any(axis=1))
@@ -295,283 +635,89 @@ class SelectsSeveral(DynamicSelection):
             fused[split] = vote_shares(P.labels, weight, P.n_classes)
         return fused
 
-
-class OLA(SelectsOne, name="ola"):
-    """Overall local accuracy: the member that is right on most neighbors [1]_.
-
-    Of regressors the one with the least mean squared error among the neighbors [2]_.
-
-    A good first choice where one member is right in one region and another elsewhere; with noisy
-    labels several members (`KnoraUnion`) are steadier.
-
-    Parameters
-    ----------
-    n_neighbors, metric, scale
-        As for `DynamicSelection`.
-
-    References
-    ----------
-    .. [1] Woods, Kegelmeyer and Bowyer, "Combination of multiple classifiers using local
-       accuracy estimates", IEEE TPAMI 19(4), 1997.
-    .. [2] Rooney, Patterson, Anand and Tsymbal, "Dynamic integration of regression models", MCS
-       2004 (dynamic selection).
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import OLA
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, OLA(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    kinds = ("probability", "label", "value")
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """The share of neighbors on which each member is right; or minus its squared error."""
-        if P.kind == "value":
-            return -local_mean(self.squared_errors_, region, available=self.available_)
-        return local_accuracy(self.right_, region, self.available_)
+    def _check_learnt(self, P: Predictions) -> None:
+        super()._check_learnt(P)
+        if (P.kind == "value") != (self.squared_errors_ is not None):
+            learnt = "classes" if P.kind == "value" else "numbers"
+            raise ValueError(
+                f"{self.title} has learnt to fuse {learnt} and cannot fuse predictions "
+                f"of kind {P.kind}."
+            )
 
 
-class LCA(SelectsOne, name="lca"):
-    """Local class accuracy: right on most neighbors of the class that it predicts.
-
-    As `OLA`, from the same paper. Sources differ: that paper counts neighbors that the member
-    *assigns* to the class, the library DESlib neighbors that *belong* to it. This follows DESlib.
-
-    Take it where members are good at different classes; `OLA` where they are good in different
-    places.
-
-    Parameters
-    ----------
-    n_neighbors, metric, scale
-        As for `DynamicSelection`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import LCA
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, LCA(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """Accuracy on neighbors of the predicted class; 0 without such neighbors."""
-        return local_class_accuracy(self.right_, self.truth_, region, P.labels, self.available_)
+FUSERS.update({name: partial(DynamicSelection, name) for name in METHODS})
 
 
-class KnoraEliminate(SelectsSeveral, name="knora_e"):
-    """KNORA-E: members that are right on all neighbors; on fewer, if there is none [1]_.
-
-    The region shrinks from its farthest neighbor until some member is right throughout. For
-    regressors, right is no worse than the mean of all members; where no member is, on the nearest
-    neighbor, the mean is taken.
-
-    The usual choice for pools of members that are each strong somewhere. With noisy labels its
-    region shrinks to very few samples; `KnoraUnion` is steadier then.
-
-    Parameters
-    ----------
-    n_neighbors, voting, metric, scale
-        As for `SelectsSeveral`.
-
-    References
-    ----------
-    .. [1] Ko, Sabourin and Britto, "From dynamic classifier selection to dynamic ensemble
-       selection", Pattern Recognition 41(5), 2008.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import KnoraEliminate
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, KnoraEliminate(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    _fuses_values = True
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """How many neighbors each member gets right before its first error."""
-        return oracle_reach(self.right_, region, self.available_)
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """All members that reach farthest."""
-        return (competence == competence.max(axis=1, keepdims=True)).astype(float)
+def _count_different(points: Any) -> int:
+    """How many rows differ from all before them, by more than k-means can see."""
+    if not hasattr(points, "tocsr"):
+        return len(np.unique(np.round(points / max(np.abs(points).max(), 1.0), 12), axis=0))
+    ends = zip(points.indptr[:-1], points.indptr[1:], strict=True)
+    return len({(points.indices[a:b].tobytes(), points.data[a:b].tobytes()) for a, b in ends})
 
 
-class KnoraUnion(SelectsSeveral, name="knora_u"):
-    """KNORA-U: every member has a vote for each neighbor on which it is right.
-
-    It is from the paper of `KnoraEliminate`. For regressors, right is no worse than the mean of
-    all members.
-
-    The safe choice among dynamic selections: many members keep a vote. Where few are good near a
-    sample, `KnoraEliminate` is sharper.
-
-    Parameters
-    ----------
-    n_neighbors, voting, metric, scale
-        As for `SelectsSeveral`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import KnoraUnion
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, KnoraUnion(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    _fuses_values = True
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """On how many neighbors each member is right."""
-        return local_hits(self.right_, region)
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """The competence is the weight."""
-        return competence
+# -- META-DES: a classifier learns when a member is right -----------------------------------------
 
 
-class OutputProfiles:
-    """Neighbors among the members' predictions instead of among features."""
+class Levels(TransformerMixin, BaseEstimator):
+    """Each number as the number of tenths that it reaches, 0 to 10."""
 
-    def _profiles(self, P: Predictions) -> np.ndarray:
-        values = P.values
-        if P.available is not None:
-            values = np.where(P.available[:, :, None], values, 1.0 / P.n_classes)
-        if P.n_classes == 2:
-            values = values[:, :, :1]  # the other class is its complement
-        return values.reshape(P.n_samples, -1)
+    def fit(self, X: np.ndarray, y: Any = None) -> Self:
+        """Do nothing: the levels are fixed."""
+        self.n_features_in_ = X.shape[1]
+        return self
 
-    def _set_profiles(self, profiles: np.ndarray, n_profiles: int) -> None:
-        """Keep the known samples' predictions, and index them."""
-        self._known_profiles = profiles
-        self._profile_index = neighbor_index(profiles, min(n_profiles, len(profiles)))
-
-    def _profile_region(self, P: Predictions) -> np.ndarray:
-        return self._profile_index.kneighbors(self._profiles(P), return_distance=False)
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        """The levels."""
+        return np.digitize(X, np.linspace(0.1, 1.0, 10))
 
 
-class KNOP(OutputProfiles, KnoraUnion, name="knop"):
-    """K nearest output profiles: KNORA-U with neighbors in the space of predictions [1]_.
-
-    Two samples are near if the members give them similar probabilities. It needs no X.
-
-    Take it where X is not at hand or its distances mean little: it needs predictions alone.
-
-    Parameters
-    ----------
-    n_neighbors, voting
-        As for `SelectsSeveral`.
-
-    References
-    ----------
-    .. [1] Cavalin, Sabourin and Suen, "Dynamic selection approaches for multiple classifier
-       systems", Neural Computing and Applications 22(3), 2013.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import KNOP
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, KNOP(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    needs_X = False
-    kinds = ("probability",)
-    # No distances of features are asked for.
-    metric, scale = "euclidean", False
-
-    def __init__(self, n_neighbors: int = 7, voting: str = "hard") -> None:
-        self.n_neighbors = n_neighbors
-        self.voting = voting
-
-    def _learn(self, P: Predictions, codes: np.ndarray) -> None:
-        self._set_profiles(self._profiles(P), self.n_neighbors)
-
-    def _region(self, P: Predictions, X: Any) -> np.ndarray:
-        return self._profile_region(P)
+def default_meta() -> Pipeline:
+    """The classifier that ``meta_classifier=None`` stands for."""
+    return make_pipeline(Levels(), MultinomialNB())
 
 
-class DESP(SelectsSeveral, name="des_p"):
-    """DES-P: members that do better than chance among the neighbors [1]_.
+def _learn_when_right(fuser: DynamicSelection, P: Predictions) -> None:
+    """Fit the classifier of "meta_des"; each known sample is judged by others."""
+    alone = P.n_samples - 1
+    if not alone:
+        raise ValueError(
+            f"{fuser.title} judges samples by others and needs two or more to learn from."
+        )
+    near = fuser._neighbors.index.kneighbors(
+        n_neighbors=min(fuser._n_near(), alone), return_distance=False
+    )
+    similar = fuser._profile_index.kneighbors(
+        n_neighbors=min(fuser._n_profiles(), alone), return_distance=False
+    )
+    fuser._n_nearest, fuser._n_alike = near.shape[1], similar.shape[1]
+    by_default = fuser.meta_classifier is None
+    fuser.meta_classifier_ = default_meta() if by_default else clone(fuser.meta_classifier)
+    known = P.known.ravel()
+    right = fuser.right_.ravel()[known]
+    fuser._all_alike = right.all() or not right.any()
+    if not fuser._all_alike:
+        fuser.meta_classifier_.fit(_evidence(fuser, P, near, similar)[known], right)
 
-    Regressors: those that do better than the mean of all of them.
 
-    Take it for large pools in which many members are no better than chance near a sample.
+def _evidence(
+    fuser: DynamicSelection, P: Predictions, near: np.ndarray, similar: np.ndarray
+) -> np.ndarray:
+    """One row for each sample and member, one column for each piece of evidence."""
 
-    Parameters
-    ----------
-    n_neighbors, voting, metric, scale
-        As for `SelectsSeveral`.
+    def by_member(values: np.ndarray) -> np.ndarray:  # (n, k, K) -> (n * K, k)
+        return values.swapaxes(1, 2).reshape(-1, values.shape[1])
 
-    References
-    ----------
-    .. [1] Woloszynski, Kurzynski, Podsiadlo and Stachowiak, "A measure of competence based on
-       random classification for dynamic ensemble selection", Information Fusion 13(3), 2012.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from covey import FusionClassifier
-    >>> from covey.fusers import DESP
-    >>> X, y = load_wine(return_X_y=True)
-    >>> members = [GaussianNB(), DecisionTreeClassifier(max_depth=2, random_state=0)]
-    >>> fused = FusionClassifier(members, DESP(n_neighbors=5)).fit(X[::2], y[::2])
-    >>> fused.predict(X[[1, 61, 131]])
-    array([0, 2, 2])
-    """
-
-    _fuses_values = True
-
-    def competence(self, P: Predictions, region: np.ndarray) -> np.ndarray:
-        """Accuracy among the neighbors, less that of chance, 1/C.
-
-        Of a regressor: 1 less its squared error, in units of that of the mean of all members.
-        """
-        if P.kind == "value":
-            return self._better_than_mean(region)
-        return local_accuracy(self.right_, region, self.available_) - 1.0 / P.n_classes
-
-    def _better_than_mean(self, region: np.ndarray) -> np.ndarray:
-        errors = local_mean(self.squared_errors_, region, available=self.available_)
-        of_mean = np.broadcast_to(self.squared_errors_of_mean_[:, None], self.right_.shape)
-        of_mean = local_mean(of_mean, region, available=self.available_)
-        # Where the mean has no error, no member is better.
-        return np.where(of_mean > 0, 1.0 - errors / np.where(of_mean > 0, of_mean, 1.0), 0.0)
-
-    def select(self, competence: np.ndarray) -> np.ndarray:
-        """All members above chance."""
-        return (competence > 1e-12).astype(float)
+    # A member that is not available is neither right nor wrong.
+    known = fuser.available_
+    right = fuser.right_ if known is None else np.where(known, fuser.right_, 0.5)
+    right_near = by_member(right[near])
+    return np.hstack(
+        [
+            right_near,
+            by_member(fuser.worth_[near]),
+            right_near.mean(axis=1, keepdims=True),
+            by_member(right[similar]),
+            P.values.max(axis=2).reshape(-1, 1),
+        ]
+    )

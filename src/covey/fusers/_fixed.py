@@ -1,7 +1,8 @@
-"""Fixed rules on probabilities, ranks and numbers, and the bounds to compare them with."""
+"""Fixed rules on probabilities and ranks, functions of users, and bounds to compare them with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,15 @@ from covey._core.fusion.rules import (
     weighted_mean,
 )
 from covey._validation import check_number, check_one_each
-from covey.fusers._base import Fuser, agreeing_importance, available_weight, values_by
+from covey.fusers._base import (
+    Fuser,
+    agreeing_importance,
+    available_weight,
+    equal_shares,
+    values_by,
+)
 from covey.fusers._predictions import Predictions
-from covey.fusers._weights import VotingFuser, WeightedFuser
+from covey.fusers._weights import VotingFuser, WeightedFuser, hits
 
 
 def _known(P: Predictions) -> np.ndarray | None:
@@ -280,9 +287,7 @@ class SingleBest(Fuser, name="single_best"):
     learns = True
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        weight = available_weight(P) * sample_weight[:, None]
-        right = (weight * (P.labels == codes[:, None])).sum(axis=0)
-        total = weight.sum(axis=0)
+        right, total = hits(P, codes, sample_weight)
         self.best_ = int(np.argmax(right / np.where(total > 0, total, 1.0)))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -329,8 +334,7 @@ class Oracle(Fuser, name="oracle"):
                 "it bounds what fusion can reach and cannot predict. Use oracle_score(X, y), or "
                 "another fuser to predict."
             )
-        right = P.labels == codes[:, None]
-        return right if P.available is None else right & P.available
+        return (P.labels == codes[:, None]) & P.known
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         chosen = self._importance(P, X, codes).argmax(axis=1)
@@ -348,6 +352,88 @@ class Oracle(Fuser, name="oracle"):
         importance = np.zeros(right.shape)
         importance[np.arange(P.n_samples), eligible.argmax(axis=1)] = 1.0
         return importance
+
+
+class FunctionRule(Fuser):
+    """A fixed rule that is a function of what members predict.
+
+    ``fuser=function`` is short for ``fuser=FunctionRule(function)``. The members whose decision is
+    the fused one decided, all alike; of numbers, all members. Model files do not hold functions.
+
+    Parameters
+    ----------
+    function : callable
+        Takes probabilities (or votes, as ones and zeros, of members that have none) of shape
+        (n_samples, n_members, n_classes), and gives non-negative numbers of shape
+        (n_samples, n_classes), which are divided by their sums. For regressors it takes numbers
+        of shape (n_samples, n_members) and gives (n_samples,). A member that is not available
+        has NaN. Samples come in blocks: what is fused for one must not depend on others.
+
+    Examples
+    --------
+    >>> import covey
+    >>> import numpy as np
+    >>> P = [[[0.9, 0.1]], [[0.4, 0.6]]]
+    >>> covey.fuse(P, lambda values: np.sqrt((values**2).mean(axis=1))).round(3)
+    array([[0.618, 0.382]])
+    """
+
+    kinds = ("probability", "label", "value")
+    keeps_certainty = False
+
+    def __init__(self, function: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.function = function
+
+    def _check_parameters(self, P: Predictions) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function must be callable, got {self.function!r}.")
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        values = P.values[:, :, 0] if P.kind == "value" else P.values
+        if P.available is None:
+            return self._called(values.copy(), P)
+        spoken = P.available.any(axis=1)
+        silent = P.available if P.kind == "value" else P.available[:, :, None]
+        fused = uniform(P.n_samples, P.n_classes)
+        # Where nobody predicts there is nothing to fuse.
+        if spoken.any():
+            fused[spoken] = self._called(np.where(silent, values, np.nan)[spoken], P)
+        return fused
+
+    def _called(self, values: np.ndarray, P: Predictions) -> np.ndarray:
+        wanted = (len(values),) if P.kind == "value" else (len(values), P.n_classes)
+        name = getattr(self.function, "__name__", repr(self.function))
+        try:
+            fused = np.asarray(self.function(values), dtype=np.float64)
+        except (TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"The fuser {name} cannot fuse an array of shape {values.shape}: {error}"
+            ) from error
+        if fused.shape != wanted:
+            raise ValueError(
+                f"The fuser {name} must turn an array of shape {values.shape} into one of shape "
+                f"{wanted}, got {fused.shape}."
+            )
+        if not np.isfinite(fused).all():
+            raise ValueError(
+                f"The fuser {name} gives NaN or infinity; it must give finite numbers, also where "
+                "a member is not available (NaN)."
+            )
+        if P.kind == "value":
+            return fused[:, None]
+        largest = fused.max(axis=1, keepdims=True)
+        if (fused < 0).any() or (largest <= 0).any():
+            raise ValueError(
+                f"The fuser {name} must give numbers that are not negative, and not all zero for "
+                "any sample."
+            )
+        fused = fused / largest
+        return fused / fused.sum(axis=1, keepdims=True)
+
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        if P.kind == "value":
+            return equal_shares(P)
+        return agreeing_importance(P, self._fuse(P, X, codes), available_weight(P))
 
 
 class LastStage(Fuser):
@@ -470,8 +556,8 @@ def stage_scores(
     """
     if fuser.get_params().get("k") is not None:
         raise ValueError(
-            f"{type(fuser).__name__} has k for all members and cannot fuse the first few; use a "
-            "rule without."
+            f"{fuser.title} has k for all members and cannot fuse the first few; use a rule "
+            "without."
         )
     if fuser.needs_y:
         right = np.logical_or.accumulate(Oracle().right(P, truth), axis=1)

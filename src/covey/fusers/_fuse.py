@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from covey.fusers._base import FUSERS, Fuser
-from covey.fusers._function import FunctionRule
+from covey.fusers._fixed import FunctionRule
 from covey.fusers._predictions import as_predictions
 
 Rule = str | Fuser | Callable[[np.ndarray], np.ndarray]
@@ -25,7 +25,7 @@ def make_fuser(rule: Rule, parameter: str = "fuser", **parameters: Any) -> Fuser
     --------
     >>> from covey.fusers import make_fuser
     >>> make_fuser("knora_e", n_neighbors=5)
-    KnoraEliminate(n_neighbors=5)
+    DynamicSelection(method='knora_e', n_neighbors=5)
     """
     if isinstance(rule, Fuser):
         if parameters:
@@ -145,7 +145,7 @@ def fuse(
     fuser = rule if fitted and not parameters else make_fuser(rule, "rule", **parameters)
     if fuser.learns and not fitted:
         raise ValueError(
-            f"{type(fuser).__name__} learns how to fuse: fit it on held-out predictions first, "
+            f"{fuser.title} learns how to fuse: fit it on held-out predictions first, "
             "fuser.fit(P, y, X), and give the fitted fuser as rule."
         )
     return fuser.fuse(P, X, y)

@@ -129,12 +129,11 @@ class Neighbors:
         self._points = self._turned(points)
         self.index = neighbor_index(self._points, n_neighbors, metric)
 
-    def nearest(self, X: Any) -> np.ndarray:
-        """The nearest known samples of scaled rows, the nearest first, (n, k)."""
-        return self.index.kneighbors(self._turned(X), return_distance=False)
+    def nearest(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """How far away the nearest known samples of scaled rows are, and which they are.
 
-    def nearest_with_distance(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """How far away they are, and which they are, both (n, k)."""
+        Both are (n, k), the nearest first.
+        """
         distance, region = self.index.kneighbors(self._turned(X))
         return distance, region
 

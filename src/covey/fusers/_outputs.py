@@ -36,8 +36,7 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
     kinds = [kind for kind in fuser.kinds if kind in _METHODS]
     if not kinds:
         raise ValueError(
-            f"{type(fuser).__name__} fuses the numbers of regressors; use another rule for "
-            "classifiers."
+            f"{fuser.title} fuses the numbers of regressors; use another rule for classifiers."
         )
     for kind in kinds:
         unable = [
@@ -49,7 +48,7 @@ def common_kind(members: Sequence[Any], names: Sequence[str], fuser: Fuser) -> s
             return kind
     needed = " or ".join(kinds)
     raise ValueError(
-        f"{type(fuser).__name__} fuses predictions of kind {needed}, but the member "
+        f"{fuser.title} fuses predictions of kind {needed}, but the member "
         f"{unable[0]!r} has no {_METHODS[kind][-1]}; calibrate it, or use a rule for votes or "
         "ranks ('majority', 'borda')."
     )

@@ -189,6 +189,17 @@ class Predictions:
         return self._labels
 
     @property
+    def given(self) -> np.ndarray:
+        """The values, or labels as users know them: what `Predictions` can be made of again."""
+        return self.classes[self.labels] if self.kind == "label" else self.values
+
+    @property
+    def known(self) -> np.ndarray:
+        """Where members have a prediction, (n_samples, n_members) bool."""
+        everywhere = np.broadcast_to(True, (self.n_samples, self.n_members))
+        return everywhere if self.available is None else self.available
+
+    @property
     def votes(self) -> np.ndarray:
         """Each member's decision as ones and zeros, (n_samples, n_members, n_classes)."""
         return self.values if self.kind == "label" else np.eye(self.n_classes)[self.labels]
@@ -258,10 +269,8 @@ class Predictions:
             return self
         positions = encode_labels(self.classes, classes, "The predictions hold")
         if self._values is None:
-            codes = positions[self._labels]
-            return Predictions(
-                classes[codes], classes, self.names, self.kind, available=self.available
-            )
+            labels = classes[positions[self._labels]]
+            return Predictions(labels, classes, self.names, self.kind, available=self.available)
         values = np.zeros((self.n_samples, self.n_members, len(classes)))
         values[:, :, positions] = self._values
         seen = np.zeros((self.n_members, len(classes)), dtype=bool)
@@ -495,18 +504,11 @@ def concatenated(blocks: Sequence[Predictions]) -> Predictions:
     (2, 2, 2)
     """
     first = blocks[0]
-    values = np.concatenate(
-        [first.classes[b.labels] if first.kind == "label" else b.values for b in blocks]
-    )
     every = np.ones((first.n_members, first.n_classes), dtype=bool)
     seen = np.all([every if b.seen is None else b.seen for b in blocks], axis=0)
-    available = [
-        np.ones((b.n_samples, b.n_members), dtype=bool) if b.available is None else b.available
-        for b in blocks
-    ]
-    available = np.concatenate(available)
+    available = np.concatenate([b.known for b in blocks])
     return Predictions(
-        values,
+        np.concatenate([b.given for b in blocks]),
         first.classes,
         first.names,
         first.kind,

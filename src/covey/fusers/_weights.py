@@ -1,4 +1,4 @@
-"""Fusers that weigh their members, by given or by learnt weights."""
+"""Fusers that weigh their members, by given or by learnt weights, and rules on votes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._core.fusion.rules import normalized, uniform
-from covey._validation import check_one_each
+from covey._core.fusion.competence import keep_highest
+from covey._core.fusion.rules import k_of_n, normalized, uniform, vote_shares
+from covey._validation import check_number, check_one_each
 from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
-from covey.fusers._predictions import Predictions
+from covey.fusers._predictions import Predictions, encode_labels
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
 LEARNT_WEIGHTS_OF_VALUES = ("inverse_error",)
@@ -76,39 +77,27 @@ class WeightedFuser(Fuser):
     def _check_numbers(self, P: Predictions) -> None:
         try:
             weights = np.asarray(self.weights, dtype=np.float64)
+            got = f"an array of shape {weights.shape}"
         except (TypeError, ValueError):
-            raise ValueError(
-                f"weights must hold one number for each of the {P.n_members} members, got "
-                f"{self.weights!r}."
-            ) from None
-        if weights.ndim == 2:
-            self._check_rows_of_weights(P, weights)
-            return
-        if weights.shape != (P.n_members,):
-            raise ValueError(
-                f"weights must hold one number for each of the {P.n_members} members, "
-                f"got an array of shape {weights.shape}."
-            )
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise ValueError(
-                f"weights must be finite, not negative and not all zero, got {weights}."
-            )
-
-    def _check_rows_of_weights(self, P: Predictions, weights: np.ndarray) -> None:
-        if weights.shape != (P.n_samples, P.n_members):
+            weights, got = np.empty(0), repr(self.weights)
+        by_row = weights.ndim == 2
+        if by_row and weights.shape != (P.n_samples, P.n_members):
             raise ValueError(
                 f"weights of several rows must hold one for each of the {P.n_samples} samples "
-                f"that are fused and the {P.n_members} members, got an array of shape "
-                f"{weights.shape}; an estimator, which fuses other samples later, takes one "
-                "number a member."
+                f"that are fused and the {P.n_members} members, got {got}; an estimator, which "
+                "fuses other samples later, takes one number a member."
             )
-        bad = ~np.isfinite(weights).all(axis=1) | (weights < 0).any(axis=1)
-        bad |= ~weights.any(axis=1)
+        if not by_row and weights.shape != (P.n_members,):
+            raise ValueError(
+                f"weights must hold one number for each of the {P.n_members} members, got {got}."
+            )
+        rows = np.atleast_2d(weights)
+        bad = ~np.isfinite(rows).all(axis=1) | (rows < 0).any(axis=1) | ~rows.any(axis=1)
         if bad.any():
             row = int(np.argmax(bad))
+            where = f" in any row, but row {row} is " if by_row else ", got "
             raise ValueError(
-                "weights must be finite, not negative and not all zero in any row, but row "
-                f"{row} is {weights[row]}."
+                f"weights must be finite, not negative and not all zero{where}{rows[row]}."
             )
 
     @property
@@ -118,12 +107,11 @@ class WeightedFuser(Fuser):
         return 1 << 62 if by_row else Fuser._block_size
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        weight = available_weight(P) * sample_weight[:, None]
         if P.kind == "value":
+            weight = available_weight(P) * sample_weight[:, None]
             self.weights_ = _inverse_errors(P.values[:, :, 0] - codes[:, None], weight)
             return
-        right = (weight * (P.labels == codes[:, None])).sum(axis=0)
-        total = weight.sum(axis=0)
+        right, total = hits(P, codes, sample_weight)
         if self.weights == "accuracy":
             weights = right / np.where(total > 0, total, 1.0)
         else:
@@ -172,6 +160,14 @@ class VotingFuser(WeightedFuser):
         return agreeing_importance(P, self._fuse(P, X, codes), self._vote_weight(P))
 
 
+def hits(
+    P: Predictions, codes: np.ndarray, sample_weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of rows on which each member is right, and of those that it predicts, (K,)."""
+    weight = available_weight(P) * sample_weight[:, None]
+    return (weight * (P.labels == codes[:, None])).sum(axis=0), weight.sum(axis=0)
+
+
 def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Weights (K,) by the inverse mean squared error of errors (n, K); they sum to one."""
     total = weight.sum(axis=0)
@@ -183,3 +179,227 @@ def _inverse_errors(errors: np.ndarray, weight: np.ndarray) -> np.ndarray:
     # Beside a member without an error all others weigh nothing.
     weights = np.where(squared == 0, 1.0, 0.0) if best == 0 else best / squared
     return weights / weights.sum()
+
+
+class Majority(VotingFuser, name="majority"):
+    """The class that most members vote for.
+
+    Probabilities are shares of the (weighted) votes. Of classes with equally many votes the
+    first one wins, as in scikit-learn's ``VotingClassifier``.
+
+    Take it where members give classes only, or probabilities that cannot be trusted; otherwise
+    `Mean` uses more of what they know.
+
+    Parameters
+    ----------
+    weights : array of shape (n_members,) or (n_samples, n_members), "accuracy", "log_odds" or \
+            None, default=None
+        How much each member's vote counts.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.fusers.Majority().fuse([["yes"], ["no"], ["yes"], ["yes"]])
+    array([[0.25, 0.75]])
+    """
+
+    # What members decide counts, not what their probabilities would.
+    kinds = ("label", "probability", "score")
+
+    def _is_exact(self) -> bool:
+        return self.weights is None  # whole votes
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        equal = self.weights is None and P.available is None
+        return vote_shares(P.labels, None if equal else self._vote_weight(P), P.n_classes)
+
+
+class KOfN(VotingFuser, name="k_of_n"):
+    """Accept the positive class if at least k members vote for it.
+
+    With two classes p(positive) is the k-th largest of the members' p(positive), so it is
+    above one half where k members or more are for it. With more classes, where the positive class
+    is rejected p(positive) is 0 and the others share as the mean rule has it; where it is
+    accepted p(positive) is that k-th largest, and more than one half.
+
+    Take it to choose between `And` (k = n) and `Or` (k = 1), by what an error of each kind costs.
+
+    Parameters
+    ----------
+    k : float, default=1
+        How many votes are needed; with weights, how much weight.
+    positive_class : label or None, default=None
+        None is the last class.
+    weights : array of shape (n_members,) or (n_samples, n_members), or None, default=None
+        What each member's vote weighs; None is 1 each. (They are not divided by their sum,
+        since k is in their unit.)
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [[[0.9, 0.1]], [[0.4, 0.6]], [[0.3, 0.7]]]
+    >>> covey.fusers.KOfN(2).fuse(P)
+    array([[0.4, 0.6]])
+    """
+
+    def __init__(
+        self, k: float = 1, positive_class: Any = None, weights: ArrayLike | None = None
+    ) -> None:
+        super().__init__(weights)
+        self.k = k
+        self.positive_class = positive_class
+
+    def _threshold(self, P: Predictions) -> float:
+        return float(self.k)
+
+    def _check_parameters(self, P: Predictions) -> None:
+        if isinstance(self.weights, str):
+            raise ValueError(
+                f"weights of {type(self).__name__} must be numbers or None, got {self.weights!r}: "
+                "k is in their unit."
+            )
+        super()._check_parameters(P)
+        if P.n_classes < 2:
+            raise ValueError(
+                f"{type(self).__name__} accepts or rejects a class, but the predictions hold "
+                "one class alone; name all of them with classes=."
+            )
+        self._positive(P)
+        self._check_k(P)
+
+    def _check_k(self, P: Predictions) -> None:
+        total = P.n_members if self.weights is None else float(np.sum(self.weights, axis=-1).max())
+        check_number(self.k, "k", low=0, closed="neither")
+        if self.k > total * (1 + 1e-9):
+            unit = "members" if self.weights is None else "the sum of the weights"
+            raise ValueError(f"k={self.k} asks for more votes than there are: {total:g} ({unit}).")
+
+    def _positive(self, P: Predictions) -> int:
+        if self.positive_class is None:
+            return P.n_classes - 1
+        return int(
+            encode_labels(np.array([self.positive_class]), P.classes, "positive_class names")[0]
+        )
+
+    def _counted_weight(self, P: Predictions) -> np.ndarray:
+        """What counts towards k: members that are not available, or have no weight, do not."""
+        return available_weight(P, self.weights)
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        # Scores of different members are not comparable; their votes are.
+        values = P.votes if P.kind == "score" else P.values
+        return k_of_n(
+            values, P.labels, self._counted_weight(P), self._threshold(P), self._positive(P)
+        )
+
+
+class _Unweighted(KOfN):
+    """A threshold that needs no k and no weights: one vote, or all of them."""
+
+    k = 1
+    weights = None
+
+    def __init__(self, positive_class: Any = None) -> None:
+        self.positive_class = positive_class
+
+
+class Or(_Unweighted, name="or"):
+    """Accept the positive class if any member votes for it: p(positive) is the largest.
+
+    Take it where a miss is worse than a false alarm; many members raise many alarms.
+
+    Parameters
+    ----------
+    positive_class : label or None, default=None
+        None is the last class.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.fusers.Or().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
+    array([[0.3, 0.7]])
+    """
+
+
+class And(_Unweighted, name="and"):
+    """Accept the positive class if all members vote for it: p(positive) is the smallest.
+
+    Take it where a false alarm is worse than a miss, and for regions that several boundaries
+    enclose together.
+
+    Parameters
+    ----------
+    positive_class : label or None, default=None
+        None is the last class.
+
+    Examples
+    --------
+    >>> import covey
+    >>> covey.fusers.And().fuse([[[0.9, 0.1]], [[0.3, 0.7]]])
+    array([[0.9, 0.1]])
+    """
+
+    def _check_k(self, P: Predictions) -> None:
+        """All available members: there is no k."""
+
+    def _threshold(self, P: Predictions) -> float:
+        return float(P.n_members)
+
+    def _counted_weight(self, P: Predictions) -> np.ndarray:
+        # The available members weigh as much as all: the others do not prevent acceptance.
+        weight = super()._counted_weight(P)
+        total = weight.sum(axis=1, keepdims=True)
+        return weight * (P.n_members / np.where(total > 0, total, 1.0))
+
+
+class StaticSelection(Fuser, name="static_selection"):
+    """A vote of the members that were most accurate on the samples given to ``fit``.
+
+    The same ones vote on every sample: what dynamic selection is to be compared with. Where
+    none of them is available, all others vote.
+
+    Take it as the baseline that a dynamic selection has to beat.
+
+    Parameters
+    ----------
+    share : float, default=0.5
+        The share of members that are selected, rounded down, but at least one.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_members,)
+        Equal ones of those selected, the first of equals; they sum to one.
+
+    Examples
+    --------
+    >>> import covey
+    >>> P = [["yes", "no"], ["no", "no"], ["yes", "no"], ["no", "yes"]]
+    >>> covey.fusers.StaticSelection().fit(P, ["yes", "no"]).weights_
+    array([0.5, 0. , 0.5, 0. ])
+    """
+
+    learns = True
+    kinds = ("label", "probability")
+
+    def __init__(self, share: float = 0.5) -> None:
+        self.share = share
+
+    def _check_parameters(self, P: Predictions) -> None:
+        check_number(self.share, "share", low=0, high=1, closed="right")
+
+    def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
+        right, total = hits(P, codes, sample_weight)
+        # Sums of weights are rounded, and rounding must not choose between equals.
+        accuracy = np.round(right / np.where(total > 0, total, 1.0), 12)
+        kept = keep_highest(accuracy[None], max(1, int(P.n_members * self.share)))[0]
+        self.weights_ = kept / kept.sum()
+
+    def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return vote_shares(P.labels, self._votes(P), P.n_classes)
+
+    def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
+        return agreeing_importance(P, self._fuse(P, X, codes), self._votes(P))
+
+    def _votes(self, P: Predictions) -> np.ndarray:
+        # Whole votes: fractions of them would break ties by rounding.
+        return effective_weight(P, (self.weights_ > 0).astype(float))

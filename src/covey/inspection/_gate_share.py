@@ -123,7 +123,7 @@ def gate_share(
     fuser = flock.fuser_
     if not hasattr(fuser, "fuse_by"):
         raise ValueError(
-            f"flock must be fused by a gate, but it is fused by {type(fuser).__name__}; use "
+            f"flock must be fused by a gate, but it is fused by {fuser.title}; use "
             "FlockClassifier or FlockRegressor with members='linear' (or the member 'linear' of "
             "a mixed flock), or an ensemble with fuser='gate'."
         )

@@ -285,7 +285,7 @@ def _conditions(flock: Any, names: list[str], made_of: np.ndarray | None) -> lis
         groups = np.zeros(flock.n_estimators_, dtype=int)
         scaled, coef = _standardized(fuser, flock.basis_.n_features)
     else:
-        rule = f"as {type(fuser).__name__} decides" if fuser.learns else "everywhere"
+        rule = f"as {fuser.title} decides" if fuser.learns else "everywhere"
         return [rule] * flock.n_estimators_
     effects = ColumnEffects(*scaled, names, made_of)
     found = []

@@ -193,7 +193,7 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
         fuser = self.fuser_ if fuser is None else self._make_fuser(fuser)
         if fuser.learns:
             raise ValueError(
-                f"{type(fuser).__name__} has learnt to fuse all members and cannot fuse the "
+                f"{fuser.title} has learnt to fuse all members and cannot fuse the "
                 "first few; give staged_score a fixed rule as fuser."
             )
         P = self._predictions(X)

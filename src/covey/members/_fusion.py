@@ -13,14 +13,11 @@ from sklearn.utils.metadata_routing import UNUSED
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
 from covey._validation import check_flag, fitted_alone
-from covey.fusers import KNOP, Fuser, Gate, MetaDES, Predictions, concatenated, member_values
+from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Pairs, Regressors
 from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters
-
-# They compare the predictions of all members, or mix them, so that none may be missing.
-_NEED_ALL_MEMBERS = (Gate, KNOP, MetaDES)
 
 
 class _Fusion(NamedMembers):
@@ -71,7 +68,7 @@ class _Fusion(NamedMembers):
         unseen : array-like of shape (n_samples, n_members), bool, optional
             With ``prefit=True``, which rows each member was trained without, as `out_of_bag` tells
             of a forest: X and y may then be the members' own training rows. A fuser that learns
-            reads of each row only the members trained without it. (`Gate`, `KNOP` and `MetaDES`
+            reads of each row only the members trained without it. (`Gate`, "knop" and "meta_des"
             need every member; the mean of those trained without the row stands for the others.)
         **metadata
             With scikit-learn's ``enable_metadata_routing``, whatever members request; they
@@ -181,11 +178,11 @@ class _Fusion(NamedMembers):
         if not len(rows) or lost:
             which = f" of the class {lost[0]!r}" if lost else ""
             raise ValueError(
-                f"{type(fuser).__name__} learns, but every member has seen every row{which}; hold "
+                f"{fuser.title} learns, but every member has seen every row{which}; hold "
                 "rows out for it, and leave unseen out."
             )
         P = P.rows(rows)
-        if isinstance(fuser, _NEED_ALL_MEMBERS):
+        if fuser.needs_all_members:
             heard = P.available[:, :, None]
             mean = (P.values * heard).sum(axis=1) / heard.sum(axis=1)
             values = np.where(heard, P.values, mean[:, None])

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -16,47 +16,40 @@ from sklearn.utils.validation import (
 )
 
 from covey._blocks import as_table, take_rows
+from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._validation import check_choice, check_number, check_sample_weight, fitted_alone
-from covey.fusers import (
-    Fuser,
-    Mean,
-    Predictions,
-    common_kind,
-    concatenated,
-    make_fuser,
-)
+from covey.fusers import Fuser, Mean, Predictions, common_kind, concatenated, make_fuser
 from covey.members._fused import FusedClassifier
-from covey.members._view_columns import (
+from covey.members._views import (
     PARTITIONS,
-    column_means,
-    fill_missing,
-    find_views,
-    rows_with_views,
-    take_columns,
-)
-from covey.members._view_labels import encode_known, labelled_rows, missing_labels
-from covey.members._view_members import (
+    ViewTrainingSet,
     check_default_range,
     check_members,
-    listed_members,
+    column_means,
+    encode_known,
+    fill_missing,
+    find_views,
+    labelled_rows,
     member_names,
     members_by_view,
-    takes_nan,
-)
-from covey.members._view_queries import ViewQueries, checked_costs
-from covey.members._view_training import (
-    Teaching,
-    ViewTrainingSet,
+    missing_entries,
     predict_views,
+    rows_with_views,
     split_labelled,
+    take_columns,
+    takes_nan,
 )
 
 METHODS = ("co_training", "co_em", "supervised")
+STRATEGIES = ("conservative", "aggressive", "naive")
+
+# The points of a curve of accuracy and cost.
+_CONFIDENCES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0)
 
 
-class MultiviewClassifier(ViewQueries, FusedClassifier):
+class MultiviewClassifier(FusedClassifier):
     """Members on different views of a sample, fused into one decision.
 
     A view is a set of columns of one nature: what a camera, a keyboard and a log file record of
@@ -292,41 +285,32 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         self._keep_seen(X, weight)
         self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        views = find_views(
-            self.views,
-            X,
-            getattr(self, "feature_names_in_", None),
-            weight,
-            partition=self.partition,
-            disjoint=self.disjoint,
-            seed=seed,
-        )
+        views = find_views(self, X, weight, seed)
         if self.estimator is None:
             check_default_range(X, getattr(self, "feature_names_in_", None), views)
         unfitted = members_by_view(self.estimator, views, sparse=hasattr(X, "tocsr"), seed=seed)
         names, self.member_views_ = member_names(unfitted)
         self.kind_ = common_kind([one for view in unfitted.values() for one in view], names, fuser)
-        teaching = self._teaching(labelled, codes, seed)
-        check_members(unfitted, teaching.method, sample_weight is not None, self.unlabeled_weight)
-
+        method = "supervised" if labelled.all() or self.method is None else self.method
+        check_members(unfitted, method, sample_weight is not None, self.unlabeled_weight)
         if self.view_cost is not None:
             checked_costs(self.view_cost, list(views))
         self.views_ = views
         training = ViewTrainingSet(
+            self,
+            method,
             X=[take_columns(X, columns) for columns in views.values()],
             codes=codes,
             present=rows_with_views(X, views),
             weight=weight,
             classes=self.classes_,
-            views=list(views),
-            members=list(unfitted.values()),
-            n_jobs=self.n_jobs,
+            members=unfitted,
+            turn=UniformRows(seed, Purpose.START, 1, 0, 1).read(0, len(codes))[:, 0],
         )
         known = labelled & (weight > 0)
         training.check_classes(known)
-        used = known if teaching.method == "supervised" else weight > 0
-        used = np.flatnonzero(used)
-        fitted, self.n_iter_ = training.fit(used, teaching)
+        used = np.flatnonzero(known if method == "supervised" else weight > 0)
+        fitted, self.n_iter_ = training.fit(used)
         self.estimators_ = [member for view in fitted for member in view]
         self.named_estimators_ = dict(zip(names, self.estimators_, strict=True))
         self.support_ = np.zeros((len(names), X.shape[1]), dtype=bool)
@@ -336,18 +320,18 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         if fuser.learns:
             rows = np.flatnonzero(known & training.present.any(axis=1))
             folds = self._folds(training, X, y, rows, groups, seed)
-            rows, P = self._out_of_fold(training, folds, used, teaching)
+            rows, P = self._out_of_fold(training, folds, used)
         else:
             rows = np.flatnonzero(known)[:1]
             P = self._all_predictions(take_rows(X, rows))
-        fuser.fit(
-            P,
-            self.classes_[codes[rows]],
-            self._features(take_rows(X, rows), fuser),
-            weight[rows],
-        )
-        self.fuser_ = fuser
-        self.transduction_ = self._transduced(X, y, labelled)
+        seen = self._features(take_rows(X, rows), fuser)
+        self.fuser_ = fuser.fit(P, self.classes_[codes[rows]], seen, weight[rows])
+        self.transduction_ = np.array(y)
+        if not labelled.all():
+            rows = take_rows(X, np.flatnonzero(~labelled))
+            P = self._predictions(rows)
+            fused = Mean().fuse(P) if fuser.needs_y else self._fuse_rows(P, rows)
+            self.transduction_[~labelled] = self.classes_[fused.argmax(axis=1)]
         return self
 
     def _check_parameters(self) -> None:
@@ -378,35 +362,19 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
             self, X, reset=reset, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
         )
 
-    def _teaching(self, labelled: np.ndarray, codes: np.ndarray, seed: int) -> Teaching:
-        """How unlabelled rows are used."""
-        draws = UniformRows(seed, Purpose.START, 1, 0, 1).read(0, len(codes))[:, 0]
-        rows = np.flatnonzero(codes < 0)
-        return Teaching(
-            method="supervised" if labelled.all() or self.method is None else self.method,
-            agree=self.agree,
-            n_per_round=self.n_per_round,
-            pool_size=self.pool_size,
-            unlabeled_weight=self.unlabeled_weight,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            order=rows[np.argsort(draws[rows], kind="stable")],
-        )
-
     def _out_of_fold(
-        self, training: ViewTrainingSet, folds: list, used: np.ndarray, teaching: Teaching
+        self, training: ViewTrainingSet, folds: list, used: np.ndarray
     ) -> tuple[np.ndarray, Predictions]:
         """Which labelled rows are held out, and what members taught without them predict."""
         unlabelled = used[training.codes[used] < 0]
         blocks = []
         for train, test in folds:
             rows = np.sort(np.concatenate([train, unlabelled]))
-            fitted, _ = training.without_poor_views(train).fit(rows, teaching)
+            fitted, _ = training.without_poor_views(train).fit(rows)
+            by_view = dict(zip(training.members, fitted, strict=True))
             views = [take_rows(view, test) for view in training.X]
             present = training.present[test]
-            blocks.append(
-                predict_views(training.views, fitted, views, present, self.classes_, self.kind_)
-            )
+            blocks.append(predict_views(by_view, views, present, self.classes_, self.kind_))
         tests = np.concatenate([test for _, test in folds])
         rows, first = np.unique(tests, return_index=True)
         return rows, concatenated(blocks).rows(first)
@@ -426,7 +394,7 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         if not isinstance(self.cv, int | np.integer):
             # Where y holds nothing for a row, no splitter would accept y: it gets the positions
             # of the classes instead, and -1 for such a row.
-            shown = codes if missing_labels(y).any() else y
+            shown = codes if missing_entries(y).any() else y
             return split_labelled(self.cv, X, shown, rows, groups)
         if np.bincount(codes[rows]).max() < 2:
             raise ValueError(
@@ -445,19 +413,6 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         )
         return [(rows[train], rows[test]) for train, test in folds]
 
-    def _transduced(self, X: Any, y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
-        given = np.array(y)
-        if labelled.all():
-            return given
-        P = self._predictions(take_rows(X, np.flatnonzero(~labelled)))
-        if self.fuser_.needs_y:
-            fused = Mean().fuse(P)
-        else:
-            X = take_rows(X, np.flatnonzero(~labelled))
-            fused = self.fuser_.fuse(P, self._features(X, self.fuser_))
-        given[~labelled] = self.classes_[fused.argmax(axis=1)]
-        return given
-
     # -- predict -----------------------------------------------------------------------------
 
     def _columns_looked_at(self) -> np.ndarray:
@@ -473,28 +428,25 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
         return self._check_table(X, reset=False)
 
     def _predictions(self, X: Any, kind: str | None = None) -> Predictions:
-        return self._frugal(self._all_predictions(X, kind), X)
+        P = self._all_predictions(X, kind)
+        if self.view_cost is None:
+            return P
+        return self._with_views(P, self._views_asked(P, X, self.confidence))
 
     def _all_predictions(self, X: Any, kind: str | None = None) -> Predictions:
         """What the members of all views that a row has predict."""
-        members = iter(self.estimators_)
-        fitted = [
-            [next(members) for owner in self.member_views_ if owner == view]
-            for view in self.views_
-        ]
+        fitted: dict[str, list] = {view: [] for view in self.views_}
+        for view, member in zip(self.member_views_, self.estimators_, strict=True):
+            fitted[view].append(member)
         present = rows_with_views(X, self.views_)
         views = [take_columns(X, columns) for columns in self.views_.values()]
-        return predict_views(
-            list(self.views_), fitted, views, present, self.classes_, kind or self.kind_
-        )
+        return predict_views(fitted, views, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:
         """Probabilities if all members have them; NaN where a member's view is absent."""
         every = all(hasattr(member, "predict_proba") for member in self.estimators_)
         P = self._predictions(X, "probability" if every else None)
-        if P.available is None:
-            return P.values
-        return np.where(P.available[:, :, None], P.values, np.nan)
+        return np.where(P.known[:, :, None], P.values, np.nan)
 
     def _features(self, X: Any, fuser: Fuser) -> Any:
         """What a fuser sees of the rows: missing values are the means of their columns."""
@@ -519,11 +471,190 @@ class MultiviewClassifier(ViewQueries, FusedClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        given = self.estimator
+        entries = given.values() if isinstance(given, Mapping) else [given]
+        listed = (one if isinstance(one, list | tuple) else [one] for one in entries)
         members = [
             member
-            for member in listed_members(self.estimator)
+            for several in listed
+            for member in several
             if hasattr(member, "__sklearn_tags__") and not isinstance(member, type)
         ]
         tags.input_tags.sparse = all(get_tags(member).input_tags.sparse for member in members)
         tags.input_tags.allow_nan = all(takes_nan(member) for member in members)
         return tags
+
+    # -- labels that would teach most ----------------------------------------------------------
+
+    def query(
+        self,
+        X: Any,
+        n: int = 10,
+        *,
+        strategy: str = "conservative",
+        random_state: Any = None,
+    ) -> np.ndarray:
+        """The rows whose labels would teach the views most: co-testing.
+
+        Views that are each good enough to decide alone should agree. Where they do not, at least
+        one of them is wrong, and learns from the label [1]_. So ask for the labels of such rows
+        (contention points), fit again, and ask again; with ``method="co_em"`` this is the robust
+        learning of [2]_.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows without labels.
+        n : int, default=10
+            How many labels to ask for.
+        strategy : {"conservative", "aggressive", "naive"}, default="conservative"
+            Which of the rows on which views disagree come first: those on which views are equally
+            sure, those on which even the least sure view is sure (where labels have errors or
+            rows are odd, it asks about these), or any.
+        random_state : int, RandomState instance or None, default=None
+            For "naive".
+
+        Returns
+        -------
+        rows : ndarray of shape (min(n, n_samples),)
+            Positions in X, the most instructive first. If views disagree on fewer rows than ``n``,
+            those follow of which the fused members are least sure.
+
+        References
+        ----------
+        .. [1] Muslea, Minton and Knoblock, "Active learning with multiple views", JAIR 2006.
+        .. [2] Muslea, Minton and Knoblock, "Active + semi-supervised learning = robust multi-view
+           learning", ICML 2002.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from covey import MultiviewClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> views = {"mean": slice(0, 10), "worst": slice(20, 30)}
+        >>> fused = MultiviewClassifier(views).fit(X[:40], y[:40])
+        >>> rows = fused.query(X[40:], 5)
+        >>> first, second = (fused.named_estimators_[view] for view in views)
+        >>> bool((first.predict(X[40:][rows, :10]) != second.predict(X[40:][rows, 20:])).all())
+        True
+        """
+        check_number(n, "n", low=1, whole=True)
+        check_choice(strategy, "strategy", STRATEGIES)
+        if len(self.views_) < 2:
+            raise ValueError("query asks where views disagree, but there is one view only.")
+        views, present = self._by_view(self._check_rows(X))
+        draws = check_random_state(random_state).uniform(size=len(views))
+        return order_of_queries(views, present, strategy, draws)[:n]
+
+    def _by_view(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What the members of each view predict on average, (n, V, C), and who has which."""
+        P = self._all_predictions(X)
+        values = P.values if P.kind == "probability" else P.votes
+        owned = np.eye(len(self.views_))[self._owners()]
+        count = P.known @ owned
+        total = np.einsum("nkc,nk,kv->nvc", values, P.known, owned)
+        return total / np.maximum(count, 1)[:, :, None], count > 0
+
+    def _owners(self) -> np.ndarray:
+        """The number of each member's view, (K,)."""
+        names = list(self.views_)
+        return np.array([names.index(view) for view in self.member_views_])
+
+    # -- views that cost -----------------------------------------------------------------------
+
+    def views_asked(self, X: Any) -> np.ndarray:
+        """Which views are asked for each row: cheap ones first, until the flock is sure.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        asked : ndarray of shape (n_samples, n_views), bool
+            In the order of ``views_``. Without ``view_cost``, all views that a row has.
+        """
+        X = self._check_rows(X)
+        return self._views_asked(self._all_predictions(X), X, self.confidence)
+
+    def cost_curve(self, X: Any, y: ArrayLike, *, confidences: ArrayLike = _CONFIDENCES) -> Bunch:
+        """How accurate the flock is, and what it costs, for several levels of confidence.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows that it was not fitted on.
+        y : array-like of shape (n_samples,)
+        confidences : array-like of shape (n_levels,), optional
+            From 0 (the cheapest view alone) to 1 (all views, but for rows that are certain).
+
+        Returns
+        -------
+        curve : Bunch
+            ``confidence``, ``cost`` (the mean of a row) and ``accuracy``, arrays of shape
+            (n_levels,).
+        """
+        if self.view_cost is None:
+            raise ValueError("cost_curve needs what views cost; give view_cost.")
+        levels = np.atleast_1d(np.asarray(confidences, dtype=np.float64))
+        for level in levels:
+            check_number(float(level), "confidences", low=0, high=1)
+        X, y = self._check_rows(X), np.asarray(y)
+        check_consistent_length(X, y)
+        P, costs = self._all_predictions(X), checked_costs(self.view_cost, list(self.views_))
+        found = []
+        for level in levels:
+            asked = self._views_asked(P, X, float(level))
+            fused = self._fuse_rows(self._with_views(P, asked), X)
+            right = self.classes_[fused.argmax(axis=1)] == y
+            found.append((float((asked @ costs).mean()), float(right.mean())))
+        cost, accuracy = np.array(found).T
+        return Bunch(confidence=levels, cost=cost, accuracy=accuracy)
+
+    def _views_asked(self, P: Predictions, X: Any, confidence: float) -> np.ndarray:
+        """Which views are asked for each row, (n, V): no more of them once it is sure enough."""
+        owner = self._owners()
+        views = range(len(self.views_))
+        has = np.stack([P.known[:, owner == view].any(axis=1) for view in views], axis=1)
+        if self.view_cost is None:
+            return has
+        asked, unsure = np.zeros_like(has), np.ones(P.n_samples, dtype=bool)
+        costs = checked_costs(self.view_cost, list(self.views_))
+        for view in np.argsort(costs, kind="stable"):
+            new = np.flatnonzero(unsure & has[:, view])
+            if len(new):
+                asked[new, view] = True
+                fused = self._fuse_rows(self._with_views(P, asked).rows(new), take_rows(X, new))
+                unsure[new[fused.max(axis=1) >= confidence]] = False
+        return asked
+
+    def _with_views(self, P: Predictions, asked: np.ndarray) -> Predictions:
+        """The predictions of the members whose view is asked for a row."""
+        available = asked[:, self._owners()]
+        available = available & P.known
+        return Predictions(P.given, P.classes, P.names, P.kind, available=available, seen=P.seen)
+
+
+def checked_costs(costs: Any, views: list[str]) -> np.ndarray:
+    """The cost of each view, (V,), by a mapping from names or one number a view."""
+    if isinstance(costs, Mapping):
+        for name in costs:
+            if name not in views:
+                raise ValueError(
+                    f"view_cost names the view {name!r}, which there is not; the views are "
+                    f"{', '.join(map(repr, views))}."
+                )
+        for name in views:
+            if name not in costs:
+                raise ValueError(f"view_cost has no cost of the view {name!r}; give one.")
+        costs = [costs[name] for name in views]
+    try:
+        found = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (len(views),) or not np.isfinite(found).all() or (found < 0).any():
+        raise ValueError(
+            f"view_cost must hold a number from 0 on for each of the {len(views)} views, got "
+            f"{costs!r}."
+        )
+    return found

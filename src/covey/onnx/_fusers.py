@@ -93,7 +93,7 @@ def check_fuser(fuser: Fuser, who: str, values: bool = False) -> None:
     if type(fuser) not in _RULES:
         rules = "'mean', 'median'" if values else "'product', 'mean', 'median', 'majority'"
         raise ValueError(
-            f"{who} is fused by {type(fuser).__name__}, which has no ONNX form; fuse by {rules}, "
+            f"{who} is fused by {fuser.title}, which has no ONNX form; fuse by {rules}, "
             "a Gate or a search."
         )
     if isinstance(fuser, Stacking):

@@ -8,26 +8,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.preprocessing import StandardScaler
 
+from covey._core.fusion.competence import true_probability
 from covey.fusers import (
     FUSERS,
-    KNOP,
-    MCB,
-    APriori,
-    DESClustering,
     DynamicSelection,
     Fuser,
     Gate,
     GateFeatures,
     LastStage,
-    MetaDES,
-    PotentialSelection,
     Predictions,
     SingleBest,
     Stacking,
     WeightedFuser,
     WeightedMedian,
 )
+from covey.fusers._dynamic import METHODS, by_likeness, default_meta, learnt
 from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
 from covey.persistence._arrays import read_matrix, write_matrix
 from covey.persistence._errors import NotCoveredError, damaged
@@ -74,14 +71,6 @@ def read_fuser(
 
 
 # -- what each kind has learnt --------------------------------------------------------------------
-
-
-def _write_nothing(fuser: Any, out: Writer) -> dict[str, Any]:
-    return {}
-
-
-def _read_nothing(fuser: Any, node: Node) -> None:
-    pass
 
 
 def _write_weights(fuser: Any, out: Writer) -> dict[str, Any]:
@@ -145,169 +134,115 @@ def _read_gate(gate: Gate, node: Node) -> None:
 # -- dynamic selection ----------------------------------------------------------------------------
 
 
-def _write_known(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
-    """What members did on the known samples."""
-    errors, of_classes = fuser.squared_errors_, fuser.squared_errors_ is None
-    known = {
-        "right": out.array(fuser.right_, "flag"),
-        "available": out.array(fuser.available_, "flag"),
-        "truth": out.array(fuser.truth_, "whole" if of_classes else "float"),
-        "scaler": out.model(fuser._scaler) if fuser.needs_X else None,
+def _learnt_arrays(
+    fuser: DynamicSelection,
+    of_numbers: bool,
+    n_known: int | None = None,
+    n_clusters: int | None = None,
+) -> dict[str, tuple[Any, ...]]:
+    """{name: (attribute, kind, shape, lowest, highest)} of what a fuser of its method has learnt.
+
+    Numbers of known samples and clusters are None before they are known.
+    """
+    row, n_members, n_classes = fuser._row, fuser.n_members_, len(fuser.classes_)
+    each, code = (n_known, n_members), ("whole", 0, n_classes - 1)
+    truth = ("float", None, None) if of_numbers else code
+    found = {
+        "right": ("right_", "flag", each, None, None),
+        "available": ("available_", "flag", each, None, None),
+        "truth": ("truth_", truth[0], (n_known,), *truth[1:]),
     }
-    if of_classes:
-        return known
-    of_mean = out.array(fuser.squared_errors_of_mean_)
-    return {**known, "errors": out.array(errors), "errors_of_mean": of_mean}
-
-
-def _read_known(fuser: DynamicSelection, node: Node) -> int:
-    """The same; the number of features, if they are scaled, else 0."""
-    fuser.right_ = node.array("right", (None, fuser.n_members_), "flag")
-    n_known = len(fuser.right_)
-    node.check(n_known > 0, "right", "is empty.")
-    fuser.available_ = None
-    if not node.none("available"):
-        fuser.available_ = node.array("available", fuser.right_.shape, "flag")
-    fuser.squared_errors_ = fuser.squared_errors_of_mean_ = None
-    if node.has("errors"):
-        node.check("value" in fuser.kinds, "errors", "belong to nothing.")
-        fuser.truth_ = node.array("truth", (n_known,))
-        fuser.squared_errors_ = node.array("errors", fuser.right_.shape, low=0.0)
-        fuser.squared_errors_of_mean_ = node.array("errors_of_mean", (n_known,), low=0.0)
-    else:
-        last = len(fuser.classes_) - 1
-        fuser.truth_ = node.array("truth", (n_known,), "whole", low=0, high=last)
-    named = isinstance(fuser.metric, str) and type(fuser.scale) is bool
-    node.check(named, "metric", "or scale is none that files hold.")
-    if fuser.needs_X:
-        fuser._scaler = None
-    if not (fuser.needs_X and fuser.scale):
-        node.check(node.none("scaler"), "scaler", "belongs to nothing.")
-        return 0
-    fuser._scaler = node.model("scaler")
-    width = getattr(fuser._scaler, "n_features_in_", 0)
-    scales = type(fuser._scaler).__name__ == "StandardScaler" and width > 0
-    node.check(scales, "scaler", "does not scale.")
-    return width
+    if of_numbers:
+        found["errors"] = ("squared_errors_", "float", each, 0.0, None)
+        found["errors_of_mean"] = ("squared_errors_of_mean_", "float", (n_known,), 0.0, None)
+    if row.worth is not None:
+        low, high = (0.0, 1.0) if row.worth is true_probability else (-_FARTHEST, _FARTHEST)
+        found["worth"] = ("worth_", "float", each, low, high)
+    if row.weight is by_likeness:
+        found["labels"] = ("_known_labels", code[0], each, *code[1:])
+    if fuser._n_profiles():
+        width = n_members * (1 if n_classes == 2 else n_classes)
+        shape = (n_known, width)
+        found["profiles"] = ("_known_profiles", "float", shape, -_FARTHEST, _FARTHEST)
+    if row.space == "clusters":
+        shape = (n_clusters, n_members)
+        found["competence"] = ("competence_", "float", shape, 0.0, 2.0)
+    return found
 
 
 def _write_dynamic(fuser: DynamicSelection, out: Writer) -> dict[str, Any]:
-    points = write_matrix(fuser._points, out) if fuser.needs_X else None
-    return {**_write_known(fuser, out), "points": points}
+    space, of_numbers = fuser._row.space, fuser.squared_errors_ is not None
+    written = {
+        name: out.array(getattr(fuser, attribute), kind)
+        for name, (attribute, kind, *_) in _learnt_arrays(fuser, of_numbers).items()
+    }
+    written["scaler"] = out.model(fuser._scaler) if fuser.needs_X else None
+    if space == "features":
+        written["points"] = write_matrix(fuser._points, out)
+    if space == "clusters":
+        written["centers"] = out.array(fuser.centers_)
+    if fuser._row.measure is learnt:
+        by_default = fuser.meta_classifier is None
+        meta = fuser.meta_classifier_[-1] if by_default else fuser.meta_classifier_
+        written["meta"] = None if fuser._all_alike else out.model(meta)
+        written |= {"n_near": int(fuser._n_nearest), "n_alike": int(fuser._n_alike)}
+    return written
 
 
 def _read_dynamic(fuser: DynamicSelection, node: Node) -> None:
-    width = _read_known(fuser, node)
-    if not (isinstance(fuser, PotentialSelection) and fuser.n_neighbors is None):
-        _whole(fuser, "n_neighbors", node)
-    if not fuser.needs_X:
-        node.check(node.none("points"), "points", "belong to nothing.")
-        return
-    points = read_matrix(node.child("points"), (len(fuser.right_), width or None), _FARTHEST)
-    try:
-        fuser._set_points(points)
-    except (ValueError, ArithmeticError) as error:
-        damaged(f"{node.where}.points", f"cannot be searched: {str(error).splitlines()[0]}")
+    node.check(fuser.method in list(METHODS), "method", "is none that is known.")
+    plain = isinstance(fuser.metric, str) and type(fuser.scale) is bool
+    node.check(plain, "metric", "or scale is none that files hold.")
+    for name in ("n_neighbors", "n_profiles"):
+        value = getattr(fuser, name)
+        whole = value is None or (type(value) is int and value > 0 and name in fuser._row.options)
+        node.check(whole, name, "is no whole number above 0.")
+    fuser.squared_errors_ = fuser.squared_errors_of_mean_ = None
+    of_numbers = node.has("errors")
+    node.check("value" in fuser.kinds or not of_numbers, "errors", "belong to nothing.")
+    if fuser.needs_X:
+        fuser._scaler = None
+    width = None
+    if fuser.needs_X and fuser.scale:
+        fuser._scaler = node.model("scaler")
+        width = getattr(fuser._scaler, "n_features_in_", 0)
+        scales = isinstance(fuser._scaler, StandardScaler) and width > 0
+        node.check(scales, "scaler", "does not scale.")
+    else:
+        node.check(node.none("scaler"), "scaler", "belongs to nothing.")
+    n_clusters = None
+    if fuser._row.space == "clusters":
+        fuser.centers_ = node.array("centers", (None, width), low=-_FARTHEST, high=_FARTHEST)
+        node.check(fuser.centers_.size, "centers", "are missing.")
+        n_clusters = len(fuser.centers_)
+    n_known = None
+    for name in _learnt_arrays(fuser, of_numbers):
+        arrays = _learnt_arrays(fuser, of_numbers, n_known, n_clusters)
+        attribute, kind, shape, low, high = arrays[name]
+        if name == "available" and node.none(name):
+            fuser.available_ = None
+            continue
+        setattr(fuser, attribute, node.array(name, shape, kind, low=low, high=high))
+        n_known = len(fuser.right_)
+        node.check(n_known > 0, "right", "is empty.")
+    if fuser._n_profiles():
+        fuser._set_profiles(fuser._known_profiles)
+    if fuser._row.space == "features":
+        points = read_matrix(node.child("points"), (n_known, width), _FARTHEST)
+        try:
+            fuser._set_points(points)
+        except (ValueError, ArithmeticError) as error:
+            damaged(f"{node.where}.points", f"cannot be searched: {str(error).splitlines()[0]}")
+    if fuser._row.measure is learnt:
+        _read_meta(fuser, node)
 
 
-def _whole(fuser: Any, name: str, node: Node) -> int:
-    value = getattr(fuser, name)
-    node.check(type(value) is int and value > 0, name, "is no whole number above 0.")
-    return value
-
-
-def _write_profiles(fuser: KNOP, out: Writer) -> dict[str, Any]:
-    return {**_write_dynamic(fuser, out), "profiles": out.array(fuser._known_profiles)}
-
-
-def _read_profiles(fuser: KNOP, node: Node) -> None:
-    _read_dynamic(fuser, node)
-    _set_profiles(fuser, node, "n_neighbors")
-
-
-def _set_profiles(fuser: Any, node: Node, name: str) -> None:
-    n_classes = len(fuser.classes_)
-    width = fuser.n_members_ * (1 if n_classes == 2 else n_classes)
-    profiles = node.array("profiles", (len(fuser.right_), width), low=-_FARTHEST, high=_FARTHEST)
-    fuser._set_profiles(profiles, _whole(fuser, name, node))
-
-
-def _write_true(fuser: APriori, out: Writer) -> dict[str, Any]:
-    true = out.array(fuser._true_probability)
-    return {**_write_dynamic(fuser, out), "true_probability": true}
-
-
-def _read_true(fuser: APriori, node: Node) -> None:
-    _read_dynamic(fuser, node)
-    shape = fuser.right_.shape
-    fuser._true_probability = node.array("true_probability", shape, low=0.0, high=1.0)
-
-
-def _write_labels(fuser: MCB, out: Writer) -> dict[str, Any]:
-    return {**_write_dynamic(fuser, out), "labels": out.array(fuser._known_labels, "whole")}
-
-
-def _read_labels(fuser: MCB, node: Node) -> None:
-    _read_dynamic(fuser, node)
-    last = len(fuser.classes_) - 1
-    fuser._known_labels = node.array("labels", fuser.right_.shape, "whole", low=0, high=last)
-
-
-def _write_source(fuser: PotentialSelection, out: Writer) -> dict[str, Any]:
-    return {**_write_dynamic(fuser, out), "source": out.array(fuser.source_)}
-
-
-def _read_source(fuser: PotentialSelection, node: Node) -> None:
-    _read_dynamic(fuser, node)
-    fuser.source_ = node.array("source", fuser.right_.shape, low=-_FARTHEST, high=_FARTHEST)
-
-
-def _write_clusters(fuser: DESClustering, out: Writer) -> dict[str, Any]:
-    return {
-        **_write_known(fuser, out),
-        "clusters": out.array(fuser._clusters, "whole"),
-        "centers": out.array(fuser.centers_),
-        "competence": out.array(fuser.competence_),
-    }
-
-
-def _read_clusters(fuser: DESClustering, node: Node) -> None:
-    width = _read_known(fuser, node)
-    shape = (None, width or None)
-    fuser.centers_ = node.array("centers", shape, low=-_FARTHEST, high=_FARTHEST)
-    node.check(fuser.centers_.size, "centers", "are missing.")
-    n_clusters, n_known = len(fuser.centers_), len(fuser.right_)
-    fuser._clusters = node.array("clusters", (n_known,), "whole", low=0, high=n_clusters - 1)
-    shape = (n_clusters, fuser.n_members_)
-    fuser.competence_ = node.array("competence", shape, low=0.0, high=2.0)
-
-
-def _write_meta(fuser: MetaDES, out: Writer) -> dict[str, Any]:
-    by_default = fuser.meta_classifier is None
-    meta = None if fuser._all_alike else fuser.meta_classifier_
-    if meta is not None and by_default:
-        meta = meta[-1]
-    return {
-        **_write_dynamic(fuser, out),
-        "profiles": out.array(fuser._known_profiles),
-        "true_probability": out.array(fuser._true_probability),
-        "n_near": int(fuser._n_nearest),
-        "n_alike": int(fuser._n_alike),
-        "meta": out.model(meta),
-    }
-
-
-def _read_meta(fuser: MetaDES, node: Node) -> None:
-    _read_dynamic(fuser, node)
-    _set_profiles(fuser, node, "n_profiles")
-    shape = fuser.right_.shape
-    fuser._true_probability = node.array("true_probability", shape, low=0.0, high=1.0)
-    n_alike = min(_whole(fuser, "n_profiles", node), len(fuser.right_))
+def _read_meta(fuser: DynamicSelection, node: Node) -> None:
     fuser._n_nearest = node.whole("n_near", 1, fuser._n_near())
-    fuser._n_alike = node.whole("n_alike", 1, n_alike)
+    fuser._n_alike = node.whole("n_alike", 1, min(fuser._n_profiles(), len(fuser.right_)))
     fuser._all_alike = node.none("meta")
     by_default = fuser.meta_classifier is None
-    fuser.meta_classifier_ = fuser.default_meta() if by_default else None
+    fuser.meta_classifier_ = default_meta() if by_default else None
     if fuser._all_alike:
         return
     meta = node.model("meta")
@@ -315,13 +250,13 @@ def _read_meta(fuser: MetaDES, node: Node) -> None:
     proper = hasattr(meta, "predict_proba") and getattr(meta, "n_features_in_", None) == width
     proper = proper and getattr(meta, "classes_", np.empty(0)).tolist() == [False, True]
     node.check(proper, "meta", "does not fit the evidence.")
-    if by_default:
-        node.check(isinstance(meta, MultinomialNB), "meta", "is none by default.")
-        levels, _ = (step for _, step in fuser.meta_classifier_.steps)
-        levels.n_features_in_ = width
-        fuser.meta_classifier_.steps[-1] = (fuser.meta_classifier_.steps[-1][0], meta)
-    else:
+    if not by_default:
         fuser.meta_classifier_ = meta
+        return
+    node.check(isinstance(meta, MultinomialNB), "meta", "is none by default.")
+    (_, levels), (name, _) = fuser.meta_classifier_.steps
+    levels.n_features_in_ = width
+    fuser.meta_classifier_.steps[-1] = (name, meta)
 
 
 # -- stacking -------------------------------------------------------------------------------------
@@ -398,9 +333,9 @@ def _format(
 
     def write_checked(fuser: Fuser, out: Writer) -> dict[str, Any]:
         # Without these parameters it would be another fuser.
+        weights = getattr(fuser, "weights", None)
         if callable(getattr(fuser, "metric", None)):
             raise NotCoveredError(f"a {cls.__name__} whose metric is a function")
-        weights = getattr(fuser, "weights", None)
         if not isinstance(weights, str) and np.ndim(weights) == 2:
             raise NotCoveredError(f"a {cls.__name__} with weights of each sample")
         return form.write(fuser, out)
@@ -408,39 +343,19 @@ def _format(
     return Format(cls, write_checked, form.read)
 
 
-_DYNAMIC: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    MetaDES: (_write_meta, _read_meta),
-    KNOP: (_write_profiles, _read_profiles),
-    APriori: (_write_true, _read_true),
-    MCB: (_write_labels, _read_labels),
-    PotentialSelection: (_write_source, _read_source),
-    DESClustering: (_write_clusters, _read_clusters),
+_FUNCTIONS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    Stacking: (_write_stacking, _read_stacking),
+    DynamicSelection: (_write_dynamic, _read_dynamic),
+    Gate: (_write_gate, _read_gate),
+    SingleBest: (_write_best, _read_best),
 }
-
-
-def _functions(cls: type[Fuser]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    if issubclass(cls, Stacking):
-        return _write_stacking, _read_stacking
-    for kind, functions in _DYNAMIC.items():
-        if issubclass(cls, kind):
-            return functions
-    if issubclass(cls, DynamicSelection):
-        return _write_dynamic, _read_dynamic
-    if issubclass(cls, Gate):
-        return _write_gate, _read_gate
-    if issubclass(cls, SingleBest):
-        return _write_best, _read_best
-    if issubclass(cls, WeightedFuser) or "weights_" in (cls.__doc__ or ""):
-        return _write_weights, _read_weights
-    return _write_nothing, _read_nothing
-
-
 _MODELS = {
-    MetaDES: {"meta_classifier": BaseEstimator},
+    DynamicSelection: {"meta_classifier": BaseEstimator},
     Stacking: {"final_estimator": BaseEstimator},
 }
+_OF_WEIGHTS = (_write_weights, _read_weights)
 FORMATS = {
-    cls.__name__: _format(cls, *_functions(cls), models=_MODELS.get(cls))
-    for cls in (*FUSERS.values(), LastStage, WeightedMedian)
-    if cls.__module__.startswith("covey.")
+    cls.__name__: _format(cls, *_FUNCTIONS.get(cls, _OF_WEIGHTS), models=_MODELS.get(cls))
+    for cls in (*FUSERS.values(), DynamicSelection, LastStage, WeightedMedian)
+    if isinstance(cls, type) and cls.__module__.startswith("covey.")
 }

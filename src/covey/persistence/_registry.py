@@ -21,10 +21,9 @@ _HOMES = {
         "LinearMember LinearRegressionMember"
     ),
     "_fusers": (
-        "APosteriori APriori And Borda DESClustering DESKL DESKNN DESMI DESP Exponential Gate "
-        "GreedySelection KNOP KOfN KnoraEliminate KnoraUnion LCA LastStage LinearStacking "
-        "Logarithmic MCB MLA Majority Max Mean Median MetaDES Min MinimumDifference OLA Or Oracle "
-        "Product RRC Rank SingleBest Stacking StaticSelection TrimmedMean WeightedMedian"
+        "And Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
+        "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
+        "TrimmedMean WeightedMedian"
     ),
     "_fusions": (
         "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"

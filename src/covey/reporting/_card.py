@@ -250,7 +250,7 @@ def _members(model: Any) -> str:
         for name, member in names.items()
         if not isinstance(member, str)
     ]
-    return "\n".join([f"Fused by `{type(model.fuser_).__name__}`:", "", *lines])
+    return "\n".join([f"Fused by `{model.fuser_.title}`:", "", *lines])
 
 
 def _parameters(model: Any) -> str:

@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils.metadata_routing import process_routing
 
 from covey._blocks import take_rows
-from covey._columns import column_positions, positions_of_slice
+from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
@@ -211,24 +211,11 @@ class Layered(NamedMembers):
     def _find_columns(self, X: Any) -> np.ndarray | None:
         """Positions of the columns that are passed through, or None."""
         wanted = self.passthrough
-        n_features = X.shape[1]
         names = getattr(self, "feature_names_in_", None)
-        if wanted is False or wanted is None or n_features == 0:
+        if wanted is False or wanted is None or X.shape[1] == 0:
             return None
-        if wanted is True:
-            wanted = slice(None)
-        if callable(wanted):
-            wanted = wanted(X)
-        if isinstance(wanted, slice):
-            wanted = positions_of_slice(wanted, "passthrough", n_features, names)
-        if not isinstance(wanted, str) and np.asarray(wanted).dtype == bool:
-            if np.shape(wanted) != (n_features,):
-                raise ValueError(
-                    f"passthrough is a mask of shape {np.shape(wanted)}, but X has {n_features} "
-                    "columns; give one bool a column."
-                )
-            wanted = np.flatnonzero(wanted)
-        positions = column_positions(wanted, "passthrough", n_features, names)
+        wanted = slice(None) if wanted is True else wanted
+        positions = chosen_columns(wanted, "passthrough", X, names)
         return np.array(positions) if positions else None
 
     def _passed_through(self, X: Any) -> Any:

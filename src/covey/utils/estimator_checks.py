@@ -181,9 +181,7 @@ def check_wrong_kind_is_refused(fuser: Fuser) -> None:
         case.fuser.fuse(Predictions(case.P, kind="value"), case.X, case.y)
     except ValueError as error:
         message = str(error)
-    assert "kind" in message, (
-        f"{type(fuser).__name__} fuses predictions of a kind that it does not take."
-    )
+    assert "kind" in message, f"{fuser.title} fuses predictions of a kind that it does not take."
 
 
 FUSER_CHECKS: tuple[Callable[[Fuser], None], ...] = (

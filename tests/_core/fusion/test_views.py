@@ -13,7 +13,6 @@ from covey._core.fusion.views import (
     correlation_partition,
     correlations,
     most_confident,
-    present_views,
     random_partition,
 )
 
@@ -282,12 +281,6 @@ def test_correlations_of_the_largest_and_smallest_numbers_are_those_of_ordinary_
     expected = correlations(X, np.ones(30))
     far = X * [2.0**1022, 2.0**1022, 2.0**-1022, 1.0]
     assert_allclose(correlations(far, np.ones(30)), expected, atol=1e-12)
-
-
-def test_a_view_is_absent_where_all_its_columns_are_missing():
-    missing = np.array([[True, True, False], [True, False, True]])
-    views = [np.array([0, 1]), np.array([2]), np.array([0])]
-    assert_array_equal(present_views(missing, views), [[False, True, False], [True, False, False]])
 
 
 def test_of_views_that_are_equally_sure_the_first_is_believed():

@@ -4,23 +4,48 @@
 ``available`` is where they have predicted them (None: everywhere); nothing counts elsewhere.
 ``region`` names the nearest of those for each sample, the nearest first: (n, k), and ``weight``,
 of the same shape, is how much each of these counts (None: all alike).
+
+Sources of potential functions say how competent members are at a sample whose class is known:
+``values`` (n, K, C) are the members' probabilities, ``codes`` (n,) the true classes, and what is
+returned is (n, K). But for `reference_wins`, a member that guesses, with 1/C for every class, has
+0, and one that is sure of the truth has 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import betainc, xlogy
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 
 
-def local_accuracy(
-    right: BoolArray, region: IntArray, available: BoolArray | None = None
+def local_mean(
+    values: FloatArray | BoolArray,
+    region: IntArray,
+    weight: FloatArray | None = None,
+    available: BoolArray | None = None,
+    classes: tuple[IntArray, IntArray] | None = None,
 ) -> FloatArray:
-    """The share of the region on which each member is right, as (n, K)."""
-    count = (
-        region.shape[1] if available is None else np.maximum(local_hits(available, region), 1.0)
-    )
-    return local_hits(right, region) / count
+    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing.
+
+    With ``classes``, the known samples' true ones and those that members predict (n, K), neighbors
+    count for a member only where they are of the class that it predicts.
+    """
+    sums = np.zeros((len(region), values.shape[1]))
+    count = np.zeros(sums.shape)
+    for place, neighbor in enumerate(region.T):
+        counted = np.ones((len(region), 1)) if weight is None else weight[:, place, None]
+        if classes is not None:
+            counted = counted * (classes[0][neighbor][:, None] == classes[1])
+        if available is not None:
+            counted = counted * available[neighbor]
+        sums += counted * values[neighbor]
+        count += counted
+    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
+    return mean
 
 
 def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
@@ -29,74 +54,6 @@ def local_hits(right: BoolArray, region: IntArray) -> FloatArray:
     for neighbor in region.T:
         hits += right[neighbor]
     return hits
-
-
-def local_class_accuracy(
-    right: BoolArray,
-    truth: IntArray,
-    region: IntArray,
-    labels: IntArray,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """Accuracy of each member on neighbors of the class that it predicts, as (n, K).
-
-    Zero where no neighbor is of that class.
-    """
-    hits = np.zeros(labels.shape)
-    count = np.zeros(labels.shape)
-    for neighbor in region.T:
-        same = truth[neighbor][:, None] == labels
-        if available is not None:
-            same &= available[neighbor]
-        hits += same & right[neighbor]
-        count += same
-    return hits / np.maximum(count, 1.0)
-
-
-def local_mean(
-    values: FloatArray,
-    region: IntArray,
-    weight: FloatArray | None = None,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """The weighted mean of values (n_known, K) over the region, as (n, K); 0 of nothing."""
-    sums = np.zeros((len(region), values.shape[1]))
-    count = np.zeros(sums.shape)
-    for place, neighbor in enumerate(region.T):
-        counted = np.ones((len(region), 1)) if weight is None else weight[:, place, None]
-        if available is not None:
-            counted = counted * available[neighbor]
-        sums += counted * values[neighbor]
-        count += counted
-    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
-    return mean
-
-
-def local_class_mean(
-    values: FloatArray,
-    truth: IntArray,
-    region: IntArray,
-    labels: IntArray,
-    weight: FloatArray,
-    available: BoolArray | None = None,
-) -> FloatArray:
-    """The same over neighbors of the class that each member predicts, (n, K)."""
-    sums = np.zeros(labels.shape)
-    count = np.zeros(labels.shape)
-    for place, neighbor in enumerate(region.T):
-        counted = weight[:, place, None] * (truth[neighbor][:, None] == labels)
-        if available is not None:
-            counted = counted * available[neighbor]
-        sums += counted * values[neighbor]
-        count += counted
-    mean: FloatArray = sums / np.where(count > 0, count, 1.0)
-    return mean
-
-
-def inverse_distances(distance: FloatArray) -> FloatArray:
-    """Weights of neighbors at these distances; those at the same place count 1e10."""
-    weight: FloatArray = 1.0 / np.maximum(distance, 1e-10)
-    return weight
 
 
 def alike(
@@ -115,11 +72,9 @@ def alike(
     similar = np.empty(region.shape)
     for place, neighbor in enumerate(region.T):
         same = known[neighbor] == labels
-        both = np.ones(same.shape, dtype=bool)
+        both = np.ones(same.shape, dtype=bool) if available is None else available.copy()
         if known_available is not None:
             both &= known_available[neighbor]
-        if available is not None:
-            both &= available
         similar[:, place] = (same & both).sum(axis=1) / np.maximum(both.sum(axis=1), 1)
     kept = similar > threshold + 1e-12
     return np.where(kept.any(axis=1, keepdims=True), kept, True).astype(np.float64)
@@ -146,15 +101,12 @@ def oracle_reach(
     right: BoolArray, region: IntArray, available: BoolArray | None = None
 ) -> FloatArray:
     """How many of the nearest neighbors a member gets right before its first error, (n, K)."""
+    available = np.ones_like(right) if available is None else available
     reach = np.zeros((len(region), right.shape[1]))
     unbroken = np.ones(reach.shape, dtype=bool)
     for neighbor in region.T:
-        if available is None:
-            unbroken &= right[neighbor]
-            reach += unbroken
-        else:
-            unbroken &= right[neighbor] | ~available[neighbor]
-            reach += unbroken & available[neighbor]
+        unbroken &= right[neighbor] | ~available[neighbor]
+        reach += unbroken & available[neighbor]
     return reach
 
 
@@ -166,8 +118,7 @@ def double_faults(
     together = np.zeros((len(region), right.shape[1]))
     for neighbor in region.T:
         failed = wrong[neighbor]
-        n_failed = failed.sum(axis=1, keepdims=True)
-        together += np.where(failed, n_failed - 1, 0)
+        together += np.where(failed, failed.sum(axis=1, keepdims=True) - 1, 0)
     faults: FloatArray = together / region.shape[1]
     return faults
 
@@ -186,3 +137,92 @@ def keep_highest(competence: FloatArray, count: int) -> BoolArray:
     kept = np.zeros(competence.shape, dtype=bool)
     np.put_along_axis(kept, order, True, axis=1)
     return kept
+
+
+# Where the distributions of `reference_wins` are evaluated, and how many numbers are at once.
+_POINTS = np.linspace(0.0, 1.0, 20)
+_BLOCK = 1 << 20
+
+
+def true_probability(values: FloatArray, codes: IntArray) -> FloatArray:
+    """What members give to the true class, between 0 and 1."""
+    true: FloatArray = np.clip(values[np.arange(len(codes)), :, codes], 0.0, 1.0)
+    return true
+
+
+def exponential(values: FloatArray, codes: IntArray) -> FloatArray:
+    """``1 - 2^(1 - (C - 1) p / (1 - p))`` of the true class's p."""
+    p = true_probability(values, codes)
+    sure = p >= 1.0
+    odds = (values.shape[2] - 1.0) * p / np.where(sure, 1.0, 1.0 - p)
+    return np.where(sure, 1.0, 1.0 - 2.0 ** (1.0 - odds))
+
+
+def logarithmic(values: FloatArray, codes: IntArray) -> FloatArray:
+    """``2 p^(log 2 / log C) - 1`` of the true class's p."""
+    power = np.log(2.0) / np.log(max(2, values.shape[2]))
+    source: FloatArray = 2.0 * true_probability(values, codes) ** power - 1.0
+    return source
+
+
+def divergence(values: FloatArray, codes: IntArray) -> FloatArray:
+    """The divergence from a guess, ``1 - H(p) / log C``, negative where the member is wrong."""
+    p = np.clip(values, 0.0, 1.0)
+    p = p / np.maximum(p.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
+    entropy = -xlogy(p, p).sum(axis=2) / np.log(max(2, values.shape[2]))
+    right = values.argmax(axis=2) == codes[:, None]
+    source: FloatArray = np.where(right, 1.0, -1.0) * np.maximum(1.0 - entropy, 0.0)
+    return source
+
+
+def least_difference(values: FloatArray, codes: IntArray) -> FloatArray:
+    """The true class's p less the largest of the others'."""
+    others = values.copy()
+    others[np.arange(len(codes)), :, codes] = -np.inf
+    highest = others.max(axis=2)
+    p = values[np.arange(len(codes)), :, codes]
+    return p - np.where(np.isfinite(highest), highest, 0.0)
+
+
+def reference_wins(values: FloatArray, codes: IntArray) -> FloatArray:
+    """The probability that a randomized reference classifier is right.
+
+    It gives class j a random number of the distribution ``beta(C p_j, C (1 - p_j))``, whose mean
+    is p_j, and decides for the largest: the integral, by 19 trapezoids, of the true class's
+    density times the others' distribution functions. One that guesses has 1/C.
+    """
+    n_samples, n_members, n_classes = values.shape
+    rows = max(1, _BLOCK // (n_members * n_classes * len(_POINTS)))
+    distribution = _distribution(n_classes, values.size)
+    wins = np.empty((n_samples, n_members))
+    for start in range(0, n_samples, rows):
+        block = slice(start, start + rows)
+        below = distribution(np.clip(values[block], 0.0, 1.0))
+        middle = (below[..., 1:] + below[..., :-1]) / 2.0
+        at = np.arange(len(below)), slice(None), codes[block]
+        steps = np.diff(below[at], axis=-1)
+        middle[at] = 1.0
+        wins[block] = (steps * middle.prod(axis=2)).sum(axis=-1)
+    return wins
+
+
+def _distribution(n_classes: int, count: int) -> Callable[[FloatArray], FloatArray]:
+    """The distribution functions of numbers around p, at the points: p (...) to (..., 20).
+
+    They are smooth in p. For more p than a table of them has, a spline through the table takes a
+    tenth of the time, and is within 1e-9 of them for up to 1,000 classes.
+    """
+
+    def exact(p: FloatArray) -> FloatArray:
+        a = (n_classes * p)[..., None]
+        below: FloatArray = betainc(
+            np.maximum(a, 1e-20), np.maximum(n_classes - a, 1e-20), _POINTS
+        )
+        return below
+
+    n_tabled = 4096 if n_classes <= 100 else 16384
+    if count <= n_tabled:
+        return exact
+    grid = np.linspace(0.0, 1.0, n_tabled + 1)
+    spline: Callable[[FloatArray], FloatArray] = CubicSpline(grid, exact(grid))
+    return spline

@@ -1,4 +1,4 @@
-"""Views of a table: how columns are parted, and how views teach each other.
+"""Views of a table: how columns are parted, how views teach each other, and what to ask.
 
 Shapes: ``n`` rows, ``D`` columns, ``V`` views, ``C`` classes. ``codes`` are classes as positions,
 -1 where a row has no label. ``present`` of shape (n, V) marks which rows have which view.
@@ -72,11 +72,6 @@ def correlations(X: FloatArray, weight: FloatArray) -> FloatArray:
     centered /= np.where(length > 0, length, 1.0)
     product: FloatArray = centered.T @ centered
     return product
-
-
-def present_views(missing: BoolArray, views: list[IntArray]) -> BoolArray:
-    """Which rows have which view, (n, V): a view is absent where all its columns are missing."""
-    return np.stack([~missing[:, columns].all(axis=1) for columns in views], axis=1)
 
 
 # -- co-training -------------------------------------------------------------------------------
@@ -244,3 +239,41 @@ def co_em(
             return predicted, n_iter
         before = after
     return predicted, max_iter
+
+
+# -- co-testing --------------------------------------------------------------------------------
+
+
+def contention_points(views: FloatArray, present: BoolArray) -> BoolArray:
+    """Where views that a row has put it in different classes, (n,): Muslea and others, JAIR 2006.
+
+    ``views`` (n, V, C) are probabilities, ``present`` (n, V) says which views a row has.
+    """
+    labels = views.argmax(axis=2)
+    lowest = np.where(present, labels, views.shape[2]).min(axis=1)
+    highest = np.where(present, labels, -1).max(axis=1)
+    found: BoolArray = highest > lowest
+    return found
+
+
+def order_of_queries(
+    views: FloatArray, present: BoolArray, strategy: str, draws: FloatArray
+) -> IntArray:
+    """All rows, those first whose label would teach most: contention points, then unsure ones.
+
+    Of contention points "aggressive" co-testing takes those first on which even the least sure
+    view is sure, since two views that are sure of different things cannot both be right;
+    "conservative" those on which views are equally sure; "naive" any, by the ``draws`` (n,). Of
+    equals the row of the lower number comes first.
+    """
+    sure = views.max(axis=2)
+    low = np.where(present, sure, np.inf).min(axis=1)
+    high = np.where(present, sure, -np.inf).max(axis=1)
+    priority = {"naive": draws, "aggressive": low, "conservative": low - high}[strategy]
+    share = present / np.maximum(present.sum(axis=1, keepdims=True), 1)
+    mean = np.sort(np.einsum("nvc,nv->nc", views, share), axis=1)
+    points = contention_points(views, present)
+    first, rest = np.flatnonzero(points), np.flatnonzero(~points)
+    first = first[np.argsort(-priority[first], kind="stable")]
+    rest = rest[np.argsort((mean[:, -1] - mean[:, -2])[rest], kind="stable")]
+    return np.concatenate([first, rest])
