@@ -23,7 +23,16 @@ def page(browser, server):
 
 
 def text(browser, selector):
-    return browser.find_element("css selector", selector).text
+    """The text that is shown, in one step: the page replaces its elements at any time."""
+    return browser.execute_script(
+        "return document.querySelector(arguments[0]).innerText.trim()", selector
+    )
+
+
+def click(browser, selector):
+    """Click on an element as soon as it is shown."""
+    until(browser, lambda: browser.find_element("css selector", selector).is_displayed())
+    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
 
 
 def field(browser, name):
@@ -106,8 +115,8 @@ def test_changing_a_field_changes_the_answer_and_says_what_it_was(page):
     set_value(browser, "age", "88")
     until(browser, lambda: text(browser, "#verdict .sure") != young)
     assert row_of(browser)["age"] == 88
-    assert "Before the change:" in compared.text
-    browser.find_element("css selector", "#reset").click()
+    assert "Before the change:" in text(browser, "#compared")
+    click(browser, "#reset")
     until(browser, lambda: not compared.is_displayed())
 
 
@@ -131,13 +140,13 @@ def test_reasons_are_bars_on_one_scale_with_their_numbers(page):
 def test_the_smallest_change_is_found_and_can_be_tried(page):
     browser = page()
     before = text(browser, "#verdict .what")
-    browser.find_element("css selector", "#find").click()
+    click(browser, "#find")
     until(browser, lambda: "the answer would be" in text(browser, "#smallest"))
     sentence = text(browser, "#smallest")
-    browser.find_element("css selector", "#smallest button").click()
+    click(browser, "#smallest button")
     until(browser, lambda: text(browser, "#verdict .what") != before)
     assert text(browser, "#verdict .what") in sentence
-    browser.find_element("css selector", "#reset").click()
+    click(browser, "#reset")
     until(browser, lambda: text(browser, "#verdict .what") == before)
 
 

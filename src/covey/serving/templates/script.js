@@ -193,7 +193,7 @@
     }
     const { row: asked, ...rest } = body;
     const told = await ask("predict", { rows: [asked], ...rest }, signal);
-    return { answer: told.predictions[0], baseline: null, because: [], against: [], members: [], n_members: 0 };
+    return { answer: told.predictions[0], baseline: null, because: [], against: [], members: [] };
   }
 
   function trouble(text) {
@@ -323,11 +323,11 @@
   }
 
   function showWho(told) {
-    const members = told.members;
+    const members = told.members.filter((one) => one.weight > 0);
     byId("who-note").textContent = members.length
-      ? `${told.n_members === 1 ? "One member decides" : `${told.n_members} members have a say here`}; the weight is how much each counts for this row.`
+      ? "The weight is how much each member counts for this row; those that count most come first."
       : reasonsTakeTooLong || "The model has no members that could be named.";
-    byId("who").replaceChildren(...members.map((one) => bar(one.name,
+    byId("who").replaceChildren(...members.map((one) => bar(one.name || `member ${one.member}`,
       classes ? `says ${label(one.prediction)}${one.probability === null ? "" : `, ${percent(one.probability)}`}` : `says ${number(one.prediction)}`,
       percent(one.weight), 0, Math.min(1, Math.max(0, one.weight)))));
   }
