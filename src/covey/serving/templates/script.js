@@ -50,9 +50,6 @@
   const columns = facts.columns.slice().sort((a, b) => (b.share || 0) - (a.share || 0));
   const controls = new Map();
 
-  function startOf(column) {
-    return column.typical === undefined ? null : column.typical;
-  }
   function hintOf(column) {
     const parts = [];
     if (column.kind !== "text" && column.kind !== "category" && column.typical !== null) {
@@ -80,7 +77,7 @@
     } else if (column.kind === "text") {
       control = make("textarea", { ...common, rows: 2, dir: "auto", maxlength: 10000 });
     } else {
-      control = make("input", { ...common, type: "text", inputmode: "decimal" });
+      control = make("input", { ...common, type: "number", step: "any" });
     }
     field.append(control);
     if (column.kind === "number" && column.low !== null && column.high > column.low) {
@@ -100,28 +97,16 @@
     parent.append(field);
   }
 
+  /* The browser reads numbers and dates, and says what is wrong with them. */
   function read({ column, control, wrong }) {
+    wrong.textContent = control.validationMessage;
+    wrong.hidden = control.validity.valid;
+    if (!control.validity.valid) return undefined;
     const text = control.value.trim();
-    let value = null, trouble = "";
-    if (text !== "") {
-      if (column.kind === "category") value = column.categories[Number(text)];
-      else if (column.kind === "date") value = column.clock ? text : `${text}T00:00:00`;
-      else if (column.kind === "text") value = control.value;
-      else {
-        value = Number(text.replace(",", "."));
-        if (!Number.isFinite(value)) {
-          trouble = `${text} is not a number.`;
-          value = null;
-        }
-      }
-    } else if (control.validity && control.validity.badInput) {
-      trouble = "This is not a date.";
-    }
-    wrong.textContent = trouble;
-    wrong.hidden = !trouble;
-    if (trouble) control.setAttribute("aria-invalid", "true");
-    else control.removeAttribute("aria-invalid");
-    return trouble ? undefined : value;
+    if (text === "") return null;
+    if (column.kind === "category") return column.categories[Number(text)];
+    if (column.kind === "number") return control.valueAsNumber;
+    return column.kind === "date" && !column.clock ? `${text}T00:00:00` : control.value;
   }
 
   function write({ column, control, slider }, value) {
@@ -297,8 +282,7 @@
     const reasons = [...told.because, ...told.against].sort((a, b) => Math.abs(b.push) - Math.abs(a.push));
     const note = byId("why-note");
     if (told.baseline === null) {
-      note.textContent = reasonsTakeTooLong
-        || "The model's file does not say what a typical row is; fit the model again to see why it decides.";
+      note.textContent = reasonsTakeTooLong;
       byId("why").replaceChildren();
       byId("why-more").hidden = true;
       return;
@@ -339,11 +323,9 @@
     const fixed = [...document.querySelectorAll("#fixed input:checked")].map((box) => columns[Number(box.value)].name);
     const body = { row: asked.row, fixed };
     if (!classes) {
-      body.to = Number(byId("reach").value.trim().replace(",", "."));
-      if (byId("reach").value.trim() === "" || !Number.isFinite(body.to)) {
-        place.replaceChildren(make("p", { class: "trouble", text: "Give the number that the prediction is to reach." }));
-        return;
-      }
+      const reach = byId("reach");
+      if (!reach.reportValidity()) return;
+      body.to = reach.valueAsNumber;
     }
     button.disabled = true;
     place.replaceChildren(make("p", { text: "Looking ..." }));
@@ -392,9 +374,8 @@
   }
   columns.forEach((column, position) => byId("fixed").append(make("label", {},
     make("input", { type: "checkbox", value: position }), make("span", { text: column.name, dir: "auto" }))));
-  byId("change").hidden = !facts.explains;
   byId("reach-field").hidden = classes;
-  fill(Object.fromEntries(columns.map((column) => [column.name, startOf(column)])));
+  fill(Object.fromEntries(columns.map((column) => [column.name, column.typical])));
   byId("form").addEventListener("submit", (event) => { event.preventDefault(); changed(0); });
   byId("reset").addEventListener("click", () => { if (pinned) { fill(pinned.row); changed(0); } });
   byId("pin").addEventListener("click", () => { pinned = current; show(); });
