@@ -5,7 +5,7 @@ import threading
 import time
 
 import pytest
-from fastapi import HTTPException
+from starlette.exceptions import HTTPException
 
 from covey.serving import Limits
 from covey.serving._batches import Batches

@@ -8,10 +8,9 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fastapi import HTTPException
+from starlette.exceptions import HTTPException
 
 from covey._kinds import without_point
-from covey._plain_words import value_words
 from covey.serving._columns import Column
 
 if TYPE_CHECKING:
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
 # row was looked at.
 _MARGIN = 0.05
 _MOST_MEMBERS = 8
-# In plain words, how likely the predicted class is.
-_WORDS = {
-    0.99: "almost certainly {}",
-    0.9: "very likely {}",
-    0.75: "likely {}",
-    0.6: "rather {}",
-    0.0: "a close call, {} by a little",
-}
 
 
 class Answers:
@@ -102,7 +93,6 @@ class Answers:
                 {
                     "prediction": classes[best],
                     "probability": row[best],
-                    "words": in_words(classes[best], row[best]),
                     "probabilities": dict(zip(names, row, strict=True)),
                 }
                 for row, best in zip(values.tolist(), values.argmax(axis=1), strict=True)
@@ -133,29 +123,14 @@ class Answers:
         self, rows: Sequence[dict[str, Any]], fixed: Sequence[str], to: Any
     ) -> list[dict]:
         """Return for each row the smallest change that changes the answer, if there is one."""
-        return [self._smallest_change(self.frame([row]), fixed, to) for row in rows]
-
-    def _smallest_change(self, row: pd.DataFrame, fixed: Sequence[str], to: Any) -> dict[str, Any]:
-        found = self._model.smallest_change(row, to=to, fixed=fixed)
-        if found is None:
-            sentence = (
-                "No change of one or two columns to values that the model has seen does that."
+        made = []
+        for row in rows:
+            found = self._model.smallest_change(self.frame([row]), to=to, fixed=fixed)
+            answer = {} if found is None else {"changes": found.changes, **found.after}
+            made.append(
+                {name: answer.get(name) for name in ("changes", "prediction", "probability")}
             )
-            nothing = dict.fromkeys(("changes", "prediction", "probability"))
-            return {**nothing, "sentence": sentence}
-        prediction, probability = found.after["prediction"], found.after.get("probability")
-        sure = "" if probability is None else f" ({100 * probability:.0f} %)"
-        told = f"{value_words(prediction) if probability is None else prediction}{sure}"
-        moves = " and ".join(
-            f"{one['column']} were {value_words(one['to'])} instead of {value_words(one['value'])}"
-            for one in found.changes
-        )
-        return {
-            "changes": found.changes,
-            "prediction": prediction,
-            "probability": probability,
-            "sentence": f"If {moves}, the answer would be {told}.",
-        }
+        return made
 
     def wanted(self, to: Any) -> Any:
         """Return an answer that is asked for, as the model has it."""
@@ -167,10 +142,3 @@ class Answers:
         if to is not None and not same:
             raise HTTPException(422, f"to: {str(to)[:100]!r} is not a class of the model.")
         return None if to is None else same[0]
-
-
-def in_words(label: Any, probability: float) -> str:
-    """Return a class and how likely it is, in plain words."""
-    words = next(words for least, words in _WORDS.items() if probability >= least)
-    # A label may hold braces; it is not a format.
-    return words.replace("{}", str(label), 1)

@@ -11,11 +11,10 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI, HTTPException
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException as StarletteError
+from starlette.exceptions import HTTPException
 
 from covey._templates import Markup, environment
 from covey.serving._answers import Answers
@@ -58,6 +57,9 @@ _SENTENCES = {
     431: f"The head is longer than {MOST_HEADER_BYTES:,} bytes.",
     500: "The server failed to answer; its terminal says why.",
 }
+# A connection is of no more use if a body on it was not read to its end.
+_CLOSE = {"connection": "close"}
+_HEADERS_OF = {408: _CLOSE, 413: _CLOSE, 503: {"retry-after": "1"}}
 
 
 def make_app(
@@ -158,8 +160,8 @@ def make_app(
         how = (answers.smallest_changes, tuple(body.fixed), answers.wanted(body.to))
         return JSONResponse((await explained.ask([body.row], how))[0])
 
-    @app.exception_handler(StarletteError)
-    async def refuse(request: Any, error: StarletteError):
+    @app.exception_handler(HTTPException)
+    async def refuse(request: Any, error: HTTPException):
         return refused(error, limits)
 
     @app.exception_handler(RequestValidationError)
@@ -170,13 +172,11 @@ def make_app(
     return app
 
 
-def refused(error: StarletteError, limits: Limits) -> JSONResponse:
+def refused(error: HTTPException, limits: Limits) -> JSONResponse:
     """Return the answer to a request that is refused: one sentence."""
     status = error.status_code
     text = _SENTENCES[status].format(limits) if status in _SENTENCES else error.detail
-    # Of a body that is not read to its end, the rest would be taken for a request.
-    close = {"connection": "close"} if status in (408, 413) else {}
-    return JSONResponse({"error": text}, status, {**(error.headers or {}), **close})
+    return JSONResponse({"error": text}, status, error.headers or _HEADERS_OF.get(status))
 
 
 def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
@@ -189,19 +189,18 @@ def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
     headers that make browsers careful.
     """
 
-    def fault(scope: dict[str, Any], headers: Headers) -> int | None:
-        head = sum(len(name) + len(value) for name, value in scope["headers"])
-        if (
-            hosts is not None
-            and re.sub(r":\d+$", "", headers.get("host", "").lower()) not in hosts
-        ):
+    def fault(scope: dict[str, Any]) -> int | None:
+        headers = {name: value.decode("latin-1").lower() for name, value in scope["headers"]}
+        host = re.sub(r":\d+$", "", headers.get(b"host", ""))
+        if hosts is not None and host not in hosts:
             return 421
+        head = sum(len(name) + len(value) for name, value in scope["headers"])
         if head + len(scope["path"]) + len(scope["query_string"]) > MOST_HEADER_BYTES:
             return 431
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = headers.get(b"content-type", "").partition(";")[0].strip()
         if scope["method"] == "POST" and kind != "application/json":
             return 415
-        length = headers.get("content-length", "")
+        length = headers.get(b"content-length", "")
         return 413 if length.isdecimal() and int(length[:20]) > limits.bytes else None
 
     async def guarded(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -230,7 +229,7 @@ def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        status = fault(scope, Headers(scope=scope))
+        status = fault(scope)
         try:
             if status is None:
                 await app(scope, limited, careful)

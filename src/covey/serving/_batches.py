@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
 
-from fastapi import HTTPException
+from starlette.exceptions import HTTPException
 
 from covey._validation import check_number
 

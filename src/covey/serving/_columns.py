@@ -131,7 +131,6 @@ def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
         "classes": classes,
         # Whether there are sets of classes, or bounds of numbers, to any level.
         "levels": hasattr(model.estimator_, "calibration_"),
-        "model": type(model.estimator_).__name__,
         "columns": [{k: v for k, v in vars(one).items() if k != "dates"} for one in columns],
         **record_of(model),
     }

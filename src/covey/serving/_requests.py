@@ -24,12 +24,6 @@ _NOT_KNOWN = "null if it is not known"
 _Text = Annotated[str, Field(max_length=10_000)]
 # A category may be written as a number, as far as every reader of JSON counts: 1 is read as "1".
 _Value = _Text | bool | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | None
-_DESCRIPTIONS = {
-    "number": "A number",
-    "category": "A category; one that is not known to the model counts for nothing",
-    "text": "Text",
-    "date": "A date as in ISO 8601, with or without a time",
-}
 _NOUNS = {
     "float_type": "a number",
     "float_parsing": "a number",
@@ -92,7 +86,7 @@ def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseMode
 
 def _type_of(one: Column) -> Any:
     """Return the type of a column's values, with what a schema says of them."""
-    said = f"{_DESCRIPTIONS[one.kind]}; {_NOT_KNOWN}."
+    said = f"A {one.kind}; {_NOT_KNOWN}."
     if one.low is not None and one.high is not None:
         said += f" Seen from {one.low} to {one.high}."
     kind: Any = FiniteFloat | None if one.kind == "number" else _Value
@@ -144,14 +138,13 @@ class Failure(BaseModel):
 class Prediction(BaseModel):
     """The answer for one row: a class, or a number.
 
-    Of a class there are its probability, the same in plain words, and the probabilities of all
-    classes. With a level there is the set of classes, or there are the bounds, that hold the truth
-    so often. Remarks name values that the model has not seen before.
+    Of a class there are its probability and those of all classes. With a level there is the set
+    of classes, or there are the bounds, that hold the truth so often. Remarks name values that the
+    model has not seen before.
     """
 
     prediction: Any
     probability: float | None = None
-    words: str | None = None
     probabilities: dict[str, float] | None = None
     set: list[Any] | None = None
     low: float | None = None
@@ -233,4 +226,3 @@ class SmallestChange(BaseModel):
     changes: list[Change] | None
     prediction: Any
     probability: float | None
-    sentence: str

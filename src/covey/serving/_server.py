@@ -34,19 +34,13 @@ def bind(host: str, port: int) -> socket.socket:
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        # With the protocol by name, which asyncio wants to see before it sends without delay.
-        sock = socket.socket(*found[0][:3])
-        try:
-            # A server that has ended leaves its port in a state in which it can be used again.
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind(found[0][4])
-            sock.listen(_BACKLOG)
-        except OSError:
-            sock.close()
-            raise
-        return sock
+        family, *_, address = found[0]
+        sock = socket.create_server(address, family=family, backlog=_BACKLOG)
+        # Made again, it knows its protocol, without which asyncio would send with delays.
+        return socket.socket(fileno=sock.detach())
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or "there is no such host"
+        reason = reason.partition(" (while")[0]
         raise OSError(
             f"port {port} of {host!r} cannot be used ({reason}); 127.0.0.1 is this machine alone, "
             "and port 0 is any that is free."
@@ -92,9 +86,11 @@ class _Server(uvicorn.Server):
             still = {
                 (one, one.cycle)
                 for one in self.server_state.connections
-                if one.cycle is None
-                or one.cycle.response_complete
-                or one.transport.get_write_buffer_size()
+                if one.transport.get_write_buffer_size()
+                or (
+                    one.timeout_keep_alive_task is None
+                    and (one.cycle is None or one.cycle.response_complete)
+                )
             }
             for connection, _ in still & self._still:
                 connection.transport.abort()

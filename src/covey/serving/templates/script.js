@@ -40,6 +40,16 @@
   }
   const moved = (value) => classes ? points(value)
     : `${value < 0 ? "\u2212" : "+"}${number(Math.abs(value))}`;
+  function words(answer) {
+    const said = [[0.99, "almost certainly "], [0.9, "very likely "], [0.75, "likely "], [0.6, "rather "]]
+      .find((one) => answer.probability >= one[0]);
+    return said ? said[1] + label(answer.prediction) : `a close call, ${label(answer.prediction)} by a little`;
+  }
+  function sentence(found) {
+    if (!found.changes) return "No change of one or two columns to values that the model has seen does that.";
+    const moves = found.changes.map((one) => `${one.column} were ${number(one.to)} instead of ${number(one.value)}`);
+    return `If ${moves.join(" and ")}, the answer would be ${short(found)}.`;
+  }
   // A class as the model writes it.
   const label = (value) => typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   const short = (answer) => classes
@@ -229,7 +239,7 @@
     const { told } = current, answer = told.answer;
     const verdict = byId("verdict");
     verdict.replaceChildren(make("div", { class: "what", dir: "auto", text: classes ? label(answer.prediction) : number(answer.prediction) }));
-    if (classes) verdict.append(make("div", { class: "sure", dir: "auto", text: `${percent(answer.probability)}: ${answer.words}` }));
+    if (classes) verdict.append(make("div", { class: "sure", dir: "auto", text: `${percent(answer.probability)}: ${words(answer)}` }));
     byId("bar").textContent = short(answer);
     byId("bar").hidden = false;
     showCompared(answer);
@@ -333,7 +343,7 @@
       const told = await ask("smallest-change", body);
       if (asked !== current) return;
       if (!told.changes) {
-        place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }));
+        place.replaceChildren(make("p", { text: sentence(told), dir: "auto" }));
         return;
       }
       const take = make("button", { type: "button", text: "Try it" });
@@ -341,7 +351,7 @@
         for (const one of told.changes) write(controls.get(one.column), one.to);
         changed(0);
       });
-      place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }), make("p", {}, take));
+      place.replaceChildren(make("p", { text: sentence(told), dir: "auto" }), make("p", {}, take));
     } catch (error) {
       place.replaceChildren(make("p", { class: "trouble", text: error.message }));
     } finally {
