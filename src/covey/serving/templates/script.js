@@ -150,29 +150,17 @@
 
   let pinned = null, current = null, timer = 0, asking = null;
 
+  const unless = (aborted, instead) => (error) => {
+    if (error.name === aborted) throw error;
+    return instead();
+  };
   async function ask(path, body, signal) {
-    let answer;
-    try {
-      answer = await fetch(path, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(body),
-        signal,
-      });
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      throw new Error("The server does not answer; is it still running?");
-    }
-    let told = null;
-    try { told = await answer.json(); } catch (error) {
-      if (error.name === "AbortError") throw error;
-    }
-    if (!answer.ok) {
-      const error = new Error(told && told.error ? told.error : `The server says ${answer.status}.`);
-      error.status = answer.status;
-      throw error;
-    }
-    return told;
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal })
+      .catch(unless("AbortError", () => { throw new Error("The server does not answer; is it still running?"); }));
+    const told = await answer.json().catch(unless("AbortError", () => ({})));
+    if (answer.ok) return told;
+    throw Object.assign(new Error(told.error || `The server says ${answer.status}.`), { status: answer.status });
   }
 
   /* The answer and why; of a model whose reasons take too long to find, the answer alone. */
