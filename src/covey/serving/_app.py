@@ -17,18 +17,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
 from covey._templates import Markup, environment
+from covey.serving import _requests as api
 from covey.serving._answers import Answers
 from covey.serving._batches import Batches, Limits
 from covey.serving._columns import columns_of, facts_of
-from covey.serving._requests import (
-    Comparison,
-    Explanation,
-    Failure,
-    Predictions,
-    SmallestChange,
-    requests_of,
-    sentence_of,
-)
 
 # The names of this machine, for itself.
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -103,7 +95,7 @@ def make_app(
     columns = columns_of(model)
     facts, kinds = facts_of(model, columns), {one.name: one.kind for one in columns}
     answers = Answers(model, columns)
-    Predict, Explain, WhatIf, Smallest = requests_of(columns, limits.rows)
+    Predict, Explain, WhatIf, Smallest = api.requests_of(columns, limits.rows)
     # The model imports and keeps on first use what it needs; and one that cannot predict at all
     # is not served.
     answers.predict([dict.fromkeys(kinds)])
@@ -117,7 +109,7 @@ def make_app(
         docs_url=None,  # the usual pages load scripts of other hosts
         redoc_url=None,
         redirect_slashes=False,
-        responses={status: {"model": Failure} for status in (400, 408, 413, 415, 422, 503)},
+        responses={status: {"model": api.Failure} for status in (400, 408, 413, 415, 422, 503)},
     )
 
     @app.get("/", include_in_schema=False)
@@ -132,17 +124,17 @@ def make_app(
     async def health() -> dict[str, Any]:
         return JSONResponse({"status": "ok", "waiting": predicted.waiting})
 
-    @app.post("/predict", summary="Predict rows", response_model=Predictions)
+    @app.post("/predict", summary="Predict rows", response_model=api.Predictions)
     async def predict(body: Predict):
         made = await predicted.ask(body.rows, body.level)
         return JSONResponse({"predictions": made, "level": body.level})
 
-    @app.post("/explain", summary="Say why a row is predicted so", response_model=Explanation)
+    @app.post("/explain", summary="Say why a row is predicted so", response_model=api.Explanation)
     async def explain(body: Explain):
         how = (answers.explain, body.level, body.top or len(columns))
         return JSONResponse((await explained.ask([body.row], how))[0])
 
-    @app.post("/what-if", summary="Change a row", response_model=Comparison)
+    @app.post("/what-if", summary="Change a row", response_model=api.Comparison)
     async def what_if(body: WhatIf):
         rows = [body.row, {**body.row, **body.changes}]
         before, after = await predicted.ask(rows, body.level)
@@ -151,7 +143,7 @@ def make_app(
     @app.post(
         "/smallest-change",
         summary="Find the smallest change that changes the answer",
-        response_model=SmallestChange,
+        response_model=api.SmallestChange,
     )
     async def smallest_change(body: Smallest):
         for name in body.fixed:
@@ -166,7 +158,7 @@ def make_app(
 
     @app.exception_handler(RequestValidationError)
     async def correct(request: Any, error: RequestValidationError):
-        return refused(HTTPException(422, sentence_of(error)), limits)
+        return refused(HTTPException(422, api.sentence_of(error)), limits)
 
     app.add_middleware(guard, limits=limits, hosts=hosts)
     return app
