@@ -66,8 +66,8 @@ def make_app(
     limits : Limits, optional
         How much may be asked.
     hosts : collection of str, optional
-        The names by which the server may be asked, by default those of this machine for itself;
-        None allows any.
+        The names by which the server may be asked, in small letters and without a port, by default
+        those of this machine for itself; None allows any.
 
     Returns
     -------
@@ -93,12 +93,12 @@ def make_app(
     """
     limits = Limits() if limits is None else limits
     columns = columns_of(model)
-    facts, kinds = facts_of(model, columns), {one.name: one.kind for one in columns}
+    facts, names = facts_of(model, columns), [one.name for one in columns]
     answers = Answers(model, columns)
     Predict, Explain, WhatIf, Smallest = api.requests_of(columns, limits.rows)
     # The model imports and keeps on first use what it needs; and one that cannot predict at all
     # is not served.
-    answers.predict([dict.fromkeys(kinds)])
+    answers.predict([dict.fromkeys(names)])
     predicted = Batches(answers.predict, _ROWS_AT_ONCE, limits.waiting, limits.seconds)
     explained = Batches(lambda rows, how: how[0](rows, *how[1:]), *_EXPLANATIONS, limits.seconds)
     page, policy = page_of(facts)
@@ -147,7 +147,7 @@ def make_app(
     )
     async def smallest_change(body: Smallest):
         for name in body.fixed:
-            if name not in kinds:
+            if name not in names:
                 raise HTTPException(422, f"fixed: the model has no column {name[:100]!r}.")
         how = (answers.smallest_changes, tuple(body.fixed), answers.wanted(body.to))
         return JSONResponse((await explained.ask([body.row], how))[0])

@@ -7,15 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    FailFast,
-    Field,
-    FiniteFloat,
-    with_config,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, FiniteFloat
 from typing_extensions import TypedDict
 
 from covey.serving._columns import Column, date_of, shown
@@ -24,11 +16,8 @@ _NOT_KNOWN = "null if it is not known"
 _Text = Annotated[str, Field(max_length=10_000)]
 # A category may be written as a number, as far as every reader of JSON counts: 1 is read as "1".
 _Value = _Text | bool | Annotated[int, Field(ge=-(2**63), lt=2**63)] | FiniteFloat | None
-_NOUNS = {
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-}
+_NUMBER = "a number"
+_NOUNS = {"float_type": _NUMBER, "float_parsing": _NUMBER, "finite_number": "a finite number"}
 
 
 class _Request(BaseModel):
@@ -49,9 +38,10 @@ def requests_of(columns: Sequence[Column], max_rows: int) -> tuple[type[BaseMode
     They are those to predict, to explain, to ask what if, and for the smallest change.
     """
     types = {one.name: _type_of(one) for one in columns}
-    Row = with_config(ConfigDict(extra="ignore"))(TypedDict("Row", types))
+    Row, Changes = TypedDict("Row", types), TypedDict("Changes", types, total=False)
+    Row.__pydantic_config__ = ConfigDict(extra="ignore")
     Row.__doc__ = "A row: each column of the model; others are ignored."
-    Changes = with_config(ConfigDict(extra="forbid"))(TypedDict("Changes", types, total=False))
+    Changes.__pydantic_config__ = ConfigDict(extra="forbid")
     Changes.__doc__ = "Other values of some of the row's columns."
 
     class PredictRequest(_LevelRequest):
