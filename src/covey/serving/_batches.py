@@ -5,35 +5,68 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
-from covey.serving._schema import BadRequestError
+from starlette.exceptions import HTTPException
+
+from covey._validation import check_number
 
 
-@dataclass
-class _Job:
-    rows: Sequence[Any]
-    how: Hashable
-    future: asyncio.Future[Any]
+@dataclass(frozen=True)
+class Limits:
+    """How much one request, and all together, may ask for.
+
+    Parameters
+    ----------
+    rows : int, default=1000
+        The most rows of one request.
+    bytes : int, default=1_048_576
+        The most bytes of one request's body.
+    seconds : float, default=10.0
+        How long a request may take to arrive, and then to be answered.
+    waiting : int, default=20_000
+        The most rows that wait for an answer, of all clients together.
+    connections : int, default=500
+        The most connections at a time.
+
+    Examples
+    --------
+    >>> from covey.serving import Limits
+    >>> Limits(rows=100).rows
+    100
+    """
+
+    rows: int = 1000
+    bytes: int = 1 << 20
+    seconds: float = 10.0
+    waiting: int = 20_000
+    connections: int = 500
+
+    def __post_init__(self):
+        for one in fields(self):
+            whole = isinstance(one.default, int)
+            low = 1 if whole else 0.001
+            check_number(getattr(self, one.name), one.name, low=low, whole=whole)
 
 
-class Batcher:
-    """Calls a function of rows in one thread, with the rows of all requests that wait.
+class Batches:
+    """Calls of a function, in one thread, with the rows of all requests that wait.
 
-    While a call runs, requests gather; the next call takes them together. So the cost of a call is
-    shared by more requests the more there are, and a lone request waits for nobody.
+    While a call runs, requests gather; the next call takes them together. So many requests share
+    the cost of a call, and a lone request waits for nobody.
 
     Parameters
     ----------
     compute : callable
         ``compute(rows, how)`` gives one answer for each row. If it fails for the rows of several
-        requests, each is tried alone, so that one fails that deserves it.
-    max_rows : int
+        requests, each is tried alone, so that only those fail that deserve it.
+    most_rows : int
         The most rows of a call, if more than one request is in it.
-    max_waiting : int
-        The most rows that wait; beyond, a request is refused.
+    most_waiting : int
+        The most rows that wait; a request beyond is refused.
     seconds : float
         How long a request waits for its answer.
     """
@@ -41,102 +74,54 @@ class Batcher:
     def __init__(
         self,
         compute: Callable[[Sequence[Any], Any], Sequence[Any]],
-        *,
-        max_rows: int,
-        max_waiting: int,
+        most_rows: int,
+        most_waiting: int,
         seconds: float,
     ):
-        self._compute = compute
-        self._max_rows, self._max_waiting, self._seconds = max_rows, max_waiting, seconds
-        self._jobs: deque[_Job] = deque()
-        self._busy = False
-        # Threads are made on first use.
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
+        self._compute, self._most_rows = compute, most_rows
+        self._most_waiting, self._seconds = most_waiting, seconds
+        self._jobs: deque[tuple[Sequence[Any], Hashable, Future[Sequence[Any]]]] = deque()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="covey-serve")
         self.waiting = 0  # rows
-        self.calls = 0
 
     async def ask(self, rows: Sequence[Any], how: Hashable = None) -> Sequence[Any]:
-        """The answers for the rows of one request."""
-        if self.waiting + len(rows) > self._max_waiting:
-            raise BadRequestError(
-                "The server has too many requests to answer; try again in a second.",
-                503,
-                {"Retry-After": "1"},
-            )
-        job = _Job(rows, how, asyncio.get_running_loop().create_future())
-        self._jobs.append(job)
+        """Return the answers for the rows of one request."""
+        if self.waiting + len(rows) > self._most_waiting:
+            raise HTTPException(503, "The server has too many requests to answer; try again.")
+        answers: Future[Sequence[Any]] = Future()
+        self._jobs.append((rows, how, answers))
         self.waiting += len(rows)
-        self._next()
+        self._thread.submit(self._answer_next)
         try:
-            return await asyncio.wait_for(job.future, self._seconds)
+            return await asyncio.wait_for(asyncio.wrap_future(answers), self._seconds)
         except TimeoutError:
-            raise BadRequestError(
-                f"The answer takes longer than {self._seconds:g} seconds; ask for fewer rows, or "
-                "let the server take longer (--seconds).",
-                503,
-                {"Retry-After": "1"},
-            ) from None
+            text = f"The answer takes longer than {self._seconds:g} seconds; ask for fewer rows."
+            raise HTTPException(503, text) from None
+        finally:
+            self.waiting -= len(rows)
 
-    def close(self) -> None:
-        """End the thread when it has done what it does."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _next(self) -> None:
-        if self._busy:
-            return
-        jobs = self._taken()
-        if not jobs:
-            return
-        self._busy = True
-        self.calls += 1
-        running = asyncio.get_running_loop().run_in_executor(self._pool, self._run, jobs)
-        running.add_done_callback(lambda done: self._done(jobs, done))
-
-    def _taken(self) -> list[_Job]:
-        """The requests of the next call: the first that waits, and others of the same kind."""
-        jobs: list[_Job] = []
-        left: deque[_Job] = deque()
-        n_rows = 0
+    def _answer_next(self) -> None:
+        """Answer the first request that waits, with those behind it that ask in the same way."""
+        jobs, n_rows = [], 0
         while self._jobs:
-            job = self._jobs.popleft()
-            if job.future.done():
-                # Nobody waits for it any more.
-                self.waiting -= len(job.rows)
-            elif not jobs or (job.how == jobs[0].how and n_rows + len(job.rows) <= self._max_rows):
-                jobs.append(job)
-                n_rows += len(job.rows)
-            else:
-                left.append(job)
-        self._jobs = left
-        return jobs
+            rows, how, answers = self._jobs[0]
+            n_rows += len(rows)
+            if jobs and (how != jobs[0][1] or n_rows > self._most_rows):
+                break
+            self._jobs.popleft()
+            if answers.set_running_or_notify_cancel():  # else nobody waits any more
+                jobs.append((rows, how, answers))
+        if jobs:
+            self._answer(jobs)
 
-    def _run(self, jobs: Sequence[_Job]) -> list[Any]:
-        """For each request its answers, or what went wrong."""
+    def _answer(self, jobs: Sequence[tuple[Sequence[Any], Hashable, Future]]) -> None:
         try:
-            return self._together(jobs)
+            made = iter(self._compute([row for job in jobs for row in job[0]], jobs[0][1]))
+            for rows, _, answers in jobs:
+                answers.set_result(list(islice(made, len(rows))))
         except Exception as error:
             if len(jobs) == 1:
-                return [error]
-        return [one for job in jobs for one in self._run([job])]
-
-    def _together(self, jobs: Sequence[_Job]) -> list[Any]:
-        answers = self._compute([row for job in jobs for row in job.rows], jobs[0].how)
-        parts, first = [], 0
-        for job in jobs:
-            parts.append(answers[first : first + len(job.rows)])
-            first += len(job.rows)
-        return parts
-
-    def _done(self, jobs: Sequence[_Job], done: asyncio.Future[Any]) -> None:
-        self._busy = False
-        for job in jobs:
-            self.waiting -= len(job.rows)
-        if not done.cancelled():
-            for job, answer in zip(jobs, done.result(), strict=True):
-                if job.future.done():
-                    continue
-                if isinstance(answer, Exception):
-                    job.future.set_exception(answer)
-                else:
-                    job.future.set_result(answer)
-        self._next()
+                jobs[0][2].set_exception(error)
+                return
+            for job in jobs:
+                self._answer([job])

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import ipaddress
 import socket
 from collections.abc import Callable
 from typing import Any
 
-from covey.serving._limits import Limits
+import uvicorn
+
+from covey.serving._app import MOST_HEADER_BYTES
+from covey.serving._batches import Limits
 
 # How long requests that are on their way when the server is told to end are still read.
 _DRAIN_SECONDS = 0.3
 _KEEP_ALIVE_SECONDS = 15
-# Headers of a request, in bytes; browsers send one or two thousand.
-_MOST_HEADER_BYTES = 32_768
-# Sizes of the line of connections that the kernel keeps for us.
+# The most connections that the kernel keeps in line.
 _BACKLOG = 512
+_TICKS_A_SECOND = 10  # of uvicorn
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -33,33 +34,17 @@ def bind(host: str, port: int) -> socket.socket:
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (socket.gaierror, UnicodeError):
-        raise OSError(f"there is no host {host!r}; 127.0.0.1 is this machine alone.") from None
-    family, kind, protocol, _, address = found[0]
-    sock = socket.socket(family, kind, protocol)
-    try:
-        # A server that has ended leaves its port in a state in which it can be used again.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(_BACKLOG)
-    except OSError as error:
-        sock.close()
-        raise OSError(_sentence(error, host, port)) from None
-    sock.set_inheritable(False)
-    return sock
-
-
-def _sentence(error: OSError, host: str, port: int) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return (
-            f"port {port} of {host} is in use; choose another one with --port, or 0 for any that "
-            "is free."
-        )
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return f"port {port} of {host} may not be used; choose one above 1023 with --port."
-    if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is not an address of this machine; 127.0.0.1 is this machine alone."
-    return f"{host}, port {port}: {error.strerror}."
+        family, *_, address = found[0]
+        sock = socket.create_server(address, family=family, backlog=_BACKLOG)
+        # Made again, it knows its protocol, without which asyncio would send with delays.
+        return socket.socket(fileno=sock.detach())
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "there is no such host"
+        reason = reason.partition(" (while")[0]
+        raise OSError(
+            f"port {port} of {host!r} cannot be used ({reason}); 127.0.0.1 is this machine alone, "
+            "and port 0 is any that is free."
+        ) from None
 
 
 def is_loopback(host: str) -> bool:
@@ -71,12 +56,59 @@ def is_loopback(host: str) -> bool:
     >>> is_loopback("127.0.0.1"), is_loopback("0.0.0.0")
     (True, False)
     """
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return False
+
+
+class _Server(uvicorn.Server):
+    """Ends in order, whichever signal tells it to, and closes connections that stand still."""
+
+    def __init__(self, config: uvicorn.Config, seconds: float, started: Callable[[], None] | None):
+        super().__init__(config)
+        self._ticks = max(1, round(seconds * _TICKS_A_SECOND))
+        self._started = started
+        self._still: set[tuple[Any, Any]] = set()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        if self._started is not None and self.started:
+            self._started()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close connections whose client has for too long sent no head or taken no answer.
+
+        That is, those that wait for their client in the same request as they did when this was
+        last looked at. A body that is late is refused by the application.
+        """
+        if counter % self._ticks == 0:
+            still = {
+                (one, one.cycle)
+                for one in self.server_state.connections
+                if one.transport.get_write_buffer_size()
+                or (
+                    one.timeout_keep_alive_task is None
+                    and (one.cycle is None or one.cycle.response_complete)
+                )
+            }
+            for connection, _ in still & self._still:
+                connection.transport.abort()
+            self._still = still
+        return await super().on_tick(counter)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        # The signal is not raised again: this is how a server ends.
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        for server in self.servers:
+            server.close()
+        # What clients had sent before is read and answered; then connections are closed.
+        self.server_state.default_headers = [(b"connection", b"close")]
+        await asyncio.sleep(_DRAIN_SECONDS)
+        await super().shutdown(sockets)
 
 
 def run(
@@ -85,7 +117,7 @@ def run(
     limits: Limits | None = None,
     *,
     started: Callable[[], None] | None = None,
-) -> None:
+) -> int:
     """Serve an application until SIGINT (Ctrl-C) or SIGTERM; a second one ends it at once.
 
     Requests that are under way are answered; connections that come later are refused.
@@ -100,112 +132,21 @@ def run(
     started : callable, optional
         Called when requests can be answered.
 
+    Returns
+    -------
+    n_requests : int
+        How many requests were answered, by whatever status.
+
     Examples
     --------
     >>> from covey.serving import bind, run
-    >>> run(app, bind("127.0.0.1", 8000))  # doctest: +SKIP
+    >>> n_requests = run(app, bind("127.0.0.1", 8000))  # doctest: +SKIP
     """
-    try:
-        import uvicorn
-        from uvicorn.protocols.http.h11_impl import H11Protocol
-    except ImportError:
-        raise ImportError(
-            'A server needs FastAPI and uvicorn; install them with: pip install "covey[serve]".'
-        ) from None
     limits = Limits() if limits is None else limits
-
-    class Patient(H11Protocol):
-        """Closes a connection on which no whole request comes, or no answer is taken, in time."""
-
-        _timer: asyncio.TimerHandle | None = None
-        _unread: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._wait()
-
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._wait()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self._stop()
-            self._taken()
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if self.transport.get_write_buffer_size():
-                self._until_taken()
-
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._until_taken()
-
-        def resume_writing(self) -> None:
-            super().resume_writing()
-            self._taken()
-
-        def _until_taken(self) -> None:
-            """Begin to wait until the client has taken what is written."""
-            if self._unread is None:
-                self._unread = self.loop.call_later(limits.seconds, self._drop)
-
-        def _taken(self) -> None:
-            if self._unread is not None:
-                self._unread.cancel()
-                self._unread = None
-
-        def _drop(self) -> None:
-            self._unread = None
-            if self.transport.get_write_buffer_size():
-                self.transport.abort()
-
-        def _wait(self) -> None:
-            """Begin to wait for the head of a request, unless one is being answered."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._stop()
-            elif self._timer is None and not self.transport.is_closing():
-                self._timer = self.loop.call_later(limits.seconds, self._give_up)
-
-        def _stop(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _give_up(self) -> None:
-            self._timer = None
-            idle = self.cycle is None or self.cycle.response_complete
-            if idle and not self.transport.is_closing():
-                self.transport.close()
-
-    class Server(uvicorn.Server):
-        """Ends in order, whichever signal tells it to."""
-
-        async def startup(self, sockets: Any = None) -> None:
-            await super().startup(sockets)
-            if started is not None and self.started:
-                started()
-
-        def handle_exit(self, sig: int, frame: Any) -> None:
-            # The signal is not raised again: this is how a server ends.
-            if self.should_exit:
-                self.force_exit = True
-            self.should_exit = True
-
-        async def shutdown(self, sockets: Any = None) -> None:
-            app.state.counts.draining = True
-            for server in self.servers:
-                server.close()
-            # What clients had sent before is read and answered; then connections are closed.
-            await asyncio.sleep(_DRAIN_SECONDS)
-            await super().shutdown(sockets)
-
     config = uvicorn.Config(
         app,
-        http=Patient,
+        http="h11",
         ws="none",
-        lifespan="on",
         log_config=None,
         log_level="critical",
         access_log=False,
@@ -214,7 +155,9 @@ def run(
         limit_concurrency=limits.connections,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(limits.seconds) + 1,
-        h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
+        h11_max_incomplete_event_size=MOST_HEADER_BYTES,
         backlog=_BACKLOG,
     )
-    Server(config).run(sockets=[sock])
+    server = _Server(config, limits.seconds, started)
+    server.run(sockets=[sock])
+    return server.server_state.total_requests

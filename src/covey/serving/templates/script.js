@@ -40,6 +40,16 @@
   }
   const moved = (value) => classes ? points(value)
     : `${value < 0 ? "\u2212" : "+"}${number(Math.abs(value))}`;
+  function words(answer) {
+    const said = [[0.99, "almost certainly "], [0.9, "very likely "], [0.75, "likely "], [0.6, "rather "]]
+      .find((one) => answer.probability >= one[0]);
+    return said ? said[1] + label(answer.prediction) : `a close call, ${label(answer.prediction)} by a little`;
+  }
+  function sentence(found) {
+    if (!found.changes) return "No change of one or two columns to values that the model has seen does that.";
+    const moves = found.changes.map((one) => `${one.column} were ${number(one.to)} instead of ${number(one.value)}`);
+    return `If ${moves.join(" and ")}, the answer would be ${short(found)}.`;
+  }
   // A class as the model writes it.
   const label = (value) => typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   const short = (answer) => classes
@@ -50,9 +60,6 @@
   const columns = facts.columns.slice().sort((a, b) => (b.share || 0) - (a.share || 0));
   const controls = new Map();
 
-  function startOf(column) {
-    return column.typical === undefined ? null : column.typical;
-  }
   function hintOf(column) {
     const parts = [];
     if (column.kind !== "text" && column.kind !== "category" && column.typical !== null) {
@@ -80,7 +87,7 @@
     } else if (column.kind === "text") {
       control = make("textarea", { ...common, rows: 2, dir: "auto", maxlength: 10000 });
     } else {
-      control = make("input", { ...common, type: "text", inputmode: "decimal" });
+      control = make("input", { ...common, type: "number", step: "any" });
     }
     field.append(control);
     if (column.kind === "number" && column.low !== null && column.high > column.low) {
@@ -100,28 +107,16 @@
     parent.append(field);
   }
 
+  /* The browser reads numbers and dates, and says what is wrong with them. */
   function read({ column, control, wrong }) {
+    wrong.textContent = control.validationMessage;
+    wrong.hidden = control.validity.valid;
+    if (!control.validity.valid) return undefined;
     const text = control.value.trim();
-    let value = null, trouble = "";
-    if (text !== "") {
-      if (column.kind === "category") value = column.categories[Number(text)];
-      else if (column.kind === "date") value = column.clock ? text : `${text}T00:00:00`;
-      else if (column.kind === "text") value = control.value;
-      else {
-        value = Number(text.replace(",", "."));
-        if (!Number.isFinite(value)) {
-          trouble = `${text} is not a number.`;
-          value = null;
-        }
-      }
-    } else if (control.validity && control.validity.badInput) {
-      trouble = "This is not a date.";
-    }
-    wrong.textContent = trouble;
-    wrong.hidden = !trouble;
-    if (trouble) control.setAttribute("aria-invalid", "true");
-    else control.removeAttribute("aria-invalid");
-    return trouble ? undefined : value;
+    if (text === "") return null;
+    if (column.kind === "category") return column.categories[Number(text)];
+    if (column.kind === "number") return control.valueAsNumber;
+    return column.kind === "date" && !column.clock ? `${text}T00:00:00` : control.value;
   }
 
   function write({ column, control, slider }, value) {
@@ -155,29 +150,17 @@
 
   let pinned = null, current = null, timer = 0, asking = null;
 
+  const unless = (aborted, instead) => (error) => {
+    if (error.name === aborted) throw error;
+    return instead();
+  };
   async function ask(path, body, signal) {
-    let answer;
-    try {
-      answer = await fetch(path, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(body),
-        signal,
-      });
-    } catch (error) {
-      if (error.name === "AbortError") throw error;
-      throw new Error("The server does not answer; is it still running?");
-    }
-    let told = null;
-    try { told = await answer.json(); } catch (error) {
-      if (error.name === "AbortError") throw error;
-    }
-    if (!answer.ok) {
-      const error = new Error(told && told.error ? told.error : `The server says ${answer.status}.`);
-      error.status = answer.status;
-      throw error;
-    }
-    return told;
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal })
+      .catch(unless("AbortError", () => { throw new Error("The server does not answer; is it still running?"); }));
+    const told = await answer.json().catch(unless("AbortError", () => ({})));
+    if (answer.ok) return told;
+    throw Object.assign(new Error(told.error || `The server says ${answer.status}.`), { status: answer.status });
   }
 
   /* The answer and why; of a model whose reasons take too long to find, the answer alone. */
@@ -193,7 +176,7 @@
     }
     const { row: asked, ...rest } = body;
     const told = await ask("predict", { rows: [asked], ...rest }, signal);
-    return { answer: told.predictions[0], baseline: null, because: [], against: [], members: [], n_members: 0 };
+    return { answer: told.predictions[0], baseline: null, because: [], against: [], members: [] };
   }
 
   function trouble(text) {
@@ -244,7 +227,7 @@
     const { told } = current, answer = told.answer;
     const verdict = byId("verdict");
     verdict.replaceChildren(make("div", { class: "what", dir: "auto", text: classes ? label(answer.prediction) : number(answer.prediction) }));
-    if (classes) verdict.append(make("div", { class: "sure", dir: "auto", text: `${percent(answer.probability)}: ${answer.words}` }));
+    if (classes) verdict.append(make("div", { class: "sure", dir: "auto", text: `${percent(answer.probability)}: ${words(answer)}` }));
     byId("bar").textContent = short(answer);
     byId("bar").hidden = false;
     showCompared(answer);
@@ -297,8 +280,7 @@
     const reasons = [...told.because, ...told.against].sort((a, b) => Math.abs(b.push) - Math.abs(a.push));
     const note = byId("why-note");
     if (told.baseline === null) {
-      note.textContent = reasonsTakeTooLong
-        || "The model's file does not say what a typical row is; fit the model again to see why it decides.";
+      note.textContent = reasonsTakeTooLong;
       byId("why").replaceChildren();
       byId("why-more").hidden = true;
       return;
@@ -323,11 +305,11 @@
   }
 
   function showWho(told) {
-    const members = told.members;
+    const members = told.members.filter((one) => one.weight > 0);
     byId("who-note").textContent = members.length
-      ? `${told.n_members === 1 ? "One member decides" : `${told.n_members} members have a say here`}; the weight is how much each counts for this row.`
+      ? "The weight is how much each member counts for this row; those that count most come first."
       : reasonsTakeTooLong || "The model has no members that could be named.";
-    byId("who").replaceChildren(...members.map((one) => bar(one.name,
+    byId("who").replaceChildren(...members.map((one) => bar(one.name || `member ${one.member}`,
       classes ? `says ${label(one.prediction)}${one.probability === null ? "" : `, ${percent(one.probability)}`}` : `says ${number(one.prediction)}`,
       percent(one.weight), 0, Math.min(1, Math.max(0, one.weight)))));
   }
@@ -339,11 +321,9 @@
     const fixed = [...document.querySelectorAll("#fixed input:checked")].map((box) => columns[Number(box.value)].name);
     const body = { row: asked.row, fixed };
     if (!classes) {
-      body.to = Number(byId("reach").value.trim().replace(",", "."));
-      if (byId("reach").value.trim() === "" || !Number.isFinite(body.to)) {
-        place.replaceChildren(make("p", { class: "trouble", text: "Give the number that the prediction is to reach." }));
-        return;
-      }
+      const reach = byId("reach");
+      if (!reach.reportValidity()) return;
+      body.to = reach.valueAsNumber;
     }
     button.disabled = true;
     place.replaceChildren(make("p", { text: "Looking ..." }));
@@ -351,7 +331,7 @@
       const told = await ask("smallest-change", body);
       if (asked !== current) return;
       if (!told.changes) {
-        place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }));
+        place.replaceChildren(make("p", { text: sentence(told), dir: "auto" }));
         return;
       }
       const take = make("button", { type: "button", text: "Try it" });
@@ -359,7 +339,7 @@
         for (const one of told.changes) write(controls.get(one.column), one.to);
         changed(0);
       });
-      place.replaceChildren(make("p", { text: told.sentence, dir: "auto" }), make("p", {}, take));
+      place.replaceChildren(make("p", { text: sentence(told), dir: "auto" }), make("p", {}, take));
     } catch (error) {
       place.replaceChildren(make("p", { class: "trouble", text: error.message }));
     } finally {
@@ -392,9 +372,8 @@
   }
   columns.forEach((column, position) => byId("fixed").append(make("label", {},
     make("input", { type: "checkbox", value: position }), make("span", { text: column.name, dir: "auto" }))));
-  byId("change").hidden = !facts.explains;
   byId("reach-field").hidden = classes;
-  fill(Object.fromEntries(columns.map((column) => [column.name, startOf(column)])));
+  fill(Object.fromEntries(columns.map((column) => [column.name, column.typical])));
   byId("form").addEventListener("submit", (event) => { event.preventDefault(); changed(0); });
   byId("reset").addEventListener("click", () => { if (pinned) { fill(pinned.row); changed(0); } });
   byId("pin").addEventListener("click", () => { pinned = current; show(); });

@@ -1,0 +1,136 @@
+"""The columns of a model, as a form, a schema and rows of requests need them."""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import covey
+from covey.tables import Categories, Dates
+
+_CLOCK = {"hour", "minute", "second", "microsecond", "nanosecond"}
+_FINER_THAN_MICROSECONDS = re.compile(r"(\.\d{6})\d+")
+# The years that dates of nanoseconds can hold, and those that others can.
+_YEARS_OF_NANOSECONDS, _YEARS = (1678, 2261), (2, 9998)
+_LONGEST_NAME, _LONGEST_SHOWN = 200, 40
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as a person fills it in; a value that is not known is None."""
+
+    name: str
+    kind: str  # "number", "category", "text" or "date"
+    typical: float | str | None = None
+    low: float | str | None = None  # of the rows that the model was fitted on
+    high: float | str | None = None
+    whole: bool = False  # whether all numbers were whole
+    categories: tuple[str, ...] = ()
+    clock: bool = False  # whether dates have a time of day
+    share: float | None = None  # how much the column counts, of one
+    used: bool = True  # whether the model looks at the column at all
+    dates: Dates | None = None  # how dates are written
+
+
+def columns_of(model: Any) -> list[Column]:
+    """Return the columns of a fitted model of a table, in its order."""
+    preparation = model.preparation_
+    if preparation._seen_columns is None:
+        raise ValueError("The model's file says of no column what is usual; fit the model again.")
+    # Not every estimator knows how much columns count.
+    shares = getattr(model, "feature_importances_", [None] * len(preparation.kinds_))
+    made = []
+    for seen, share, used in zip(
+        preparation._seen_columns.columns, shares, model._columns_looked_at(), strict=True
+    ):
+        kind, encoder = preparation.kinds_[seen.name], preparation._encoders.get(seen.name)
+        values = (seen.typical, *(seen.values[:1] + seen.values[-1:] or (None, None)))
+        facts = {"whole": seen.whole, "share": _finite(share), "used": bool(used)}
+        if kind == "number":
+            made.append(Column(seen.name, kind, *map(_finite, values), **facts))
+        elif isinstance(encoder, Dates):
+            facts.update(dates=encoder, clock=not _CLOCK.isdisjoint(encoder.parts))
+            form = "%Y-%m-%dT%H:%M:%S" if facts["clock"] else "%Y-%m-%d"
+            written = []
+            for value in values:
+                written.append(None)
+                with suppress(ValueError):  # what cannot be read is not shown
+                    written[-1] = date_of(value, encoder).strftime(form)
+            made.append(Column(seen.name, "date", *written, **facts))
+        elif isinstance(encoder, Categories):
+            known = tuple(word for word in encoder.known if word is not None)
+            typical = seen.typical if seen.typical in known else None
+            made.append(Column(seen.name, "category", typical, categories=known, **facts))
+        else:
+            made.append(Column(seen.name, "text", **facts))
+    return made
+
+
+def _finite(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def date_of(text: Any, dates: Dates) -> datetime:
+    """Read a date in the column's own format or in ISO 8601; without a zone it is of Greenwich."""
+    found = None
+    with suppress(ValueError, TypeError, AttributeError):  # another format, or none
+        found = datetime.strptime(text.strip(), dates.format)
+    try:
+        # What is finer than a microsecond is dropped.
+        found = found or datetime.fromisoformat(_FINER_THAN_MICROSECONDS.sub(r"\1", text.strip()))
+        found = found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    except (ValueError, OverflowError, AttributeError):
+        raise ValueError(
+            f"{shown(text)} is not a date; give one such as 2024-01-31 or 2024-01-31T14:00, or "
+            "null if it is not known."
+        ) from None
+    low, high = _YEARS_OF_NANOSECONDS if dates.unit == "ns" else _YEARS
+    if not low <= found.year <= high:
+        raise ValueError(f"the year {found.year} is out of range; give {low} to {high}.")
+    return found
+
+
+def shown(given: Any) -> str:
+    """Return a value as a sentence can quote it, whatever it is."""
+    text = repr(given) if isinstance(given, str | int | float) else reprlib.repr(given)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def record_of(model: Any) -> dict[str, Any]:
+    """Return what the maker of a model's file has noted of it.
+
+    Files come from anyone: a note that is not of the expected kind is None.
+    """
+    about = getattr(model, "about_", None)
+    about = about if isinstance(about, dict) else {}
+    target, rows, how = (about.get(name) for name in ("target", "n_rows", "held_out"))
+    scores, quality = about.get("scores"), None
+    if isinstance(scores, list) and scores and isinstance(scores[0], dict):
+        measure = "accuracy" if hasattr(model, "classes_") else "r2"
+        found = {name: _finite(scores[0].get(name)) for name in (measure, "low", "high")}
+        held_out = how[:_LONGEST_NAME] if isinstance(how, str) else None
+        quality = None if None in found.values() else {**found, "held_out": held_out}
+    return {
+        "predicts": (target if isinstance(target, str) else "")[:_LONGEST_NAME] or "the target",
+        "rows": rows if isinstance(rows, int) and rows > 0 else None,
+        "quality": quality,
+    }
+
+
+def facts_of(model: Any, columns: list[Column]) -> dict[str, Any]:
+    """Return the facts of a model as JSON has them."""
+    classes = model.classes_.tolist() if hasattr(model, "classes_") else None
+    return {
+        "covey": covey.__version__,
+        "task": "numbers" if classes is None else "classes",
+        "classes": classes,
+        # Whether there are sets of classes, or bounds of numbers, to any level.
+        "levels": hasattr(model.estimator_, "calibration_"),
+        "columns": [{k: v for k, v in vars(one).items() if k != "dates"} for one in columns],
+        **record_of(model),
+    }
