@@ -580,7 +580,7 @@ def test_unseen_that_does_not_fit_is_refused(wine, forest):
         pytest.warns(UserWarning, match="89 of 89 rows were seen by every member"),
         pytest.raises(
             ValueError,
-            match=r"DynamicSelection\('knora_e'\) learns, but every member has seen every",
+            match=r"DynamicSelection\('knora_e'\) learns, but every member",
         ),
     ):
         fused_by(forest, "knora_e", X, y, unseen=np.zeros_like(unseen))
