@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from covey._kinds import Found, kind_of_text, too_large_of
 from covey._numbers import NumberFormat, as_numbers, read_numbers
-from covey.cli._cells import joined
 from covey.cli._console import CommandError
-from covey.cli._sources import batches, called, parquet_columns
+from covey.cli._sources import batches, called, joined, parquet_columns
 from covey.cli._text_tables import Note
 
 if TYPE_CHECKING:
