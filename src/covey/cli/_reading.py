@@ -88,7 +88,7 @@ def read_pieces(
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             column = _single(column, name in numbers)
             if _is_text(column.type):
-                column = _with_gaps(name, column) if words else column
+                column = with_gaps(name, column) if words else column
                 if name in numbers:
                     column = _known_numbers(name, column, known, shown, decimal)
             made[name] = column
@@ -152,7 +152,7 @@ class _Made:
             column = _single(column, known, name in self.text)
             if _is_text(column.type) and name not in self.text:
                 if words:
-                    column = _with_gaps(name, column, name in self.labels, self.note)
+                    column = with_gaps(name, column, name in self.labels, self.note)
                 column = self._numbers(name, column, known, decimal)
             # A copy, so that Arrow's memory serves the next column.
             self.found[name] = column.to_pandas().copy()
@@ -264,7 +264,7 @@ def _may_be_numbers(present: Any) -> bool:
     return bool(compute.mean(with_digit).as_py() > 0.5)
 
 
-def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None = None) -> Any:
+def with_gaps(name: str, column: Any, labels: bool = False, note: Note | None = None) -> Any:
     """A column with null in place of the words for a missing value."""
     import pyarrow as pa
     from pyarrow import compute
