@@ -67,6 +67,17 @@ def test_dates_that_may_be_read_in_two_ways_are_refused():
         problem_of(some_table(day=mixed), time="day")
 
 
+def test_words_that_no_file_of_a_model_keeps_are_refused_before_the_fit():
+    long = "q" * 70_000
+    for table, what in (
+        (some_table(town=[long, *["Rome"] * 59]), "a value of 'town' has 70,000 characters"),
+        (some_table(y=[long, *["a", "b"] * 29, "a"]), "a class of 'y' has 70,000 characters"),
+        (some_table(**{long: range(0, 120, 2)}), "a name of a column has 70,000 characters"),
+    ):
+        with pytest.raises(CommandError, match=what):
+            problem_of(table)
+
+
 def test_hashes_of_rows_are_those_of_pandas():
     table = some_table(town=["Rome", None, "Oslo"] * 20, day=["2024-01-05"] * 60)
     kinds = {"x": "number", "town": "text", "z": "number", "day": "date"}

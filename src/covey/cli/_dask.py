@@ -7,7 +7,7 @@ import time as clock
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from covey._core.random import Purpose, UniformRows
+from covey._intervals import mean_interval_from_sums, proportion_interval
 from covey._judgement import LEAST_PROBABILITY
 from covey._kinds import as_kind, look, not_numbers
 from covey.cli._console import CommandError, Console
@@ -78,7 +79,7 @@ def fit_and_save(
     from covey.cli._models import keep_facts, save_model
     from covey.tables import TableClassifier, TableRegressor
 
-    _refuse(fuser, report, {"--group": group, "--time": time})
+    _refuse(fuser, group=group, time=time, report=report)
     header, blocks, text = read_blocks(path, target)
     names = _number_columns(header, target, drop or [], keep or [], text)
     started = clock.perf_counter()
@@ -116,21 +117,20 @@ def fit_and_save(
     )
 
 
-def _refuse(fuser: str | None, report: str | None, by: dict[str, str | None]) -> None:
+def _refuse(fuser: str | None, **options: str | None) -> None:
     """Refuse, by name, what needs all rows in one place."""
     from covey.fusers import FUSERS, make_fuser
 
-    for option, value in by.items():
-        if value is not None:
-            raise CommandError(
-                f"{option}: with --engine dask rows are held out one by one, by chance; leave it "
-                f"out, {_PLAIN}."
-            )
-    if report is not None:
-        raise CommandError(
-            "--report: with --engine dask no page is made of the rows held out; leave it out, and "
-            "make one of other rows with covey report."
-        )
+    by_chance = f"rows are held out one by one, by chance; leave it out, {_PLAIN}."
+    reasons = {
+        "group": by_chance,
+        "time": by_chance,
+        "report": "no page is made of the rows held out; leave it out, and make one of other rows "
+        "with covey report.",
+    }
+    for option, reason in reasons.items():
+        if options[option] is not None:
+            raise CommandError(f"--{option}: with --engine dask {reason}")
     if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(
             f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
@@ -271,18 +271,12 @@ def _text_blocks(headers: dict[str, Any], chosen: list[str], target: str) -> lis
     read = dask.delayed(_text_block, pure=False)
     made = []
     for file, (names, separator) in headers.items():
-        whole = file.lower().endswith(".gz")
-        size = None if whole else _BLOCK_SIZE
-        _, (blocks,) = read_bytes(
-            file,
-            sample=False,
-            delimiter=None if whole else b"\n",
-            blocksize=size,
-            compression="infer",
-        )
+        size = None if file.lower().endswith(".gz") else _BLOCK_SIZE
+        how = {"delimiter": b"\n", "blocksize": size, "compression": "infer"}
+        _, (blocks,) = read_bytes(file, sample=False, **how)
         for place, block in enumerate(blocks):
-            given = names if place else None
-            made.append(read(block, file, separator, given, chosen, target))
+            given, where = (names, f"{file}, part {place + 1}") if place else (None, file)
+            made.append(read(block, where, separator, given, chosen, target))
     return made
 
 
@@ -372,8 +366,7 @@ class Seen(NamedTuple):
     sample: pd.DataFrame  # some rows that have a target
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(NamedTuple):
     """How rows of a table become numbers and targets, and which are held out."""
 
     target: str
@@ -384,24 +377,25 @@ class Rows:
     classes: np.ndarray
     seed: int
 
-    def chosen(self, block: pd.DataFrame, start: int, part: str) -> tuple[Any, np.ndarray]:
-        """Return numbers and targets of some rows of a block whose first one is ``start``."""
-        if self.codes is None:
-            y = as_numbers(block, [self.target])[0][self.target].to_numpy()
-            chosen = ~np.isnan(y)
-        else:
-            code = block[self.target].astype(object).map(self.codes)
-            chosen = code.notna().to_numpy(dtype=bool)
-            y = self.classes[code.fillna(0).to_numpy(dtype=np.intp)]
-        if part != _ALL:
-            # By the row's own draw, however the table is cut into blocks.
-            draws = UniformRows(self.seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, len(block))
-            chosen &= (draws[:, 0] < _HELD_OUT) == (part == _JUDGED_ON)
-        if not chosen.any():
-            columns = self.preparation.get_feature_names_out()
-            return pd.DataFrame(np.empty((0, len(columns))), columns=columns), y[:0]
-        numbers = as_numbers(block.loc[chosen], list(self.preparation.kinds_))[0]
-        return self.preparation.transform(numbers), y[chosen]
+
+def chosen(block: pd.DataFrame, start: int, rows: Rows, part: str) -> tuple[Any, np.ndarray]:
+    """Return numbers and targets of some rows of a block, of which the first is ``start``."""
+    target, preparation, codes, classes, seed = rows
+    if codes is None:
+        y = as_numbers(block, [target])[0][target].to_numpy()
+        taken = ~np.isnan(y)
+    else:
+        code = block[target].astype(object).map(codes)
+        taken = code.notna().to_numpy(dtype=bool)
+        y = classes[code.fillna(0).to_numpy(dtype=np.intp)]
+    if part != _ALL:
+        # By the row's own draw, however the table is cut into blocks.
+        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, len(block))
+        taken &= (draws[:, 0] < _HELD_OUT) == (part == _JUDGED_ON)
+    if not taken.any():
+        return pd.DataFrame(columns=preparation.get_feature_names_out(), dtype=float), y[:0]
+    numbers = as_numbers(block.loc[taken], list(preparation.kinds_))[0]
+    return preparation.transform(numbers), y[taken]
 
 
 def as_numbers(
@@ -454,11 +448,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def chosen(block: Any, start: int, rows: Rows, part: str) -> tuple[Any, np.ndarray]:
-    """Return the numbers and targets of some rows of a block."""
-    return rows.chosen(block, start, part)
-
-
 def judge(
     block: pd.DataFrame, start: int, rows: Rows, models: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -468,7 +457,7 @@ def judge(
     is correct, and its log-loss. For quantities: one; the squared error of each model, and that
     of the mean which the last one was fitted to.
     """
-    X, y = rows.chosen(block, start, _JUDGED_ON)
+    X, y = chosen(block, start, rows, _JUDGED_ON)
     known = [np.ones(len(y))]
     if rows.codes is None:
         counts, n_known = np.array([len(y)]), len(models) + 2
@@ -688,31 +677,29 @@ def _evaluated(
     step("judging")
     counts, sums = table.judged([one for one, _ in fitted])
     step("", 1)
-    if not counts.sum():
+    n_held = int(counts.sum())
+    if not n_held:
         raise CommandError("no row could be held out to judge the model; give more rows.")
-    (_, flock_seconds), (_, line_seconds) = fitted
-    seconds = [flock_seconds, 0.0, line_seconds]
     scored = _r2_scores if problem.regression else _accuracy_scores
-    scores, difference = scored(table.counts - counts, counts, sums, seconds)
-    return scores, difference, f"a quarter of all, {int(counts.sum()):,} rows"
+    scores, gap = scored(table.counts - counts, counts, n_held, sums)
+    for score, seconds in zip(scores, (fitted[0][1], 0.0, fitted[1][1]), strict=True):
+        score.seconds = seconds
+    return scores, gap, f"a quarter of all, {n_held:,} rows"
 
 
 def _accuracy_scores(
-    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, seconds: list[float]
+    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
 ) -> tuple[list[Score], Any]:
     """Return scores by the counts of each class among rows fitted on and held out."""
-    from covey._intervals import mean_interval_from_sums, proportion_interval
-
-    n_held = int(counts.sum())
     share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
-    found = (
-        ("flock", *sums[0, 1:3]),
-        ("commonest class", counts[np.argmax(known)], -float(counts @ np.log(share))),
-        ("one linear model", *sums[0, 3:5]),
-    )
+    found = {
+        "flock": sums[0, 1:3],
+        "commonest class": (counts[np.argmax(known)], -float(counts @ np.log(share))),
+        "one linear model": sums[0, 3:5],
+    }
     scores = [
-        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, took)
-        for (name, correct, loss), took in zip(found, seconds, strict=True)
+        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, 0.0)
+        for name, (correct, loss) in found.items()
     ]
     # How much more often the flock is correct than the linear model.
     mean = float(sums[0, 1] - sums[0, 3]) / n_held
@@ -721,19 +708,14 @@ def _accuracy_scores(
 
 
 def _r2_scores(
-    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, seconds: list[float]
+    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
 ) -> tuple[list[Score], None]:
     """Return R2 against the mean of the rows fitted on, with intervals by the delta method."""
-    from covey._intervals import mean_interval_from_sums
-
-    n_held, total = int(counts.sum()), sums[0, 3]
-    scores = []
-    places = {"flock": 1, "the mean": 3, "one linear model": 2}
-    for (name, place), took in zip(places.items(), seconds, strict=True):
+    total, scores = sums[0, 3], []
+    for name, place in {"flock": 1, "the mean": 3, "one linear model": 2}.items():
         ratio = sums[0, place] / total if total else np.nan
         # Of each row, its squared error less the ratio times that of the mean.
         spread = sums[place, place] - 2 * ratio * sums[place, 3] + ratio**2 * sums[3, 3]
         interval = mean_interval_from_sums(1.0 - ratio, max(0.0, spread), n_held, total)
-        off = float(np.sqrt(sums[0, place] / n_held))
-        scores.append(Score(name, *interval, off, took))
+        scores.append(Score(name, *interval, float(np.sqrt(sums[0, place] / n_held)), 0.0))
     return scores, None

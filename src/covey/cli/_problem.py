@@ -31,6 +31,8 @@ _FEWEST_ROWS_OF_NAMES = 60
 _MOST_FEATURES_BESIDE_NAMES = 400
 # The share of the variance that text must explain beyond the other columns.
 _LEAST_GAIN = 0.001
+# The most bytes of a name or a word in the file of a model.
+_LONGEST_WORD = 1 << 16
 # Text that repeats itself is of use like categories; the doubt is about names of rows.
 _SHARE_OF_NAMES = 0.5
 
@@ -153,12 +155,34 @@ def read_problem(
         for column in problem.columns
     ]
     note_columns(problem, console.note)
+    _check_lengths(problem)
     if not group and not time:
         _keep_copies_together(problem)
     problem.guards = list(guards(problem))
     for guard in problem.guards:
         problem.note(guard.sentence)
     return problem
+
+
+def _check_lengths(problem: Problem) -> None:
+    """Refuse, before the fit, names and words that are too long for the file of a model."""
+    words = {"name of a column": list(problem.kinds)}
+    if not problem.regression:
+        words[f"class of {problem.target!r}"] = np.unique(problem.y).astype(str).tolist()
+    for column in problem.columns:
+        if column.kind == "text" and not column.drop:
+            values = problem.table[column.name].dropna().astype(str).unique().tolist()
+            # Of text that hardly repeats itself single words are kept.
+            if column.n_values > _SHARE_OF_NAMES * len(problem.y):
+                values = [value for value in values if " " not in value]
+            words[f"value of {column.name!r}"] = values
+    for what, found in words.items():
+        for word in found:
+            if len(word.encode()) > _LONGEST_WORD:
+                raise CommandError(
+                    f"a {what} has {len(word):,} characters ({word[:20]!r}...), too many for the "
+                    "file of a model; shorten it, or leave the column out with --drop."
+                )
 
 
 def text_without_use(problem: Problem) -> list[str]:
