@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,8 +83,8 @@ def _batches(
     if _is_database(head):
         if not isinstance(source, str):
             raise CommandError(f"{name} is a database; give it as a file, unpacked.")
-        read = _sqlite_rows if head.startswith(b"SQLite") else _duckdb_rows
-        yield from read(source, part, columns, note)
+        kind = "SQLite" if head.startswith(b"SQLite") else "DuckDB"
+        yield from _database_rows(source, kind, part, columns)
     elif head[:2] == b"PK" or head[:4] == b"\xd0\xcf\x11\xe0":
         yield from _sheet_rows(io.BytesIO(source.read()), name, part, columns, note)
     elif part is not None:
@@ -370,78 +371,72 @@ def _cell(cell: Any) -> Any:
 # quoted.
 
 
-def _sqlite_rows(
-    path: str, table: str | None, columns: Collection[str] | None, note: Note
+# Tables and views with their kinds, and of a table the columns that are stored.
+_LISTS = {
+    "SQLite": (
+        "SELECT name, type FROM pragma_table_list WHERE schema = 'main' "
+        "AND substr(name, 1, 7) <> 'sqlite_'",
+        "SELECT name FROM pragma_table_info(?)",
+    ),
+    "DuckDB": (
+        "SELECT table_name, CASE table_type WHEN 'BASE TABLE' THEN 'table' ELSE 'view' END "
+        "FROM information_schema.tables WHERE table_schema = 'main'",
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = 'main' "
+        "AND table_name = ? AND coalesce(is_generated, '') <> 'ALWAYS' ORDER BY ordinal_position",
+    ),
+}
+
+
+def _database_rows(
+    path: str, kind: str, part: str | None, columns: Collection[str] | None
 ) -> Iterator[Rows]:
-    """Yield the rows of a table in an SQLite file."""
-    address = f"{Path(path).resolve().as_uri()}?mode=ro"
-    allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
-    try:
-        with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("PRAGMA query_only = ON")
-            kinds = {
-                name: kind
-                for schema, name, kind, *_ in database.execute("PRAGMA table_list")
-                if schema == "main" and not name.startswith("sqlite_")
-            }
-            chosen = _table_of(path, table, kinds)
-            # This lists neither hidden nor computed columns.
-            listed = database.execute(f"PRAGMA table_info({_quoted(chosen)})").fetchall()
+    """Yield the rows of a table in an SQLite or a DuckDB file."""
+    tables, stored = _LISTS[kind]
+    with _connection(path, kind) as database:
+        table = _table_of(path, part, dict(database.execute(tables).fetchall()))
+        found = [name for (name,) in database.execute(stored, [table]).fetchall()]
+        names = column_names(found, path)
+        if kind == "SQLite":
+            allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
             database.set_authorizer(
                 lambda action, *_: sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY
             )
-            yield from _selected(database, path, chosen, [row[1] for row in listed], columns)
-    except sqlite3.Error as error:
-        raise CommandError(f"{path} cannot be read as an SQLite file: {error}.") from None
+        result = database.execute(
+            f"SELECT {', '.join(map(_quoted, found))} FROM main.{_quoted(table)}"
+        )
+        # One by one: how whole batches are got differs between versions of DuckDB.
+        rows = chain.from_iterable(iter(lambda: result.fetchmany(_BATCH_ROWS), []))
+        yield from rows_of(rows, names, columns)
 
 
-def _duckdb_rows(
-    path: str, table: str | None, columns: Collection[str] | None, note: Note
-) -> Iterator[Rows]:
-    """Yield the rows of a table in a DuckDB file."""
+@contextmanager
+def _connection(path: str, kind: str) -> Iterator[Any]:
+    """Give a connection that only reads."""
+    if kind == "SQLite":
+        failure: type[Exception] = sqlite3.Error
+        connect = partial(sqlite3.connect, f"{Path(path).resolve().as_uri()}?mode=ro", uri=True)
+    else:
+        try:
+            import duckdb
+        except ImportError:
+            raise CommandError(
+                f"{path} is a DuckDB file, which needs duckdb; install it with: pip install "
+                '"covey[tables]".',
+                1,
+            ) from None
+        off = "enable_external_access", "autoload_known_extensions", "autoinstall_known_extensions"
+        failure = duckdb.Error
+        connect = partial(duckdb.connect, path, read_only=True, config=dict.fromkeys(off, "false"))
     try:
-        import duckdb
-    except ImportError:
-        raise CommandError(
-            f"{path} is a DuckDB file, which needs duckdb; install it with: pip install "
-            '"covey[tables]".',
-            1,
-        ) from None
-    settings = dict.fromkeys(
-        ("enable_external_access", "autoload_known_extensions", "autoinstall_known_extensions"),
-        "false",
-    )
-    try:
-        with contextlib.closing(duckdb.connect(path, read_only=True, config=settings)) as database:
-            found = database.execute(
-                "SELECT table_name, table_type FROM information_schema.tables "
-                "WHERE table_schema = 'main'"
-            ).fetchall()
-            kinds = {name: "table" if kind == "BASE TABLE" else "view" for name, kind in found}
-            chosen = _table_of(path, table, kinds)
-            listed = database.execute(
-                "SELECT column_name FROM information_schema.columns WHERE table_schema = 'main' "
-                "AND table_name = ? AND coalesce(is_generated, '') <> 'ALWAYS' "
-                "ORDER BY ordinal_position",
-                [chosen],
-            ).fetchall()
-            yield from _selected(database, path, chosen, [row[0] for row in listed], columns)
-    except duckdb.Error as error:
-        said = str(error).strip().splitlines()[0]
-        raise CommandError(f"{path} cannot be read as a DuckDB file: {said}") from None
-
-
-def _selected(
-    database: Any, path: str, table: str, stored: list[str], columns: Collection[str] | None
-) -> Iterator[Rows]:
-    names = column_names(stored, path)
-    result = database.execute(
-        f"SELECT {', '.join(map(_quoted, stored))} FROM main.{_quoted(table)}"
-    )
-    # One by one: how whole batches are got differs between versions of DuckDB.
-    rows = chain.from_iterable(iter(lambda: result.fetchmany(_BATCH_ROWS), []))
-    yield from rows_of(rows, names, columns)
+        with contextlib.closing(connect()) as database:
+            if kind == "SQLite":
+                database.execute("PRAGMA trusted_schema = OFF")
+                database.execute("PRAGMA query_only = ON")
+            yield database
+    except failure as error:
+        said = str(error).strip().splitlines()[0].rstrip(".")
+        article = "an" if kind == "SQLite" else "a"
+        raise CommandError(f"{path} cannot be read as {article} {kind} file: {said}.") from None
 
 
 def _table_of(path: str, table: str | None, kinds: dict[str, str]) -> str:
