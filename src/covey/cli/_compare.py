@@ -197,7 +197,7 @@ def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Size:
-    """How large a fitted model is: terms that a person can read, else None; and bytes."""
+    """The size of a fitted model: terms that a person can read, else None; and bytes."""
 
     terms: int | None
     n_bytes: int

@@ -339,7 +339,7 @@ def _files(path: str) -> list[str]:
 
 
 def _is_table(file: str) -> bool:
-    """Whether a file of a folder is one of its tables; other programs keep files beside them."""
+    """Tell tables of a folder from files that other programs keep beside them."""
     try:
         separator_of(file)
     except CommandError:
@@ -351,7 +351,7 @@ def _is_table(file: str) -> bool:
 
 
 class Seen(NamedTuple):
-    """What is known of a block before anything is learned; D is the number of columns."""
+    """Facts of a block before anything is learned; D is the number of columns."""
 
     n_rows: int
     values: dict[Any, int]  # of the target: how many rows have each, of the commonest ones
@@ -367,7 +367,7 @@ class Seen(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """How rows of a table become numbers and targets, and which are held out."""
+    """The way from rows of a table to numbers and targets, and which are held out."""
 
     target: str
     preparation: TablePreparation  # fitted

@@ -196,7 +196,7 @@ def _predicted(frame: pd.DataFrame, path: str) -> pd.Series | pd.DataFrame:
 
 
 def _are_numbers(found: list[Any], task: str) -> bool:
-    """Whether files hold a number for each row, and no classes."""
+    """Return whether files hold a number for each row, and no classes."""
     from covey.cli._problem import MOST_FRACTION_CLASSES, MOST_NUMBERED_CLASSES
 
     if task == "classes" or any(one.ndim == 2 or one.dtype.kind not in "fi" for one in found):

@@ -93,7 +93,7 @@ MaxTerms = Annotated[
 
 
 def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same command with ``--sheet``, if it reads a table; others as they are."""
+    """Give a command ``--sheet`` if it reads a table; others stay as they are."""
     hints = get_type_hints(command, include_extras=True)
     if hints.get("table") is not Table:
         return command

@@ -1,4 +1,4 @@
-"""What to predict, from which rows and columns of a table."""
+"""The problem of a fit: a target, and the rows and columns of a table to learn it from."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
 
 
 def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """The same, but a sentence is passed on the first time only."""
+    """Return a function that passes a sentence on the first time only."""
     noted: set[str] = set()
 
     def note_once(sentence: str) -> None:
@@ -377,7 +377,7 @@ def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) ->
 def is_regression(
     values: pd.Series, n_rows: int, target: str, task: str, note: Callable[[str], None]
 ) -> bool:
-    """Whether a target is a quantity, by its different values; refuses one of no use."""
+    """Return whether a target is a quantity, by its different values; refuse one of no use."""
     n_values = len(values)
     if n_values < 2:
         one = f"the one value {values.tolist()[0]!r}" if n_values else "no value at all"

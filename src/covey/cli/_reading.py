@@ -265,7 +265,7 @@ def with_gaps(name: str, column: Any, labels: bool = False, note: Note = ignored
 
 
 def _is_long(column: Any) -> bool:
-    """Whether some whole numbers have more digits than every float holds."""
+    """Return whether some whole numbers have more digits than every float holds."""
     import pyarrow as pa
 
     try:

@@ -87,39 +87,30 @@ def utf8_blocks(
 
 def _lines(source: Any, name: str, note: Note, longest: float) -> Iterator[bytes]:
     """Yield whole lines of a text; UTF-16 is recoded, and ends of lines of old Macs replaced."""
-    piece = source.read(_BLOCK_BYTES)
-    encoding = _utf16(piece[:400])
-    decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
+    pieces: Iterator[bytes] = iter(lambda: source.read(_BLOCK_BYTES), b"")
+    first = next(pieces, b"")
+    pieces, look = chain([first], pieces), first[:_LONGEST_LOOK]
+    encoding = _utf16(look[:400])
     if encoding:
         note(f"{name} is read as UTF-16.")
-    look = piece[:_LONGEST_LOOK]
-    old = not encoding and b"\r" in look and b"\n" not in look
+        pieces = (text.encode() for text in codecs.iterdecode(pieces, encoding))
+    elif b"\0" in look:
+        raise CommandError(f"{name} is not text; save the table as CSV in UTF-8.")
+    elif b"\r" in look and b"\n" not in look:
+        pieces = (piece.replace(b"\r", b"\n") for piece in pieces)
     begun: list[bytes] = []
-    first = True
-    while True:
-        more = bool(piece)
-        if decoder:
-            try:
-                piece = decoder.decode(piece, final=not more).encode()
-            except UnicodeError:
-                raise CommandError(
-                    f"{name} is UTF-16 text that is damaged; save it as UTF-8."
-                ) from None
-        elif old:
-            piece = piece.replace(b"\r", b"\n")
-        if first and b"\0" in piece[:_LONGEST_LOOK]:
-            raise CommandError(f"{name} is not text; save the table as CSV in UTF-8.")
-        first = False
-        cut = piece.rfind(b"\n") + 1 if more else len(piece)
-        if cut or not more:
-            yield b"".join((*begun, piece[:cut]))
-            begun = []
-        begun.append(piece[cut:])
-        if not more:
-            return
-        if sum(map(len, begun)) > longest:
-            raise CommandError(_too_long())
-        piece = source.read(_BLOCK_BYTES)
+    try:
+        for piece in pieces:
+            cut = piece.rfind(b"\n") + 1
+            if cut:
+                yield b"".join((*begun, piece[:cut]))
+                begun = []
+            begun.append(piece[cut:])
+            if sum(map(len, begun)) > longest:
+                raise CommandError(_too_long())
+    except UnicodeError:
+        raise CommandError(f"{name} is UTF-16 text that is damaged; save it as UTF-8.") from None
+    yield b"".join(begun)
 
 
 def _utf16(head: bytes) -> str | None:

@@ -106,7 +106,7 @@ def _parquet_writer(path: Path, stack: ExitStack) -> Callable[[pd.DataFrame], No
 
 
 def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with an apostrophe before text that spreadsheets take for a formula."""
+    """Return a frame with an apostrophe before text that spreadsheets take for a formula."""
     import pandas as pd
 
     frame = frame.rename(columns=lambda name: _quoted(str(name)))
