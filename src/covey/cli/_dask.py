@@ -60,26 +60,27 @@ def fit_and_save(
     target: str,
     *,
     model: str,
-    report: str | None,
     effort: str,
     fuser: str | None,
     limits: dict[str, float],
     checkpoint: str | None,
-    group: str | None,
-    time: str | None,
     drop: Collection[str] | None,
     keep: Collection[str] | None,
     task: str,
     seed: int,
     scheduler: str | None,
     verbose: bool,
+    **options: str | None,
 ) -> None:
-    """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
+    """Look at a table block by block, evaluate, fit on all rows, save, and show it.
+
+    Of other ``options`` of ``covey fit`` none may be given.
+    """
     import covey.dask  # noqa: F401 (names what to install)
     from covey.cli._models import keep_facts, save_model
     from covey.tables import TableClassifier, TableRegressor
 
-    _refuse(fuser, group=group, time=time, report=report)
+    _refuse(fuser, options)
     header, blocks, text = read_blocks(path, target)
     names = _number_columns(header, target, drop or [], keep or [], text)
     started = clock.perf_counter()
@@ -117,7 +118,7 @@ def fit_and_save(
     )
 
 
-def _refuse(fuser: str | None, **options: str | None) -> None:
+def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
     """Refuse, by name, what needs all rows in one place."""
     from covey.fusers import FUSERS, make_fuser
 

@@ -129,10 +129,8 @@ def read_problem(
     regression = is_regression(distinct, len(table), target, task, console.note)
     y = as_target(table[target], regression)
     left = {target, group, *(drop or [])}
-    season = time if time not in left and _is_dates(table, time) else None
-    if season is None:
-        left.add(time)
-    rest = _without(table, left)
+    dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
+    rest = _without(table, left if dated else {*left, time})
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
@@ -146,7 +144,7 @@ def read_problem(
     written = {column.name: column.form for column in problem.columns if column.form}
     problem.formats = {**formats, **written}
     if time:
-        _learn_seasons_only(problem, table, time, season is not None, console)
+        _learn_seasons_only(problem, table, time, dated, console)
     useless = set(text_without_use(problem)).difference(keep or [])
     problem.columns = [
         replace(column, drop=f"its words do not help to predict {target} (on rows held out)")
@@ -253,10 +251,6 @@ def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame
 
     kept = {name: table[name] for name in table.columns if name not in names}
     return pd.DataFrame(kept, index=table.index, copy=False)
-
-
-def _is_dates(table: pd.DataFrame, time: str | None) -> bool:
-    return time is not None and kind_of(table[time]).kind == "date"
 
 
 def _learn_seasons_only(

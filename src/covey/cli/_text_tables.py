@@ -160,7 +160,7 @@ def csv_batches(
         try:
             table = arrow_csv.read_csv(BufferReader(block), read, parse, convert)
         except ArrowInvalid as error:
-            raise CommandError(csv_sentence(name, str(error), n_rows + 1)) from None
+            raise CommandError(_sentence(name, str(error), n_rows + 1)) from None
         n_rows += len(table)
         for batch in table.to_batches():
             yield batch, separator
@@ -236,14 +236,13 @@ def column_names(fields: list[str], name: str) -> list[str]:
     return names
 
 
-def csv_sentence(name: str, message: str, rows_before: int = 0) -> str:
-    """Return a sentence about a file that Arrow cannot read."""
-    ragged = re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)", message)
-    if ragged:
-        row, wanted, found = ragged.groups()
-        where = f"record {int(row) + rows_before}" if row else "a record"
-        return (
-            f"{name}: {where} has {found} fields, but the header has {wanted}; quote fields that "
-            "hold the separator, or mend the record."
-        )
-    return f"{name} cannot be read: {message.splitlines()[0]}"
+def _sentence(name: str, message: str, rows_before: int) -> str:
+    """Return a sentence about a record that Arrow cannot read."""
+    ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", message)
+    if not ragged:
+        return f"{name} cannot be read: {message.splitlines()[0]}"
+    row, wanted, found = map(int, ragged.groups())
+    return (
+        f"{name}: record {row + rows_before} has {found} fields, but the header has {wanted}; "
+        "quote fields that hold the separator, or mend the record."
+    )
