@@ -188,7 +188,8 @@ def test_text_files_are_read_with_their_gaps_block_by_block(lake, run, monkeypat
     )
 
 
-def test_text_of_any_encoding_and_separator_is_read(tmp_path, run):
+def test_text_of_any_encoding_and_separator_is_read(tmp_path, run, monkeypatch):
+    monkeypatch.setattr("covey.cli._dask._BLOCK_SIZE", 9_000)
     table = measured().drop(columns="smokes")
     for name, rows, separator, encoding in (
         ("a.csv", slice(0, 150), ";", "latin-1"),
@@ -199,6 +200,7 @@ def test_text_of_any_encoding_and_separator_is_read(tmp_path, run):
     (tmp_path / "d.csv").write_text("")
     said = run("fit", ".", *FLOCK, cwd=tmp_path)
     assert said.exit_code == 0, said.output
+    assert "a.csv is not UTF-8, so it is read as Windows-1252 (Latin-1)" in said.stderr
     columns = ("age", "Größe", "pulse", "noise")
     assert_same(
         load(tmp_path / "flock.covey"), plainly(table.dropna(subset="outcome"), columns=columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import time as clock
 from collections import Counter
@@ -34,10 +35,11 @@ from covey.cli._problem import (
 )
 from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
 from covey.cli._sources import PARQUET, joined, separator_of
-from covey.cli._text_tables import csv_batches, read_header
+from covey.cli._text_tables import Note, csv_batches, read_header
 from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # Of text, about so much is one block.
 _BLOCK_SIZE = "64MiB"
 # Values of the target that are counted in a block: more than there may be classes.
@@ -81,7 +83,7 @@ def fit_and_save(
     from covey.tables import TableClassifier, TableRegressor
 
     _refuse(fuser, options)
-    header, blocks, text = read_blocks(path, target)
+    header, blocks, text = read_blocks(path, target, console.note)
     names = _number_columns(header, target, drop or [], keep or [], text)
     started = clock.perf_counter()
     with _cluster(scheduler), console.progress(5, "looking") as step:
@@ -214,7 +216,7 @@ def _cluster(address: str | None) -> Iterator[None]:
 
 
 def read_blocks(
-    path: str, target: str
+    path: str, target: str, note: Note
 ) -> tuple[pd.DataFrame, Callable[[list[str]], list[Any]], bool]:
     """Return a frame without rows, what gives blocks of some columns, and if cells are text.
 
@@ -233,22 +235,24 @@ def read_blocks(
             f"{path} holds Parquet files and text files; give a pattern for one kind, such as "
             "'rows/*.parquet'."
         )
-    headers = {}
+    headers: dict[str, tuple[list[str], str | None, bool]] = {}
     for file, separator in zip(files, separators, strict=True):
         try:
             with open_file(file, "rb", compression=None if packed[0] else "infer") as source:
-                headers[file] = (
-                    (parquet.read_schema(source).names, None)
-                    if packed[0]
-                    else read_header(source, file, separator)
-                )
+                if packed[0]:
+                    headers[file] = parquet.read_schema(source).names, None, True
+                    continue
+                # Neither a stream nor UTF-16 may begin anywhere.
+                whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
+                source.seek(0)
+                headers[file] = (*read_header(source, file, separator, note), whole)
         except FileNotFoundError:
             raise CommandError(f"there is no file {file}.") from None
         except CommandError:
             if file == files[0]:
                 raise  # another file without a header has no rows either
     names = headers[files[0]][0]
-    for file, (others, _) in headers.items():
+    for file, (others, *_) in headers.items():
         lacking = [name for name in names if name not in others]
         if lacking:
             raise CommandError(
@@ -271,8 +275,8 @@ def _text_blocks(headers: dict[str, Any], chosen: list[str], target: str) -> lis
 
     read = dask.delayed(_text_block, pure=False)
     made = []
-    for file, (names, separator) in headers.items():
-        size = None if file.lower().endswith(".gz") else _BLOCK_SIZE
+    for file, (names, separator, whole) in headers.items():
+        size = None if whole else _BLOCK_SIZE
         how = {"delimiter": b"\n", "blocksize": size, "compression": "infer"}
         _, (blocks,) = read_bytes(file, sample=False, **how)
         for place, block in enumerate(blocks):

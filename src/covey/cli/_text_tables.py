@@ -197,9 +197,11 @@ def _without_quotes(block: bytes, separators: str) -> bytes:
     return re.sub(quoted, lambda found: b" " * len(found[0]), block)
 
 
-def read_header(source: Any, name: str, separator: str | None = None) -> tuple[list[str], str]:
+def read_header(
+    source: Any, name: str, separator: str | None = None, note: Note = ignored
+) -> tuple[list[str], str]:
     """Return the names of the columns of a text, and what separates them."""
-    return _header(utf8_blocks(source, name), name, separator)[:2]
+    return _header(utf8_blocks(source, name, note), name, separator)[:2]
 
 
 def _header(
