@@ -67,38 +67,27 @@ def batches(
     Errors become sentences.
     """
     file, part = located(path)
-    with sentences(called(path)), opened(file) as (source, head):
-        yield from _batches(source, head, file, part, columns, note or ignored)
-
-
-def _batches(
-    source: Any,
-    head: bytes,
-    file: str,
-    part: str | None,
-    columns: Collection[str] | None,
-    note: Note,
-) -> Iterator[Rows]:
-    name = called(file)
-    if _is_database(head):
-        if not isinstance(source, str):
-            raise CommandError(f"{name} is a database; give it as a file, unpacked.")
-        kind = "SQLite" if head.startswith(b"SQLite") else "DuckDB"
-        yield from _database_rows(source, kind, part, columns)
-    elif head[:2] == b"PK" or head[:4] == b"\xd0\xcf\x11\xe0":
-        yield from _sheet_rows(io.BytesIO(source.read()), name, part, columns, note)
-    elif part is not None:
-        raise CommandError(
-            f"--sheet: {name} is neither a spreadsheet nor a database; leave it out."
-        )
-    elif head[:4] == b"PAR1":
-        yield from _parquet_rows(source, columns)
-    elif _ending(file) in _JSON or (file == "-" and head.lstrip()[:1] in (b"{", b"[")):
-        yield from _json_rows(source, name, columns, note)
-    else:
-        for batch, separator in csv_batches(source, name, separator_of(file), note):
-            # Where commas separate fields, one within a number sets thousands apart.
-            yield Rows(batch, True, "." if separator == "," else None)
+    name, note = called(file), note or ignored
+    with sentences(name), opened(file) as (source, head):
+        if _is_database(head):
+            if not isinstance(source, str):
+                raise CommandError(f"{name} is a database; give it as a file, unpacked.")
+            kind = "SQLite" if head.startswith(b"SQLite") else "DuckDB"
+            yield from _database_rows(source, kind, part, columns)
+        elif head[:2] == b"PK" or head[:4] == b"\xd0\xcf\x11\xe0":
+            yield from _sheet_rows(io.BytesIO(source.read()), name, part, columns, note)
+        elif part is not None:
+            raise CommandError(
+                f"--sheet: {name} is neither a spreadsheet nor a database; leave it out."
+            )
+        elif head[:4] == b"PAR1":
+            yield from _parquet_rows(source, columns)
+        elif _ending(file) in _JSON or (file == "-" and head.lstrip()[:1] in (b"{", b"[")):
+            yield from _json_rows(source, name, columns, note)
+        else:
+            for batch, separator in csv_batches(source, name, separator_of(file), note):
+                # Where commas separate fields, one within a number sets thousands apart.
+                yield Rows(batch, True, "." if separator == "," else None)
 
 
 # -- files ----------------------------------------------------------------------------------------
