@@ -83,16 +83,13 @@ def fuse(
     frames = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
     made = {} if identifier is None else {identifier: _whole(frames[0].index)}
     found = [_predicted(*one) for one in zip(frames, predictions, strict=False)]
-    known = None
+    numbers, known = _are_numbers(found, task), None
     if truth is not None:
         check_column(frames[-1], target, "--target")
-        known = frames[-1][target]
-    numbers = _are_numbers(found, task)
+        known = (_known_numbers if numbers else _labels)(frames[-1][target], truth)
     if numbers:
         classes, values = None, np.column_stack(found)[:, :, None]
-        known = known if known is None else _known_numbers(known, truth)
     else:
-        known = known if known is None else np.array(_labels(known, truth))
         classes, values = _as_probabilities(found, predictions, known)
     fused, judged, learned = _fused(rule, values, classes, known)
     made["prediction"] = fused[:, 0] if numbers else classes[fused.argmax(axis=1)]
@@ -222,11 +219,14 @@ def _known_numbers(values: pd.Series, path: str) -> np.ndarray:
     return numbers
 
 
-def _labels(values: pd.Series, path: str) -> list[str]:
+def _labels(values: pd.Series, path: str) -> np.ndarray:
     """Return labels as text, whole numbers without a point."""
+    import numpy as np
+
     if values.isna().any():
         raise CommandError(f"{path}: {values.name!r} has gaps; every row needs its true class.")
-    return [f"{one:.15g}" if values.dtype.kind in "fiu" else str(one) for one in values]
+    numeric = values.dtype.kind in "fiu"
+    return np.array([f"{one:.15g}" if numeric else str(one) for one in values])
 
 
 def _as_probabilities(
@@ -237,17 +237,17 @@ def _as_probabilities(
     import pandas as pd
 
     named = [
-        list(one.columns) if one.ndim == 2 else _labels(one, path)
+        one.columns.to_numpy(str) if one.ndim == 2 else _labels(one, path)
         for one, path in zip(found, paths, strict=True)
     ]
-    known = set().union([] if truth is None else truth.tolist(), *named)
-    classes = np.array(sorted(known, key=_by_number))
+    known = np.unique(np.concatenate([*named, *([] if truth is None else [truth])]))
+    classes = np.array(sorted(known.tolist(), key=_by_number))
     if len(classes) < 2:
         raise CommandError("all predictions are the same class; there is nothing to fuse.")
     saved = []
     for one, labels, path in zip(found, named, paths, strict=True):
         if one.ndim == 1:
-            saved.append(np.equal(np.array(labels)[:, None], classes).astype(np.float64))
+            saved.append(np.equal(labels[:, None], classes).astype(np.float64))
             continue
         values = one.reindex(columns=classes, fill_value=0.0)
         values = values.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
