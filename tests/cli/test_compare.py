@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from covey.cli import _contestants
-from covey.cli._compare import _really_worse
+from covey import SubsetEnsembleClassifier
+from covey.cli import _compare
+from covey.cli._compare import Size, _Package, _really_worse, contestants, size_of
 from covey.cli._console import CommandError
-from covey.cli._contestants import contestants
 from covey.cli._evaluate import Score, Trial, make_splits
 
 from .conftest import as_json, problem_of, some_table
@@ -55,8 +59,11 @@ def test_numbers_are_compared_with_intervals_too(tmp_path, run):
 
 def test_models_that_fail_are_named_with_the_reason(tmp_path, run, monkeypatch):
     class Broken:
-        def __init__(self):
+        def __init__(self, random_state=None, n_jobs=None):
             pass
+
+        def set_params(self, **params):
+            return self
 
         def get_params(self, deep=True):
             return {}
@@ -64,9 +71,9 @@ def test_models_that_fail_are_named_with_the_reason(tmp_path, run, monkeypatch):
         def fit(self, X, y):
             raise RuntimeError("no licence\nfor this")
 
-    monkeypatch.setitem(
-        _contestants._PACKAGES, "lightgbm", ("json", "x", "LightGBM", lambda *how: Broken())
-    )
+    monkeypatch.setattr("json.BrokenClassifier", Broken, raising=False)
+    broken = _Package("json", "x", "LightGBM", "Broken", {})
+    monkeypatch.setitem(_compare._PACKAGES, "lightgbm", broken)
     some_table(40).to_csv(tmp_path / "table.csv", index=False)
     models = ("--models", "Light", "--models", "commonest")
     said = as_json(run("compare", "table.csv", "--target", "y", *models, "--json", cwd=tmp_path))
@@ -97,8 +104,8 @@ def test_a_package_that_nobody_knows_is_refused():
 
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch):
-    absent = ("no_such_module", "the-package", "EBM", lambda *how: None)
-    monkeypatch.setitem(_contestants._PACKAGES, "ebm", absent)
+    absent = _Package("no_such_module.part", "the-package", "EBM", "EBM", {})
+    monkeypatch.setitem(_compare._PACKAGES, "ebm", absent)
     with pytest.raises(CommandError, match="pip install the-package"):
         contestants(problem_of(some_table(40)), 0, ["ebm"])
 
@@ -118,3 +125,27 @@ def test_differences_by_chance_are_seldom_called_real():
         # Against one that was not chosen for its luck.
         called += any(_really_worse(scores, problem).values())
     assert called <= 4
+
+
+def test_linear_models_have_terms_and_trees_have_bytes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    line = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert size_of(line).terms == 4
+    flock = SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    assert size_of(flock).terms == flock.support_.sum()
+    forest = size_of(RandomForestClassifier(5, random_state=0).fit(X, y))
+    assert forest.terms is None
+    assert forest.n_bytes > 1_000
+
+
+def test_sizes_are_written_as_people_read_them():
+    assert str(Size(1, 5)) == "1 term"
+    assert str(Size(1_200, 5)) == "1,200 terms"
+    assert str(Size(None, 2_345_678)) == "2.3 MB"
+    assert str(Size(None, 23_456)) == "23 kB"
+
+
+def test_a_model_that_cannot_be_pickled_has_no_size_and_does_no_harm():
+    assert size_of(lambda row: row).n_bytes == 0

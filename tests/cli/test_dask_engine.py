@@ -174,7 +174,8 @@ def test_on_a_cluster_it_is_the_same(tmp_path, run, scheduler):
         assert {**one, "seconds": 0} == pytest.approx({**other, "seconds": 0})
 
 
-def test_text_files_are_read_with_their_gaps(lake, run):
+def test_text_files_are_read_with_their_gaps_block_by_block(lake, run, monkeypatch):
+    monkeypatch.setattr("covey.cli._dask._BLOCK_SIZE", 5_000)
     arguments = ("fit", "text/*.csv", *FLOCK, "--model", "text.covey")
     said = run(*arguments, cwd=lake)
     assert said.exit_code == 0, said.output
@@ -185,6 +186,30 @@ def test_text_files_are_read_with_their_gaps(lake, run):
     assert_same(
         load(lake / "text.covey"), plainly(table, columns=("age", "Größe", "pulse", "noise"))
     )
+
+
+def test_text_of_any_encoding_and_separator_is_read(tmp_path, run, monkeypatch):
+    monkeypatch.setattr("covey.cli._dask._BLOCK_SIZE", 9_000)
+    table = measured().drop(columns="smokes")
+    for name, rows, separator, encoding in (
+        ("a.csv", slice(0, 150), ";", "latin-1"),
+        ("b.csv", slice(150, 300), ",", "utf-16"),
+        ("c.tsv", slice(300, None), "\t", "utf-8-sig"),
+    ):
+        table.iloc[rows].to_csv(tmp_path / name, sep=separator, encoding=encoding, index=False)
+    (tmp_path / "d.csv").write_text("")
+    said = run("fit", ".", *FLOCK, cwd=tmp_path)
+    assert said.exit_code == 0, said.output
+    assert "a.csv is not UTF-8, so it is read as Windows-1252 (Latin-1)" in said.stderr
+    columns = ("age", "Größe", "pulse", "noise")
+    assert_same(
+        load(tmp_path / "flock.covey"), plainly(table.dropna(subset="outcome"), columns=columns)
+    )
+    with open(tmp_path / "c.tsv", "a") as file:
+        file.write("1\t2\n")
+    said = run("fit", ".", *FLOCK, cwd=tmp_path)
+    assert said.exit_code == 2
+    assert "c.tsv: record 102 has 2 fields, but the header has 7; quote" in said.stderr
 
 
 def test_the_default_fusion_works(lake, run):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import covey
+from covey.cli._compare import contestants
 from covey.cli._console import Console
-from covey.cli._contestants import contestants
 from covey.cli._evaluate import linear
 from covey.cli._fitting import PreparedRows, checked_limits, flock
 from covey.cli._problem import read_problem

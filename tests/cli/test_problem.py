@@ -67,6 +67,17 @@ def test_dates_that_may_be_read_in_two_ways_are_refused():
         problem_of(some_table(day=mixed), time="day")
 
 
+def test_words_that_no_file_of_a_model_keeps_are_refused_before_the_fit():
+    long = "q" * 70_000
+    for table, what in (
+        (some_table(town=[long, *["Rome"] * 59]), "a value of 'town' has 70,000 characters"),
+        (some_table(y=[long, *["a", "b"] * 29, "a"]), "a class of 'y' has 70,000 characters"),
+        (some_table(**{long: range(0, 120, 2)}), "a name of a column has 70,000 characters"),
+    ):
+        with pytest.raises(CommandError, match=what):
+            problem_of(table)
+
+
 def test_hashes_of_rows_are_those_of_pandas():
     table = some_table(town=["Rome", None, "Oslo"] * 20, day=["2024-01-05"] * 60)
     kinds = {"x": "number", "town": "text", "z": "number", "day": "date"}
@@ -131,3 +142,32 @@ def test_a_model_that_does_not_predict_again_leaves_the_old_file(tmp_path, run, 
     assert "flock.covey was not written" in result.stderr
     assert (tmp_path / "flock.covey").read_text() == "precious"
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "flock.covey"}
+
+
+FIRST = ["Nord", "West", "Alt", "Neu", "Ober", "Unter", "Klein", "Gross", "Sankt", "Bad"]
+MIDDLE = ["Lind", "Eich", "Birk", "Wald", "Stein", "Fisch", "Kirch", "Königs"]
+
+
+def named(informs, n_rows=240):
+    """Names of places, the end of which goes with the class, or does not."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["lake", "hill"], n_rows)
+    ends = np.where(y == "lake", "see", "berg")
+    if not informs:
+        ends = rng.permutation(ends)
+    names = [
+        f"{FIRST[k % 10]} {MIDDLE[k // 10 % 8]}{k // 80 * 'er'}{end}" for k, end in enumerate(ends)
+    ]
+    return pd.DataFrame({"x": rng.normal(size=n_rows), "name": names, "y": y})
+
+
+def test_names_that_tell_the_target_are_used():
+    assert problem_of(named(True)).kinds == {"x": "number", "name": "text"}
+
+
+def test_names_that_do_not_are_left_out_unless_they_are_to_be_kept():
+    problem = problem_of(named(False))
+    assert problem.kinds == {"x": "number"}
+    (left_out,) = (column for column in problem.columns if column.drop)
+    assert left_out.drop == "its words do not help to predict y (on rows held out)"
+    assert "name" in problem_of(named(False), keep=["name"]).kinds

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import skops.io
@@ -35,6 +36,7 @@ import covey
 from covey.cli import app
 from covey.persistence import ModelFileError, load, save
 from covey.persistence._archive import write_archive
+from covey.tables import TableClassifier
 from tests.persistence._helpers import (
     GOLDEN,
     changed,
@@ -218,6 +220,9 @@ def test_an_entry_is_never_unpacked_twice(tmp_path):
         ("[" * 100_000 + "]" * 100_000, "nested deeper"),
         ('{"a":' * 100 + "1" + "}" * 100, "nested deeper"),
         ('"' + '\\"' * (8 << 20), "more parts"),
+        ('""' * (5 << 20), "more parts"),
+        # UTF-16, of which limits would count other marks than a parser sees.
+        ('{\0"\0a\0"\0:\x001\0}\0', "no JSON document"),
         ('{"format": ' + "9" * 100_000 + "}", "no JSON document"),
         ('{"format": 1, "format": 1}', "no JSON document"),
         ('{"format": NaN}', "no JSON document"),
@@ -484,6 +489,26 @@ def test_zones_and_formats_of_dates_are_no_paths_and_no_patterns(tmp_path):
         )
         with pytest.raises(ModelFileError, match=f"{part} (is|are) "):
             load(path)
+
+
+def test_a_long_word_among_times_is_not_parsed(tmp_path):
+    table = pd.DataFrame({"x": ROWS[:, 0], "day": pd.date_range("2024-01-05", periods=50)})
+    model = TableClassifier(covey.SubsetEnsembleClassifier(2, max_iter=10)).fit(table, SIDES)
+
+    def lengthen(document):
+        seen = document["model"]["fitted"]["preparation"]["fitted"]["seen"]
+        assert seen["kinds"] == ["number", "time"]
+        seen["words"][0] = {"list": ["1 " * 1_000_000]}
+
+    path = changed(saved(model, tmp_path / "model.covey"), lengthen)
+    refused_soon(path, "words is no list of words")
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(ROWS, SIDES)
+    model.feature_names_in_ = np.array(["a", "a"], dtype=object)
+    with pytest.raises(ValueError, match="feature_names holds one name twice"):
+        save(model, tmp_path / "model.covey")
 
 
 def test_numbers_of_a_file_that_lies_about_its_size_are_refused(path):

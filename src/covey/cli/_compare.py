@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+import pickle
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,6 +21,7 @@ EXAMPLE = (
 
 # A difference is called real if chance would make one as large less often than this.
 _CHANCE = 0.05
+_FEW_ROWS = 20_000
 
 
 def compare(
@@ -53,31 +58,30 @@ def compare(
     without such a difference may as well be the best. Besides: how much there is to read, or to
     store, and how long a fit takes.
     """
-    from covey.cli._contestants import contestants
     from covey.cli._evaluate import Trial, make_splits
     from covey.cli._problem import read_problem
-    from covey.cli._sizes import size_of
 
     console = Console(quiet, as_json)
     problem = read_problem(
         table, target, console, group=group, time=time, drop=drop, keep=keep, task=task
     )
     field = contestants(problem, seed, more or ())
+
+    def among(name: str, wanted: Iterable[str]) -> bool:
+        return any(one.lower() in name.lower() for one in wanted)
+
     for wanted in models or []:
-        if not any(wanted.lower() in name.lower() for name in field):
+        if not any(among(name, [wanted]) for name in field):
             raise CommandError(
                 f"--models: no model is called {wanted!r}; there are {', '.join(field)}."
             )
     if models:
-        field = {
-            name: one
-            for name, one in field.items()
-            if any(wanted.lower() in name.lower() for wanted in (*models, *(more or ())))
-        }
+        chosen = [*models, *(more or ())]
+        field = {name: one for name, one in field.items() if among(name, chosen)}
     splits, how = make_splits(problem, seed)
     # A model that cannot learn this table is left out; the others are still compared.
     failures: dict[str, str] = {}
-    sizes: dict[str, Any] = {}
+    sizes: dict[str, Size] = {}
 
     def measure(name: str, model: Any) -> None:
         if name not in sizes:
@@ -95,13 +99,15 @@ def compare(
             console.note("stopped: what is finished is compared on the rows held out by then.")
     for name, message in failures.items():
         console.note(f"{name}: left out, since it failed: {message}")
-    scores = trial.scores()
+    scores = sorted(trial.scores(), key=lambda one: (-one.value, one.loss))
     if not scores:
         raise CommandError("no model could be fitted to this table.", 1)
-    scores.sort(key=lambda one: (-one.value, one.loss))
     _show(console, problem, scores, how, sizes, failures)
     if stopped:
         raise typer.Exit(130)
+
+
+# -- the result -----------------------------------------------------------------------------------
 
 
 def _show(
@@ -109,31 +115,34 @@ def _show(
     problem: Any,
     scores: list,
     how: str,
-    sizes: dict[str, Any],
+    sizes: dict[str, Size],
     failures: dict[str, str],
 ) -> None:
     from covey.cli._evaluate import difference, loss_difference
 
-    regression, best = problem.regression, scores[0]
+    best, regression = scores[0], problem.regression
     console.result(f"{problem.target}: {len(best.rows):,} rows held out ({how}).", "")
     worse = _really_worse(scores, problem)
     rows, records = [], []
     for one in scores:
-        record = one.as_record(regression)
-        gap = difference(one, best, problem)
-        record["difference_from_best"] = gap
-        record["really_worse_in"] = worse[one.name]
-        record["size"] = sizes[one.name].as_record()
-        between = f"{100 * gap[0]:+.1f} ({100 * gap[1]:+.1f} to {100 * gap[2]:+.1f})"
-        row = [one.name, one.text(regression), "" if one is best else between]
+        gap, size = difference(one, best, problem), sizes[one.name]
+        record = {
+            **one.as_record(regression),
+            "difference_from_best": gap,
+            "really_worse_in": worse[one.name],
+            "size": {"terms": size.terms, "bytes": size.n_bytes},
+        }
         loss = "-" if one.loss != one.loss else f"{one.loss:.4g}"
+        between, really = "", ", ".join(worse[one.name])
         if not regression:
-            more = loss_difference(one, best, problem)
-            record["loss_difference_from_best"] = more
+            more = record["loss_difference_from_best"] = loss_difference(one, best, problem)
             if one is not best and more.value == more.value:
                 loss += f" ({more.value:+.3f})"
-        real = ", ".join(worse[one.name]) or ("" if one is best else "no")
-        rows.append([*row, loss, real, str(sizes[one.name]), f"{one.seconds:.2f}"])
+        if one is not best:
+            between = f"{100 * gap[0]:+.1f} ({100 * gap[1]:+.1f} to {100 * gap[2]:+.1f})"
+            really = really or "no"
+        seconds = f"{one.seconds:.2f}"
+        rows.append([one.name, one.text(regression), between, loss, really, str(size), seconds])
         records.append(record)
     value, loss = ("R2", "RMSE") if regression else ("accuracy", "log-loss")
     console.table(
@@ -160,7 +169,7 @@ def _show(
 
 
 def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
-    """By name the measures in which a model is worse than the first one, and not by chance.
+    """Name the measures in which a model is worse than the first one, and not by chance.
 
     The chances of all models are corrected together, of each measure by itself.
     """
@@ -171,17 +180,186 @@ def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
 
     best, *others = scores
     worse: dict[str, list[str]] = {one.name: [] for one in scores}
-    measures = {"losses": "squared error"} if problem.regression else _OF_CLASSES
-    for measure, name in measures.items():
+    measures = {"correct": "accuracy", "losses": "log-loss"}
+    for measure, name in ({"losses": "squared error"} if problem.regression else measures).items():
         chances = [chance_of_difference(one, best, problem, measure) for one in others]
-        known = np.isfinite(chances)
-        adjusted = holm(np.array(chances)[known]) if known.any() else np.empty(0)
-        for one, chance in zip(np.array(others, dtype=object)[known], adjusted, strict=True):
+        known = [place for place, chance in enumerate(chances) if np.isfinite(chance)]
+        for place, chance in zip(known, holm(np.take(chances, known)), strict=True):
+            one = others[place]
             between = getattr(one, measure).mean() - getattr(best, measure).mean()
-            is_worse = between < 0 if measure == "correct" else between > 0
-            if chance < _CHANCE and is_worse:
+            if chance < _CHANCE and (between < 0 if measure == "correct" else between > 0):
                 worse[one.name].append(name)
     return worse
 
 
-_OF_CLASSES = {"correct": "accuracy", "losses": "log-loss"}
+# -- sizes ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a fitted model: terms that a person can read, else None; and bytes."""
+
+    terms: int | None
+    n_bytes: int
+
+    def __str__(self) -> str:
+        if self.terms is not None:
+            return f"{self.terms:,} term{'' if self.terms == 1 else 's'}"
+        megabytes = self.n_bytes / 1e6
+        return f"{megabytes:.1f} MB" if megabytes >= 0.05 else f"{self.n_bytes / 1e3:.0f} kB"
+
+
+class _Counter:
+    """A file that only counts what is written to it."""
+
+    n_bytes = 0
+
+    def write(self, data: Any) -> None:
+        self.n_bytes += memoryview(data).nbytes
+
+
+def size_of(model: Any) -> Size:
+    """Return the size of a fitted model."""
+    counter = _Counter()
+    try:
+        pickle.Pickler(counter, protocol=5).dump(model)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        counter.n_bytes = 0
+    return Size(_terms(model), counter.n_bytes)
+
+
+def _terms(model: Any) -> int | None:
+    """Return the terms of a linear model, or of a flock of them; None for others."""
+    import numpy as np
+
+    model = getattr(model, "best_estimator_", model)
+    if getattr(model, "steps", None):
+        return _terms(model.steps[-1][1])
+    if hasattr(model, "n_terms_"):
+        return int(model.n_terms_)
+    if type(model).__name__.startswith("Dummy"):
+        return 0
+    if hasattr(model, "member_coef_"):
+        # A column in a member is a term, whatever the number of classes.
+        nonzero = np.asarray(model.member_coef_) != 0
+        return int((nonzero.any(axis=1) if nonzero.ndim == 3 else nonzero).sum())
+    coef = getattr(model, "coef_", None)
+    if not isinstance(coef, np.ndarray) or hasattr(model, "support_vectors_"):
+        return None
+    return int((np.atleast_2d(coef) != 0).any(axis=0).sum())
+
+
+# -- the models -----------------------------------------------------------------------------------
+
+
+def contestants(problem: Any, seed: int, more: Collection[str] = ()) -> dict[str, Any]:
+    """Return all models by name, unfitted; ``more`` are names of other packages' models."""
+    import numpy as np
+    from sklearn import ensemble, linear_model, neighbors, svm
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    import covey
+    from covey.cli._evaluate import linear, simplest
+    from covey.cli._fitting import flock
+
+    regression, kind = problem.regression, "Regressor" if problem.regression else "Classifier"
+
+    def trees(name: str, *n_trees: int) -> Any:
+        return getattr(ensemble, f"{name}{kind}")(*n_trees, random_state=seed)
+
+    def scaled(learner: Any) -> Any:
+        return make_pipeline(StandardScaler(), learner)
+
+    line = linear_model.Ridge() if regression else linear_model.LogisticRegression(max_iter=1000)
+    three = [
+        ("linear", scaled(line)),
+        ("forest", trees("RandomForest", 100)),
+        ("boosting", trees("HistGradientBoosting")),
+    ]
+    smallest = len(problem.y) if regression else np.unique(problem.y, return_counts=True)[1].min()
+    machine = svm.SVR() if regression else svm.SVC()
+    name = type(machine).__name__
+    tuned: Any = GridSearchCV(
+        scaled(machine),
+        {f"{name.lower()}__C": [0.1, 1.0, 10.0, 100.0]},
+        cv=max(2, min(5, int(smallest) // 2)),
+    )
+    if regression:
+        # Its margin is 0.1 in units of the target, whatever these are: so they are deviations.
+        tuned = TransformedTargetRegressor(tuned, transformer=StandardScaler())
+    paper = {}
+    if not regression:
+        paper["covey, as the paper"] = covey.SubsetEnsembleClassifier.paper(random_state=seed)
+    return {
+        "covey": flock(problem, seed=seed),
+        "covey, fast": flock(problem, effort="fast", seed=seed),
+        "covey, mixed": flock(problem, limits={"members": "mixed"}, seed=seed),
+        **paper,
+        "covey, fusion of three": getattr(covey, f"Fusion{kind}")(three, fuser="mean"),
+        **linear(problem, seed),
+        "random forest": trees("RandomForest", 300),
+        "extra trees": trees("ExtraTrees", 300),
+        "gradient boosting": trees("HistGradientBoosting"),
+        f"RBF {name}, tuned": tuned,
+        "nearest neighbours": scaled(getattr(neighbors, f"KNeighbors{kind}")(10)),
+        **simplest(problem),
+        **_of_other_packages(problem, seed, more),
+    }
+
+
+def _of_other_packages(problem: Any, seed: int, wanted: Collection[str]) -> dict[str, Any]:
+    """Return the models that are asked for, and those that are there and quick to import."""
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    for name in wanted:
+        if name not in _PACKAGES:
+            raise CommandError(
+                f"--with: no model is called {name!r}; there are {', '.join(_PACKAGES)}."
+            )
+        if find_spec(_PACKAGES[name].module.partition(".")[0]) is None:
+            package = _PACKAGES[name].distribution
+            raise CommandError(
+                f"--with: {name} needs {package}; install it with: pip install {package}.", 1
+            )
+    found = {}
+    for name, (module, _, shown, kind, settings, threads) in _PACKAGES.items():
+        if name in wanted or (name == "lightgbm" and find_spec(module) is not None):
+            kind += "Regressor" if problem.regression else "Classifier"
+            learner = getattr(import_module(module), kind)(random_state=seed, **settings)
+            # Threads that wait for each other cost more than they bring where rows are few.
+            if len(problem.y) < _FEW_ROWS:
+                learner.set_params(**{threads: 1})
+            # Names of columns are what people write; these packages refuse some signs in them.
+            found[shown] = make_pipeline(FunctionTransformer(np.asarray), learner)
+    return found
+
+
+class _Package(NamedTuple):
+    module: str
+    distribution: str
+    shown: str
+    kind: str  # of the class, before Classifier or Regressor
+    settings: dict[str, Any]
+    threads: str = "n_jobs"
+
+
+_PACKAGES = {
+    "lightgbm": _Package("lightgbm", "lightgbm", "LightGBM", "LGBM", {"verbose": -1}),
+    "ebm": _Package(
+        "interpret.glassbox",
+        "interpret",
+        "EBM, of interpret",
+        "ExplainableBoosting",
+        {"n_jobs": -1},
+    ),
+    "catboost": _Package(
+        *("catboost", "catboost", "CatBoost", "CatBoost"),
+        {"verbose": False, "allow_writing_files": False},
+        "thread_count",
+    ),
+}

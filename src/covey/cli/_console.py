@@ -140,7 +140,7 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold: no arrays, and null for what is not a number."""
+    """Return what JSON can hold: no arrays, and null for what is not a number."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

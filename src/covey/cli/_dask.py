@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import time as clock
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from covey._core.random import Purpose, UniformRows
+from covey._intervals import mean_interval_from_sums, proportion_interval
 from covey._judgement import LEAST_PROBABILITY
+from covey._kinds import as_kind, look, not_numbers
 from covey.cli._console import CommandError, Console
-from covey.cli._evaluate import Score
+from covey.cli._evaluate import Score, correct_and_loss
 from covey.cli._fit_summary import show_fit
 from covey.cli._fitting import flock
 from covey.cli._problem import (
@@ -27,8 +33,17 @@ from covey.cli._problem import (
     is_regression,
     note_columns,
 )
+from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
+from covey.cli._sources import PARQUET, joined, separator_of
+from covey.cli._text_tables import Note, csv_batches, read_header
+from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Of text, about so much is one block.
+_BLOCK_SIZE = "64MiB"
+# Values of the target that are counted in a block: more than there may be classes.
+_MOST_VALUES = 1_000
 # Rows that are brought to this process: enough for medians, and to notice ids.
 _MOST_ROWS_SHOWN = 20_000
 _MOST_CELLS_SHOWN = 4_000_000
@@ -38,6 +53,8 @@ _ENOUGH_NUMBERS = 0.9
 _TIMEOUT = 10.0
 _PLAIN = "or use --engine plain"
 
+_ALL, _FITTED_ON, _JUDGED_ON = "all rows", "rows to fit on", "rows held out"
+
 
 def fit_and_save(
     console: Console,
@@ -45,36 +62,34 @@ def fit_and_save(
     target: str,
     *,
     model: str,
-    report: str | None,
     effort: str,
     fuser: str | None,
     limits: dict[str, float],
     checkpoint: str | None,
-    group: str | None,
-    time: str | None,
     drop: Collection[str] | None,
     keep: Collection[str] | None,
     task: str,
     seed: int,
     scheduler: str | None,
     verbose: bool,
+    **options: str | None,
 ) -> None:
-    """Look at a table block by block, evaluate, fit on all rows, save, and show it."""
-    from covey.cli._models import keep_facts, save_model
+    """Look at a table block by block, evaluate, fit on all rows, save, and show it.
 
-    _refuse(group=group, time=time, report=report, fuser=fuser)
+    Of other ``options`` of ``covey fit`` none may be given.
+    """
     import covey.dask  # noqa: F401 (names what to install)
-    from covey.cli._dask_blocks import ALL
-    from covey.cli._dask_reading import read_frame
+    from covey.cli._models import keep_facts, save_model
     from covey.tables import TableClassifier, TableRegressor
 
-    frame, text = read_frame(path)
-    names = _number_columns(frame, target, drop or [], keep or [], text)
+    _refuse(fuser, options)
+    header, blocks, text = read_blocks(path, target, console.note)
+    names = _number_columns(header, target, drop or [], keep or [], text)
     started = clock.perf_counter()
     with _cluster(scheduler), console.progress(5, "looking") as step:
-        table = _Table(frame[[*names, target]], target, names, text)
+        table = _Table(blocks([*names, target]), target, names)
         step(f"looking at {len(table.blocks):,} blocks")
-        problem = table.look(keep or [], task, seed, console)
+        problem = table.look(keep or [], task, text, seed, console)
         step("", 1)
         learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
         files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
@@ -82,7 +97,7 @@ def fit_and_save(
         step(f"flock, on all {table.n_answered:,} rows")
         kind = TableRegressor if problem.regression else TableClassifier
         fitted = kind(learner, columns=problem.kinds, random_state=seed)
-        fitted._set_fitted(table.rows[ALL].preparation, table.fit(learner, ALL, files[1])[0])
+        fitted._set_fitted(table.rows[_ALL].preparation, table.fit(learner, _ALL, files[1])[0])
         step("", 1)
     records = [one.as_record(problem.regression) for one in scores]
     keep_facts(fitted, problem, records, how, table.sample, table.n_answered)
@@ -105,21 +120,20 @@ def fit_and_save(
     )
 
 
-def _refuse(*, group: str | None, time: str | None, report: str | None, fuser: str | None) -> None:
+def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
     """Refuse, by name, what needs all rows in one place."""
     from covey.fusers import FUSERS, make_fuser
 
-    for option, value in (("--group", group), ("--time", time)):
-        if value is not None:
-            raise CommandError(
-                f"{option}: with --engine dask rows are held out one by one, by chance; leave it "
-                f"out, {_PLAIN}."
-            )
-    if report is not None:
-        raise CommandError(
-            "--report: with --engine dask no page is made of the rows held out; leave it out, and "
-            "make one of other rows with covey report."
-        )
+    by_chance = f"rows are held out one by one, by chance; leave it out, {_PLAIN}."
+    reasons = {
+        "group": by_chance,
+        "time": by_chance,
+        "report": "no page is made of the rows held out; leave it out, and make one of other rows "
+        "with covey report.",
+    }
+    for option, reason in reasons.items():
+        if options[option] is not None:
+            raise CommandError(f"--{option}: with --engine dask {reason}")
     if fuser in FUSERS and fuser != "gate" and make_fuser(fuser).learns:
         raise CommandError(
             f"--fuser: {fuser} learns from all rows in one place, but with --engine dask they "
@@ -128,35 +142,32 @@ def _refuse(*, group: str | None, time: str | None, report: str | None, fuser: s
 
 
 def _number_columns(
-    frame: Any, target: str, drop: Collection[str], keep: Collection[str], text: bool
+    header: pd.DataFrame, target: str, drop: Collection[str], keep: Collection[str], text: bool
 ) -> list[str]:
-    """The columns to learn from; those that hold no numbers are refused by name."""
+    """Return the columns to learn from; those that hold no numbers are refused by name."""
     from pandas.api import types
 
-    check_columns(frame, target, drop=drop, keep=keep)
-    names = [name for name in frame.columns if name != target and name not in drop]
+    check_columns(header, target, drop=drop, keep=keep)
+    names = [name for name in header.columns if name != target and name not in drop]
     if not names:
-        besides = "besides the target" if len(frame.columns) == 1 else "left to learn from"
+        besides = "besides the target" if header.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
     numeric = types.is_numeric_dtype, types.is_timedelta64_dtype
-    kinds = frame.dtypes
-    _refuse_text(
-        [name for name in names if not (text or any(is_kind(kinds[name]) for is_kind in numeric))]
-    )
+    if not text:
+        kinds = header.dtypes
+        _refuse_text([repr(one) for one in names if not any(is_(kinds[one]) for is_ in numeric)])
     return names
 
 
-def _refuse_text(names: Sequence[str], examples: dict[str, str] | None = None) -> None:
+def _refuse_text(names: Sequence[str]) -> None:
+    """Refuse columns, whose names may have examples beside them."""
     if not names:
         return
-    listed = ", ".join(
-        f"{name!r} ({examples[name]!r})" if examples else repr(name) for name in names[:5]
-    )
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    what, hold, them = ("columns", "hold", "them") if len(names) > 1 else ("column", "holds", "it")
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    what, them = ("columns {} hold", "them") if len(names) > 1 else ("column {} holds", "it")
     raise CommandError(
-        f"the {what} {listed}{more} {hold} other things than numbers, and --engine dask takes "
-        f"numbers only; encode {them} first, leave {them} out with --drop, {_PLAIN}."
+        f"the {what.format(listed)} other things than numbers, and --engine dask takes numbers "
+        f"only; encode {them} first, leave {them} out with --drop, {_PLAIN}."
     )
 
 
@@ -201,47 +212,312 @@ def _cluster(address: str | None) -> Iterator[None]:
             ) from None
 
 
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_blocks(
+    path: str, target: str, note: Note
+) -> tuple[pd.DataFrame, Callable[[list[str]], list[Any]], bool]:
+    """Return a frame without rows, what gives blocks of some columns, and if cells are text.
+
+    ``path`` is a file, a folder of files, a pattern such as "rows/*.parquet", or an address of
+    those such as "s3://bucket/rows/*.parquet".
+    """
+    import dask.dataframe as dd
+    from fsspec import open as open_file
+    from pyarrow import parquet
+
+    files = _files(path)
+    separators = [separator_of(file) for file in files]
+    packed = [file.lower().endswith(PARQUET) for file in files]
+    if len(set(packed)) > 1:
+        raise CommandError(
+            f"{path} holds Parquet files and text files; give a pattern for one kind, such as "
+            "'rows/*.parquet'."
+        )
+    headers: dict[str, tuple[list[str], str | None, bool]] = {}
+    for file, separator in zip(files, separators, strict=True):
+        try:
+            with open_file(file, "rb", compression=None if packed[0] else "infer") as source:
+                if packed[0]:
+                    headers[file] = parquet.read_schema(source).names, None, True
+                    continue
+                # Neither a stream nor UTF-16 may begin anywhere.
+                whole = file.lower().endswith(".gz") or source.read(2) in _WIDE
+                source.seek(0)
+                headers[file] = (*read_header(source, file, separator, note), whole)
+        except FileNotFoundError:
+            raise CommandError(f"there is no file {file}.") from None
+        except CommandError:
+            if file == files[0]:
+                raise  # another file without a header has no rows either
+    names = headers[files[0]][0]
+    for file, (others, *_) in headers.items():
+        lacking = [name for name in names if name not in others]
+        if lacking:
+            raise CommandError(
+                f"{file} has no column {lacking[0]!r}, but {files[0]} has; give files of the same "
+                "columns."
+            )
+    if not packed[0]:
+        header = pd.DataFrame(columns=names, dtype=object)
+        return header, lambda chosen: _text_blocks(headers, chosen, target), True
+    # A column that pandas has stored as the index is a column like others.
+    frame = dd.read_parquet(list(headers), index=False)
+    frame = frame.rename(columns={name: str(name) for name in frame.columns})
+    return frame._meta, lambda chosen: frame[chosen].to_delayed(), False
+
+
+def _text_blocks(headers: dict[str, Any], chosen: list[str], target: str) -> list[Any]:
+    """Return the blocks of text files, which begin and end with lines."""
+    import dask
+    from dask.bytes import read_bytes
+
+    read = dask.delayed(_text_block, pure=False)
+    made = []
+    for file, (names, separator, whole) in headers.items():
+        size = None if whole else _BLOCK_SIZE
+        how = {"delimiter": b"\n", "blocksize": size, "compression": "infer"}
+        _, (blocks,) = read_bytes(file, sample=False, **how)
+        for place, block in enumerate(blocks):
+            given, where = (names, f"{file}, part {place + 1}") if place else (None, file)
+            made.append(read(block, where, separator, given, chosen, target))
+    return made
+
+
+def _text_block(
+    data: bytes,
+    file: str,
+    separator: str,
+    names: list[str] | None,
+    chosen: list[str],
+    target: str,
+) -> pd.DataFrame:
+    """Return a block of text as a frame; the first one of a file has the names of the columns."""
+    read = [batch for batch, _ in csv_batches(io.BytesIO(data), file, separator, names=names)]
+    if not read:
+        return pd.DataFrame(columns=chosen, dtype=object)
+    frame = joined(read).select(chosen).to_pandas()
+    gaps = frame.isin(MISSING)
+    # Which words are gaps among classes is found when all of them are known.
+    gaps[target] = frame[target].isin(SURELY_MISSING)
+    return frame.mask(gaps, None)
+
+
+def _files(path: str) -> list[str]:
+    """Return the files of a path, in order."""
+    import fsspec
+    from fsspec.registry import known_implementations
+
+    if path == "-":
+        raise CommandError(
+            "--engine dask reads its table more than once, and standard input is gone after the "
+            "first time; give a file."
+        )
+    protocol, remote, _ = path.partition("://")
+    if remote and protocol not in known_implementations:
+        raise CommandError(
+            f"{path} begins with {protocol}://, which is no kind of address that fsspec knows; "
+            "s3://, gs:// and https:// are some."
+        )
+    try:
+        system, location = fsspec.url_to_fs(path)
+        if system.isdir(location):
+            found = [file for file in system.find(location) if _is_table(file)]
+            if not found:
+                raise CommandError(f"the folder {path} holds no Parquet or CSV file.")
+        elif system.isfile(location):
+            found = [location]  # even if its name looks like a pattern
+        else:
+            found = system.glob(location)
+    except PermissionError:
+        raise CommandError(f"{path} may not be read; ask for the right to.") from None
+    except ImportError:
+        package = known_implementations[protocol]["class"].partition(".")[0]
+        raise CommandError(
+            f"reading from {protocol}:// needs {package}; install it with: pip install {package}.",
+            1,
+        ) from None
+    if not found:
+        raise CommandError(f"there is no file {path}.")
+    return [system.unstrip_protocol(file) if remote else file for file in sorted(found)]
+
+
+def _is_table(file: str) -> bool:
+    """Tell tables of a folder from files that other programs keep beside them."""
+    try:
+        separator_of(file)
+    except CommandError:
+        return False
+    return not file.rpartition("/")[2].startswith(("_", "."))
+
+
+# -- what is computed of a block, where it lies; every result is small ----------------------------
+
+
+class Seen(NamedTuple):
+    """Facts of a block before anything is learned; D is the number of columns."""
+
+    n_rows: int
+    values: dict[Any, int]  # of the target: how many rows have each, of the commonest ones
+    n_numbers: int  # rows whose target is a finite number
+    odd: list[Any]  # a value of the target that is none, if there is one
+    gaps: np.ndarray  # (D,), rows without a number
+    strange: np.ndarray  # (D,), those of them with something else than a number
+    examples: dict[str, str]  # of columns, something else than a number
+    codes: dict[str, str]  # of columns, one that looks like 01234
+    low: np.ndarray  # (D,)
+    high: np.ndarray  # (D,)
+    sample: pd.DataFrame  # some rows that have a target
+
+
+class Rows(NamedTuple):
+    """The way from rows of a table to numbers and targets, and which are held out."""
+
+    target: str
+    preparation: TablePreparation  # fitted
+    # The position of each value among the classes; rows of other values are left out. None: the
+    # target is a quantity.
+    codes: dict[Any, int] | None
+    classes: np.ndarray
+    seed: int
+
+
+def chosen(block: pd.DataFrame, start: int, rows: Rows, part: str) -> tuple[Any, np.ndarray]:
+    """Return numbers and targets of some rows of a block, of which the first is ``start``."""
+    target, preparation, codes, classes, seed = rows
+    if codes is None:
+        y = as_numbers(block, [target])[0][target].to_numpy()
+        taken = ~np.isnan(y)
+    else:
+        code = block[target].astype(object).map(codes)
+        taken = code.notna().to_numpy(dtype=bool)
+        y = classes[code.fillna(0).to_numpy(dtype=np.intp)]
+    if part != _ALL:
+        # By the row's own draw, however the table is cut into blocks.
+        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(start, len(block))
+        taken &= (draws[:, 0] < _HELD_OUT) == (part == _JUDGED_ON)
+    if not taken.any():
+        return pd.DataFrame(columns=preparation.get_feature_names_out(), dtype=float), y[:0]
+    numbers = as_numbers(block.loc[taken], list(preparation.kinds_))[0]
+    return preparation.transform(numbers), y[taken]
+
+
+def as_numbers(
+    block: pd.DataFrame, names: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, pd.Series]]:
+    """Return columns as floats, gaps as NaN; and of text the values that are no numbers."""
+    made, strange = {}, {}
+    for name in names:
+        values = block[name].reset_index(drop=True)
+        if values.dtype == object or isinstance(values.dtype, pd.StringDtype):
+            written = values.astype(object)
+            values = pd.to_numeric(written, errors="coerce").astype(np.float64)
+            strange[name] = written[values.isna() & written.notna()]
+        made[name] = as_kind(values, "number")
+    return pd.DataFrame(made, columns=list(names)), strange
+
+
+def see(block: pd.DataFrame, target: str, names: Sequence[str], n_sample: int) -> Seen:
+    """Look at a block; some rows with a target are shown, evenly over the block."""
+    numbers, strange = as_numbers(block, names)
+    values = numbers.to_numpy()
+    codes = {}
+    for name in strange:
+        found = block[name].dropna().astype(str)
+        found = found[found.str.match(r"\s*[+-]?0\d")]
+        if len(found):
+            codes[name] = found.iloc[0]
+    counts = block[target].value_counts().head(_MOST_VALUES)
+    y = pd.to_numeric(block[target].astype(object), errors="coerce").to_numpy(np.float64)
+    known = block[target].notna().to_numpy(dtype=bool)
+    odd = block[target][known & ~np.isfinite(y) & ~block[target].isin(MISSING)]
+    answered = np.flatnonzero(known)
+    evenly = np.unique(np.linspace(0, max(0, len(answered) - 1), n_sample).astype(int))
+    return Seen(
+        n_rows=len(block),
+        values={_plain(value): int(count) for value, count in counts.items() if count},
+        n_numbers=int(np.isfinite(y).sum()),
+        odd=[_plain(value) for value in odd[:1]],
+        gaps=np.isnan(values).sum(axis=0),
+        strange=np.array([len(strange.get(name, ())) for name in names]),
+        examples={name: one.iloc[0] for name, one in strange.items() if len(one)},
+        codes=codes,
+        low=np.nanmin(values, axis=0, initial=np.inf),
+        high=np.nanmax(values, axis=0, initial=-np.inf),
+        sample=numbers.iloc[answered[evenly[: len(answered)]]],
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def judge(
+    block: pd.DataFrame, start: int, rows: Rows, models: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows held out each class has, or all, and how good models are there.
+
+    That is the sum over these rows of the products of all pairs of: one; of each model whether it
+    is correct, and its log-loss. For quantities: one; the squared error of each model, and that
+    of the mean which the last one was fitted to.
+    """
+    X, y = chosen(block, start, rows, _JUDGED_ON)
+    known = [np.ones(len(y))]
+    if rows.codes is None:
+        counts, n_known = np.array([len(y)]), len(models) + 2
+    else:
+        counts = np.bincount(np.searchsorted(rows.classes, y), minlength=len(rows.classes))
+        n_known = 2 * len(models) + 1
+    if not len(y):
+        return counts, np.zeros((n_known, n_known))
+    for model in models:
+        if rows.codes is None:
+            known.append((y - model.predict(X)) ** 2)
+        else:
+            known += correct_and_loss(model.classes_, model.predict_proba(X), y)
+    if rows.codes is None:
+        known.append((y - models[-1].y_center_) ** 2)
+    return counts, np.stack(known) @ np.stack(known).T
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
 class _Table:
     """The blocks of a table of numbers, whose cells may be text."""
 
-    sample: Any  # some rows with a target, evenly over the table, by their numbers
+    sample: pd.DataFrame  # some rows with a target, evenly over the table, by their numbers
     n_answered: int  # rows whose target is known
     counts: np.ndarray  # how many rows each class has; of a quantity, all of them
-    rows: dict[str, Any]  # how rows are prepared where all are fitted on, or some held out
+    rows: dict[str, Rows]  # how rows are prepared where all are fitted on, or some held out
 
-    def __init__(self, frame: Any, target: str, names: list[str], text: bool) -> None:
-        self.blocks = frame.to_delayed()
-        self.target, self.names, self.text = target, names, text
+    def __init__(self, blocks: Sequence[Any], target: str, names: list[str]) -> None:
+        self.blocks, self.target, self.names = blocks, target, names
 
     def _computed(self, function: Any, own: Sequence[tuple[Any, ...]], *shared: Any) -> Any:
-        """What a function returns for each block, given what is the block's own and what not."""
+        """Return what a function gives for each block, of what is the block's own and not."""
         import dask
+
+        from covey.dask import current_backend
 
         call = dask.delayed(function, pure=False)
         shared = [dask.delayed(one, traverse=False) for one in shared]
         tasks = [call(block, *more, *shared) for block, more in zip(self.blocks, own, strict=True)]
-        from covey.dask import current_backend
-
         with current_backend().computing():
             return dask.compute(*tasks)
 
-    # -- look ------------------------------------------------------------------------------
-
-    def look(self, keep: Collection[str], task: str, seed: int, console: Console) -> Problem:
+    def look(
+        self, keep: Collection[str], task: str, text: bool, seed: int, console: Console
+    ) -> Problem:
         """Read all blocks once: target, gaps, ids, and where each block begins."""
-        import pandas as pd
-
-        from covey._core.random import Purpose, UniformRows
-        from covey.cli._dask_blocks import ALL, FITTED_ON, Rows, see
-        from covey.tables import TablePreparation
-
         shown = min(_MOST_ROWS_SHOWN, max(100, _MOST_CELLS_SHOWN // len(self.names)))
         a_block = -(-shown // len(self.blocks))
         nothing = [()] * len(self.blocks)
-        seen = self._computed(see, nothing, self.target, self.names, self.text, a_block)
+        seen = self._computed(see, nothing, self.target, self.names, a_block)
         n_rows = sum(one.n_rows for one in seen)
         problem = Problem(None, np.empty(0), self.target, False, note=console.note)
-        codes, classes, self.counts = _target(problem, seen, self.text, task)
+        codes, classes, self.counts = _target(problem, seen, text, task)
         self.n_answered = int(self.counts.sum())
         if self.n_answered < n_rows:
             console.note(
@@ -264,16 +540,13 @@ class _Table:
             raise CommandError("too few rows are left to learn from; give more.")
         # Not even the medians depend on rows that are held out.
         self.rows = {}
-        for part, rows in ((ALL, self.sample), (FITTED_ON, known)):
+        for part, rows in ((_ALL, self.sample), (_FITTED_ON, known)):
             preparation = TablePreparation(columns=problem.kinds, random_state=seed).fit(rows)
-            how = self.target, self.text, preparation, codes, classes, seed, _HELD_OUT
-            self.rows[part] = Rows(*how)
+            self.rows[part] = Rows(self.target, preparation, codes, classes, seed)
         return problem
 
-    # -- fit and judge ---------------------------------------------------------------------
-
     def fit(self, learner: Any, part: str, checkpoint: str | None = None) -> tuple[Any, float]:
-        """A learner fitted on some rows, and the seconds that it took."""
+        """Return a learner fitted on some rows, and the seconds that it took."""
         import dask
         import dask.array as da
         import dask.dataframe as dd
@@ -282,7 +555,7 @@ class _Table:
         rows = self.rows[part]
         shared = dask.delayed(rows, traverse=False)
         pieces = [
-            dask.delayed(_chosen, pure=False, nout=2)(block, start, shared, part)
+            dask.delayed(chosen, pure=False, nout=2)(block, start, shared, part)
             for block, start in zip(self.blocks, self.starts, strict=True)
         ]
         columns = rows.preparation.transform(self.sample.head(1)).head(0)
@@ -297,35 +570,28 @@ class _Table:
         return fitted.set_params(checkpoint=None), clock.perf_counter() - started
 
     def judged(self, models: Sequence[Any]) -> list[np.ndarray]:
-        """How good models are on the rows held out; see `covey.cli._dask_blocks.judge`."""
-        from covey.cli._dask_blocks import FITTED_ON, judge
-
+        """Return how good models are on the rows held out; see `judge`."""
         own = [(start,) for start in self.starts]
-        results = self._computed(judge, own, self.rows[FITTED_ON], models)
+        results = self._computed(judge, own, self.rows[_FITTED_ON], models)
         return [np.sum(parts, axis=0) for parts in zip(*results, strict=True)]
 
 
-def _chosen(block: Any, start: int, rows: Any, part: str) -> tuple[Any, np.ndarray]:
-    return rows.chosen(block, start, part)
-
-
-# -- what is found -------------------------------------------------------------------------------
-
-
 def _target(
-    problem: Problem, seen: Sequence[Any], text: bool, task: str
+    problem: Problem, seen: Sequence[Seen], text: bool, task: str
 ) -> tuple[dict[Any, int] | None, np.ndarray, np.ndarray]:
-    """The position of each value among the classes, these, and their counts.
+    """Return the position of each value among the classes, these, and their counts.
 
     For a quantity None, no class, and the count of all rows; the problem is then a regression.
     """
-    import pandas as pd
+    import pyarrow as pa
 
     counts: Counter[Any] = Counter()
     for one in seen:
         counts.update(one.values)
-    if text:
-        counts = _known_values(counts, problem)
+    if text and counts:
+        written = pa.array(list(counts), pa.string())
+        known = with_gaps(problem.target, written, labels=True, note=problem.note)
+        counts = Counter({one: counts[one] for one in known.drop_null().to_pylist()})
     values = pd.Series(list(counts))
     if text and not values.astype(str).str.match(r"\s*[+-]?0\d").any():
         numbers = pd.to_numeric(values, errors="coerce")
@@ -333,10 +599,9 @@ def _target(
     n_rows = sum(counts.values())
     problem.regression = is_regression(values, n_rows, problem.target, task, problem.note)
     if problem.regression:
-        odd = [one.odd for one in seen if one.odd is not None]
-        if odd:
+        for odd in (odd for one in seen for odd in one.odd):
             raise CommandError(
-                f"the target {problem.target!r} holds {odd[0]!r}, which is no number to learn; "
+                f"the target {problem.target!r} holds {odd!r}, which is no number to learn; "
                 "leave such cells empty."
             )
         return None, np.zeros(0), np.array([sum(one.n_numbers for one in seen)])
@@ -350,85 +615,63 @@ def _target(
     return dict(zip(counts, position.tolist(), strict=True)), classes, sizes
 
 
-def _known_values(counts: Counter[Any], problem: Problem) -> Counter[Any]:
-    """The values of a text without the words for none, which a class may be called too."""
-    import pandas as pd
-
-    from covey.cli._reading import MISSING, SURELY_MISSING
-
-    words = pd.Series([value for value in counts if value not in MISSING], dtype=object)
-    left_out = MISSING
-    if len(words) and pd.to_numeric(words, errors="coerce").isna().any():
-        left_out = SURELY_MISSING
-        for word in sorted(set(MISSING).difference(SURELY_MISSING).intersection(counts)):
-            problem.note(
-                f"{problem.target}: {word!r} is taken as a class; leave such cells empty if the "
-                "answer is not known."
-            )
-    return Counter({value: n for value, n in counts.items() if value not in left_out})
-
-
 def _columns(
-    names: Sequence[str], seen: Sequence[Any], sample: Any, n_rows: int, keep: Collection[str]
+    names: Sequence[str], seen: Sequence[Seen], sample: Any, n_rows: int, keep: Collection[str]
 ) -> list[Any]:
-    """The columns as they were found, those left out included."""
-    from covey._kinds import look, not_numbers
-
+    """Return the columns as they were found, those left out included."""
     gaps, strange = (sum(getattr(one, what) for one in seen) for what in ("gaps", "strange"))
-    codes = np.any([one.codes for one in seen], axis=0)
     low = np.min([one.low for one in seen], axis=0)
     high = np.max([one.high for one in seen], axis=0)
     examples: dict[str, str] = {}
     for one in reversed(seen):
-        examples.update(one.examples)
-    enough = strange <= (1 - _ENOUGH_NUMBERS) * (n_rows - gaps + strange)
-    _refuse_text([name for name, bad in zip(names, codes | ~enough, strict=True) if bad], examples)
+        examples |= one.examples
+    codes = {name: code for one in reversed(seen) for name, code in one.codes.items()}
+    few = strange > (1 - _ENOUGH_NUMBERS) * (n_rows - gaps + strange)
+    texts = {name: examples[name] for name, bad in zip(names, few, strict=True) if bad} | codes
+    _refuse_text([f"{name!r} ({texts[name]!r})" for name in names if name in texts])
     columns = []
     for position, column in enumerate(look(sample[list(names)], keep)):
-        name, drop, note = column.name, "", ""
+        name, drop, note, kind = column.name, "", "", "number"
+        missing, odd = int(gaps[position]), int(strange[position])
         numbers = sample[name].dropna()
         different = len(sample) >= FEWEST_ROWS and numbers.nunique() == len(sample)
         whole = different and bool((numbers == np.floor(numbers)).all())
         counted = whole and high[position] - low[position] + 1 < 1.5 * n_rows
-        empty = gaps[position] == n_rows
-        if empty:
-            drop = "it is empty"
+        if missing == n_rows:
+            kind, drop = "empty", "it is empty"
         elif name in keep:
             drop = ""
-        elif low[position] == high[position] and not gaps[position]:
+        elif low[position] == high[position] and not missing:
             drop = "it has one value only"
         elif counted or (column.drop and different):
             drop = "it names the rows (every value is different)"
-        if strange[position]:
-            present = n_rows - int(gaps[position]) + int(strange[position])
-            note = not_numbers(int(strange[position]), present, name, [examples[name]])
-        kind = "empty" if empty else "number"
-        missing = int(gaps[position])
+        if odd:
+            note = not_numbers(odd, n_rows - missing + odd, name, [examples[name]])
         columns.append(replace(column, kind=kind, missing=missing, drop=drop, note=note))
     return columns
 
 
-# -- how good it is ------------------------------------------------------------------------------
+# -- how good it is -------------------------------------------------------------------------------
 
 
 def _evaluated(
     table: _Table, problem: Problem, learner: Any, seed: int, checkpoint: str | None, step: Any
 ) -> tuple[list[Score], Any, str]:
-    """Scores on rows held out of flock, simplest and linear model; their gap; and how."""
+    """Return scores on rows held out of flock, simplest and linear model; their gap; and how."""
     from covey import members
-    from covey.cli._dask_blocks import FITTED_ON
 
+    kind, fuser = (
+        (members.SubsetEnsembleRegressor, "mean")
+        if problem.regression
+        else (members.SubsetEnsembleClassifier, "product")
+    )
     # One member that never flips a feature: a plain linear model.
-    how = {"n_estimators": 1, "flip_probability": 0.0, "random_state": seed}
-    if problem.regression:
-        line = members.SubsetEnsembleRegressor(fuser="mean", **how)
-    else:
-        line = members.SubsetEnsembleClassifier(fuser="product", **how)
+    line = kind(1, flip_probability=0.0, fuser=fuser, random_state=seed)
     fitted = []
     try:
         for name, one, file in (("flock", learner, checkpoint), ("linear model", line, None)):
             step(f"{name}, without the rows held out")
-            fitted.append(table.fit(one, FITTED_ON, file))
+            fitted.append(table.fit(one, _FITTED_ON, file))
             step("", 1)
     except ValueError as error:
         if "at least 2 classes" not in str(error):
@@ -437,54 +680,47 @@ def _evaluated(
             "holding rows out leaves one value of the target only; give more rows."
         ) from None
     step("judging")
-    counts, sums, gap = table.judged([one for one, _ in fitted])
+    counts, sums = table.judged([one for one, _ in fitted])
     step("", 1)
     n_held = int(counts.sum())
     if not n_held:
         raise CommandError("no row could be held out to judge the model; give more rows.")
-    (_, flock_seconds), (_, line_seconds) = fitted
-    seconds = [flock_seconds, 0.0, line_seconds]
     scored = _r2_scores if problem.regression else _accuracy_scores
-    scores, difference = scored(table.counts - counts, counts, sums, gap, seconds)
-    return scores, difference, f"a quarter of all, {n_held:,} rows"
+    scores, gap = scored(table.counts - counts, counts, n_held, sums)
+    for score, seconds in zip(scores, (fitted[0][1], 0.0, fitted[1][1]), strict=True):
+        score.seconds = seconds
+    return scores, gap, f"a quarter of all, {n_held:,} rows"
 
 
 def _accuracy_scores(
-    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, gap: np.ndarray, seconds: list[float]
+    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
 ) -> tuple[list[Score], Any]:
-    """By the counts of each class among rows fitted on and held out."""
-    from covey._intervals import mean_interval_from_sums, proportion_interval
-
-    n_held = int(counts.sum())
+    """Return scores by the counts of each class among rows fitted on and held out."""
     share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
-    simplest = counts[np.argmax(known)], -float(counts @ np.log(share))
-    names = "flock", "commonest class", "one linear model"
+    found = {
+        "flock": sums[0, 1:3],
+        "commonest class": (counts[np.argmax(known)], -float(counts @ np.log(share))),
+        "one linear model": sums[0, 3:5],
+    }
     scores = [
-        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, took)
-        for name, (correct, loss), took in zip(
-            names, (sums[0], simplest, sums[1]), seconds, strict=True
-        )
+        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, 0.0)
+        for name, (correct, loss) in found.items()
     ]
-    mean = float(gap[0]) / n_held
-    squares = float(gap[1]) - n_held * mean**2
+    # How much more often the flock is correct than the linear model.
+    mean = float(sums[0, 1] - sums[0, 3]) / n_held
+    squares = float(sums[1, 1] - 2 * sums[1, 3] + sums[3, 3]) - n_held * mean**2
     return scores, mean_interval_from_sums(mean, squares, n_held, n_held)
 
 
 def _r2_scores(
-    known: np.ndarray, counts: np.ndarray, sums: np.ndarray, gap: np.ndarray, seconds: list[float]
+    known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
 ) -> tuple[list[Score], None]:
-    """R2 against the mean of the rows fitted on, with an interval by the delta method."""
-    from covey._intervals import mean_interval_from_sums
-
-    n_held, (total, total_squares, _) = int(counts.sum()), sums[-1]
-    scores = []
-    names = "flock", "the mean", "one linear model"
-    for name, (errors, squares, products), took in zip(
-        names, (sums[0], sums[-1], sums[1]), seconds, strict=True
-    ):
-        ratio = errors / total if total else np.nan
+    """Return R2 against the mean of the rows fitted on, with intervals by the delta method."""
+    total, scores = sums[0, 3], []
+    for name, place in {"flock": 1, "the mean": 3, "one linear model": 2}.items():
+        ratio = sums[0, place] / total if total else np.nan
         # Of each row, its squared error less the ratio times that of the mean.
-        spread = squares - 2 * ratio * products + ratio**2 * total_squares
+        spread = sums[place, place] - 2 * ratio * sums[place, 3] + ratio**2 * sums[3, 3]
         interval = mean_interval_from_sums(1.0 - ratio, max(0.0, spread), n_held, total)
-        scores.append(Score(name, *interval, float(np.sqrt(errors / n_held)), took))
+        scores.append(Score(name, *interval, float(np.sqrt(sums[0, place] / n_held)), 0.0))
     return scores, None

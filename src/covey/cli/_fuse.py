@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LABEL_COLUMNS = ("prediction", "label", "class", "predicted")
 _PROBABILITY = "probability_"
+# Rules that need a truth, a number or the rows besides predictions.
+_NEED_MORE = ("oracle", "k_of_n", "and", "or", "gate")
 
 EXAMPLE = (
     "covey demo --table wine.csv",
@@ -66,116 +68,85 @@ def fuse(
     import numpy as np
     import pandas as pd
 
-    from covey._intervals import accuracy_interval
-    from covey.cli._evaluate import percent
+    from covey.cli._problem import check_column
     from covey.cli._writing import TABLE_ENDINGS, check_writable, table_writer
 
     console = Console(quiet, as_json)
-    check_writable(out, TABLE_ENDINGS, inputs=(*predictions, *([truth] if truth else [])))
+    paths = [*predictions, *filter(None, [truth])]
+    check_writable(out, TABLE_ENDINGS, inputs=paths)
     if len(predictions) < 2:
         raise CommandError("give two files of predictions at least.")
     if (truth is None) != (target is None):
         raise CommandError(
             "give --truth and --target together: a file, and its column of true values."
         )
-    paths = [*predictions, *filter(None, [truth])]
-    frames, ids = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
-    if _are_numbers(frames[: len(predictions)], task):
-        from covey.cli._fuse_numbers import fuse_numbers
-
-        aligned = {} if ids is None else {identifier: _whole(ids)}
-        columns = [
-            _label_column(one, path)
-            for one, path in zip(frames[: len(predictions)], predictions, strict=True)
-        ]
-        known = None if truth is None else _known_numbers(frames[-1], target, truth)
-        fuse_numbers(console, columns, predictions, rule, known, aligned, out, raw)
-        return
-    labels = None if truth is None else _true_labels(frames.pop(), target, truth)
-    saved, classes = _as_probabilities(frames, predictions, labels)
-    fused, scores, learned = _fused(saved, classes, rule, labels)
-    made = {} if ids is None else {identifier: _whole(ids)}
-    made["prediction"] = np.array(classes)[fused.argmax(axis=1)]
-    for code, label in enumerate(classes):
+    frames = _aligned(paths, identifier, [*_LABEL_COLUMNS, target])
+    made = {} if identifier is None else {identifier: _whole(frames[0].index)}
+    found = [_predicted(*one) for one in zip(frames, predictions, strict=False)]
+    numbers, known = _are_numbers(found, task), None
+    if truth is not None:
+        check_column(frames[-1], target, "--target")
+        known = (_known_numbers if numbers else _labels)(frames[-1][target], truth)
+    if numbers:
+        classes, values = None, np.column_stack(found)[:, :, None]
+    else:
+        classes, values = _as_probabilities(found, predictions, known)
+    fused, judged, learned = _fused(rule, values, classes, known)
+    made["prediction"] = fused[:, 0] if numbers else classes[fused.argmax(axis=1)]
+    for code, label in enumerate([] if numbers else classes):
         made[f"{_PROBABILITY}{label}"] = fused[:, code]
     frame = pd.DataFrame(made)
     if out or not as_json:
         with table_writer(out, raw) as write:
             write(frame)
-    if scores is not None:
-        for name, correct in zip([*predictions, f"fused ({rule}{learned})"], scores, strict=True):
-            console.note(f"{name}: {percent(*accuracy_interval(correct))}")
+    result = {"rows": len(frame), "rule": rule, "out": out}
+    if known is not None:
+        names = [*predictions, f"fused ({rule}{learned})"]
+        judge = _errors if numbers else _accuracies
+        scored = judge([*values.swapaxes(0, 1), judged], classes, known)
+        for name, (sentence, scores) in zip(names, scored, strict=True):
+            console.note(f"{name}: {sentence}")
+            if name == names[-1]:
+                result |= {f"fused_{measure}": score for measure, score in scores.items()}
+            else:
+                measure, score = next(iter(scores.items()))
+                result[measure] = [*result.get(measure, []), score]
     if out:
         console.note(f"Wrote {len(frame):,} rows to {out}.")
-    result = {"rows": len(frame), "rule": rule, "out": out}
-    if scores is not None:
-        result["accuracy"] = [float(correct.mean()) for correct in scores[:-1]]
-        result["fused_accuracy"] = float(scores[-1].mean())
-    if not out:
+    else:
         result["predictions"] = frame.to_dict("records")
     console.emit(**result)
 
 
-def _are_numbers(frames: list[pd.DataFrame], task: str) -> bool:
-    """Whether files hold a number for each row, and no classes."""
-    from covey.cli._problem import MOST_FRACTION_CLASSES, MOST_NUMBERED_CLASSES
-
-    many = False
-    for frame in frames:
-        labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
-        made = any(str(name).startswith(_PROBABILITY) for name in frame.columns)
-        if made or not (labels or frame.shape[1] == 1):
-            return False
-        values = frame[labels[0]] if labels else frame.iloc[:, 0]
-        if values.dtype.kind not in "fi":
-            return False
-        whole = bool((values.dropna() % 1 == 0).all())
-        most = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
-        many |= values.nunique() > most or (not whole and len(values) <= most)
-    return task == "numbers" or (task == "auto" and many)
-
-
-def _label_column(frame: pd.DataFrame, path: str) -> np.ndarray:
-    """The column of a file that holds its predictions."""
-    import numpy as np
-
-    labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
-    values = frame[labels[0]] if labels else frame.iloc[:, 0]
-    if values.isna().any():
-        raise CommandError(f"{path}: column {values.name!r} has gaps.")
-    return values.to_numpy(dtype=np.float64)
-
-
-def _known_numbers(frame: pd.DataFrame, target: str | None, path: str) -> np.ndarray:
-    import numpy as np
-    import pandas as pd
-
-    from covey.cli._problem import check_column
-
-    check_column(frame, str(target), "--target")
-    values = pd.to_numeric(frame[target], errors="coerce")
-    if not np.isfinite(values).all():
-        raise CommandError(
-            f"{path}: {target!r} holds gaps or other things than numbers; every row needs its "
-            "true number."
-        )
-    return values.to_numpy(dtype=np.float64)
+# -- files ----------------------------------------------------------------------------------------
 
 
 def _aligned(
     paths: list[str], identifier: str | None, labels: Collection[str]
-) -> tuple[list[pd.DataFrame], np.ndarray | None]:
-    """The files as frames of the same rows in the same order, and their ids."""
+) -> list[pd.DataFrame]:
+    """Return the files as frames of the same rows in the same order, indexed by their ids."""
     first, *rest = [_read(path, identifier, labels) for path in paths]
-    rest = [
-        _rows_of(one, path, first, paths[0]) for one, path in zip(rest, paths[1:], strict=True)
-    ]
-    frames = [frame.reset_index(drop=True) for frame in (first, *rest)]
-    return frames, None if identifier is None else first.index.to_numpy()
+    frames = [first]
+    for frame, path in zip(rest, paths[1:], strict=True):
+        if identifier is not None:
+            absent = first.index.difference(frame.index, sort=False)
+            if len(absent):
+                raise CommandError(
+                    f"{path} has no row with {identifier} {absent[0]}, which {paths[0]} has "
+                    f"({len(absent)} such rows)."
+                )
+            frame = frame.loc[first.index]
+        elif len(frame) != len(first):
+            raise CommandError(
+                f"{path} has {len(frame)} rows and {paths[0]} has {len(first)}; align them by a "
+                "column with --id."
+            )
+        frames.append(frame)
+    return frames
 
 
 def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.DataFrame:
-    """A file, with its ids as index where rows are aligned by them."""
+    """Read a file, with its ids as index where rows are aligned by them."""
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
 
@@ -185,114 +156,107 @@ def _read(path: str, identifier: str | None, labels: Collection[str]) -> pd.Data
     check_column(frame, identifier, f"--id, {path}")
     # Ids are text, digit by digit; 7 and 7.0 are the same.
     ids = frame[identifier].str.strip().str.replace(r"^([+-]?\d+)\.0+$", r"\1", regex=True)
-    frame = frame.set_index(ids).drop(columns=identifier)
-    if frame.index.has_duplicates:
+    twice = ids[ids.duplicated()]
+    if len(twice):
         raise CommandError(
-            f"{path}: {identifier!r} holds {frame.index[frame.index.duplicated()][0]} twice; rows "
-            "must have ids of their own to be aligned."
+            f"{path}: {identifier!r} holds {twice.iloc[0]} twice; rows must have ids of their own "
+            "to be aligned."
         )
-    return frame
+    return frame.set_index(ids).drop(columns=identifier)
 
 
-def _rows_of(frame: pd.DataFrame, path: str, first: pd.DataFrame, first_path: str) -> pd.DataFrame:
-    """The rows of a file in the order of another one's, by ids or by position."""
-    if first.index.name is None:
-        if len(frame) != len(first):
-            raise CommandError(
-                f"{path} has {len(frame)} rows and {first_path} has {len(first)}; align them by a "
-                "column with --id."
-            )
-        return frame
-    absent = first.index.difference(frame.index, sort=False)
-    if len(absent):
-        raise CommandError(
-            f"{path} has no row with {first.index.name} {absent[0]}, which {first_path} has "
-            f"({len(absent)} such rows)."
-        )
-    return frame.loc[first.index]
-
-
-def _whole(ids: np.ndarray) -> np.ndarray:
-    """Ids that are whole numbers as such, for readers that keep types."""
-    import re
-
+def _whole(ids: pd.Index) -> Any:
+    """Return ids that are whole numbers as such, for readers that keep types."""
     import numpy as np
 
-    if all(re.fullmatch(r"0|-?[1-9]\d{0,17}", value) for value in ids):
-        return np.array([int(value) for value in ids], dtype=np.int64)
-    return ids
+    whole = ids.astype(str).str.fullmatch(r"0|-?[1-9]\d{0,17}").all()
+    return ids.to_numpy(np.int64 if whole else object)
 
 
-def _true_labels(frame: pd.DataFrame, target: str, path: str) -> list[str]:
-    from covey.cli._problem import check_column
+def _predicted(frame: pd.DataFrame, path: str) -> pd.Series | pd.DataFrame:
+    """Return a column of labels or numbers, or one column a class."""
+    made = [name for name in frame.columns if name.startswith(_PROBABILITY)]
+    if made:
+        return frame[made].rename(columns=lambda name: name.removeprefix(_PROBABILITY))
+    labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
+    if labels or frame.shape[1] == 1:
+        column = frame[labels[0]] if labels else frame.iloc[:, 0]
+        if column.isna().any():
+            raise CommandError(f"{path}: column {column.name!r} has gaps.")
+        return column
+    if all(kind.kind in "fi" for kind in frame.dtypes):
+        return frame
+    raise CommandError(
+        f"{path}: it is not clear which columns are predictions; give one column a class, or a "
+        "column named 'prediction' (and --id for a column of ids)."
+    )
 
-    check_column(frame, target, "--target")
-    if frame[target].isna().any():
-        raise CommandError(f"{path}: {target!r} has gaps; every row needs its true class.")
-    return _labels(frame[target])
+
+def _are_numbers(found: list[Any], task: str) -> bool:
+    """Return whether files hold a number for each row, and no classes."""
+    from covey.cli._problem import MOST_FRACTION_CLASSES, MOST_NUMBERED_CLASSES
+
+    if task == "classes" or any(one.ndim == 2 or one.dtype.kind not in "fi" for one in found):
+        return False
+    many = False
+    for values in found:
+        whole = bool((values % 1 == 0).all())
+        most = MOST_NUMBERED_CLASSES if whole else MOST_FRACTION_CLASSES
+        many |= values.nunique() > most or (not whole and len(values) <= most)
+    return task == "numbers" or many
 
 
-def _labels(values: pd.Series) -> list[str]:
-    """Labels as text, whole numbers without a point."""
-    from pandas.api import types
-
-    if types.is_numeric_dtype(values.dtype):
-        return [f"{value:.15g}" for value in values]
-    return [str(value) for value in values]
-
-
-def _as_probabilities(
-    frames: list[pd.DataFrame],
-    paths: list[str],
-    truth: list[str] | None,
-) -> tuple[list[np.ndarray], list[str]]:
-    """An array (n_rows, n_classes) a file, over the classes of all of them."""
+def _known_numbers(values: pd.Series, path: str) -> np.ndarray:
     import numpy as np
     import pandas as pd
 
-    found = []
-    for frame, path in zip(frames, paths, strict=True):
-        made = [name for name in frame.columns if name.startswith(_PROBABILITY)]
-        labels = [name for name in frame.columns if name.lower() in _LABEL_COLUMNS]
-        numeric = [name for name in frame.columns if frame[name].dtype.kind in "fi"]
-        if made:
-            columns = {name.removeprefix(_PROBABILITY): frame[name] for name in made}
-        elif labels:
-            columns = frame[labels[0]]
-        elif len(numeric) == frame.shape[1] and len(numeric) > 1:
-            columns = {str(name): frame[name] for name in numeric}
-        elif frame.shape[1] == 1:
-            columns = frame.iloc[:, 0]
-        else:
-            raise CommandError(
-                f"{path}: it is not clear which columns are predictions; give one column a class, "
-                "or a column named 'prediction' (and --id for a column of ids)."
-            )
-        if not isinstance(columns, dict) and columns.isna().any():
-            raise CommandError(f"{path}: column {columns.name!r} has gaps.")
-        found.append(columns if isinstance(columns, dict) else _labels(columns))
-    known = set(truth or [])
-    for columns in found:
-        known |= set(columns)
-    classes = sorted(known, key=_by_number)
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise CommandError(
+            f"{path}: {values.name!r} holds gaps or other things than numbers; every row needs "
+            "its true number."
+        )
+    return numbers
+
+
+def _labels(values: pd.Series, path: str) -> np.ndarray:
+    """Return labels as text, whole numbers without a point."""
+    import numpy as np
+
+    if values.isna().any():
+        raise CommandError(f"{path}: {values.name!r} has gaps; every row needs its true class.")
+    numeric = values.dtype.kind in "fiu"
+    return np.array([f"{one:.15g}" if numeric else str(one) for one in values])
+
+
+def _as_probabilities(
+    found: list[Any], paths: list[str], truth: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes of all files, and probabilities of (n_rows, n_files, n_classes)."""
+    import numpy as np
+    import pandas as pd
+
+    named = [
+        one.columns.to_numpy(str) if one.ndim == 2 else _labels(one, path)
+        for one, path in zip(found, paths, strict=True)
+    ]
+    known = np.unique(np.concatenate([*named, *([] if truth is None else [truth])]))
+    classes = np.array(sorted(known.tolist(), key=_by_number))
     if len(classes) < 2:
         raise CommandError("all predictions are the same class; there is nothing to fuse.")
     saved = []
-    for columns, path in zip(found, paths, strict=True):
-        if not isinstance(columns, dict):
-            code = {label: k for k, label in enumerate(classes)}
-            saved.append(np.eye(len(classes))[[code[label] for label in columns]])
+    for one, labels, path in zip(found, named, paths, strict=True):
+        if one.ndim == 1:
+            saved.append(np.equal(labels[:, None], classes).astype(np.float64))
             continue
-        values = np.zeros((len(frames[0]), len(classes)))
-        for code, label in enumerate(classes):
-            if label in columns:
-                values[:, code] = pd.to_numeric(columns[label], errors="coerce")
+        values = one.reindex(columns=classes, fill_value=0.0)
+        values = values.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=np.float64)
         if np.isnan(values).any() or (values < 0).any() or (values.sum(axis=1) <= 0).any():
             raise CommandError(
                 f"{path}: probabilities must be numbers of at least 0, some above 0 in each row."
             )
         saved.append(values / values.sum(axis=1, keepdims=True))
-    return saved, classes
+    return classes, np.stack(saved, axis=1)
 
 
 def _by_number(label: str) -> tuple[int, float, str]:
@@ -302,56 +266,78 @@ def _by_number(label: str) -> tuple[int, float, str]:
         return (1, 0.0, label)
 
 
+# -- fusion ---------------------------------------------------------------------------------------
+
+
 def _fused(
-    saved: list[np.ndarray], classes: list[str], rule: str, truth: list[str] | None
-) -> tuple[np.ndarray, list[np.ndarray] | None, str]:
-    """Fused probabilities, with the truth also which rows are correct, and how it was learned.
+    rule: str, values: np.ndarray, classes: np.ndarray | None, truth: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return fused values of (n, n_classes or 1), those to judge the rule by, and how it learned.
 
-    A rule that learns is judged by cross-fitting.
+    A rule that learns is judged by what it fuses of rows that it did not learn from.
     """
-    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold
 
-    import covey
-    from covey.fusers import make_fuser
+    from covey.fusers import FUSERS, Predictions, make_fuser
 
+    what, kind = ("numbers", "value") if classes is None else ("classes", "probability")
     try:
         fuser = make_fuser(rule, "--rule")
     except ValueError as error:
         raise CommandError(str(error).replace(", a Fuser or a function", "")) from None
-    if getattr(fuser, "needs_X", False) or rule in ("oracle", "k_of_n", "and", "or", "gate"):
+    made = {name: FUSERS[name]() for name in sorted(FUSERS) if name not in _NEED_MORE}
+    usable = [
+        name
+        for name, one in made.items()
+        if kind in one.kinds and not getattr(one, "needs_X", False)
+    ]
+    if rule not in usable:
         raise CommandError(
-            f"--rule: {rule!r} needs more than predictions; use it in Python, or choose mean, "
-            "product, median, majority or linear_stacking."
+            f"--rule: {rule!r} does not fuse {what} that were saved; use one of "
+            f"{', '.join(usable)}"
+            f"{'' if classes is not None else ', or --task classes if these are classes'}."
         )
-    P, labels = np.stack(saved, axis=1), np.array(classes)
+
+    def predictions(rows: Any = slice(None)) -> Predictions:
+        return Predictions(values[rows], classes, kind=kind)
+
+    def answer(fitted: Any, rows: Any = slice(None)) -> np.ndarray:
+        fused = fitted.fuse(predictions(rows))
+        return fused.reshape(len(fused), -1)
+
     if not fuser.learns:
-        fused = judged = covey.fuse(P, fuser, classes=labels)
-    elif truth is None:
-        raise CommandError(
-            f"--rule: {rule!r} learns from true classes; give --truth and --target."
-        )
-    else:
-        fused, judged = _cross_fitted(fuser, P, labels, np.array(truth))
-    learned = ", cross-fitted" if fuser.learns else ""
+        fused = answer(fuser)
+        return fused, fused, ""
     if truth is None:
-        return fused, None, learned
-    correct = [labels[one.argmax(axis=1)] == np.array(truth) for one in (*saved, judged)]
-    return fused, correct, learned
+        raise CommandError(f"--rule: {rule!r} learns from true {what}; give --truth and --target.")
+    fused = answer(clone(fuser).fit(predictions(), truth))
+    held_out = fused.copy()
+    for train, test in KFold(min(5, len(truth)), shuffle=True, random_state=0).split(values):
+        held_out[test] = answer(clone(fuser).fit(predictions(train), truth[train]), test)
+    return fused, held_out, ", cross-fitted"
 
 
-def _cross_fitted(
-    fuser: Any, P: np.ndarray, labels: np.ndarray, truth: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """What a fuser of all rows fuses, and what others fuse of rows they did not learn from."""
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import KFold
+def _accuracies(
+    saved: list[np.ndarray], classes: np.ndarray, truth: np.ndarray
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Say how often each one is right."""
+    from covey._intervals import accuracy_interval
+    from covey.cli._evaluate import percent
 
-    from covey.fusers import Predictions
+    for values in saved:
+        correct = classes[values.argmax(axis=1)] == truth
+        yield percent(*accuracy_interval(correct)), {"accuracy": float(correct.mean())}
 
-    held_out = np.zeros((len(P), len(labels)))
-    for train, test in KFold(min(5, len(P)), shuffle=True, random_state=0).split(P):
-        fitted = clone(fuser).fit(Predictions(P[train], labels), truth[train])
-        held_out[test] = fitted.fuse(Predictions(P[test], labels))
-    fitted = clone(fuser).fit(Predictions(P, labels), truth)
-    return fitted.fuse(Predictions(P, labels)), held_out
+
+def _errors(
+    saved: list[np.ndarray], classes: None, truth: np.ndarray
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Say how far off each one is."""
+    from covey._intervals import r2_interval
+
+    for values in saved:
+        squared = (values[:, 0] - truth) ** 2
+        r2, low, high = r2_interval(truth, squared)
+        rmse = float(squared.mean() ** 0.5)
+        yield f"R2 {r2:.3f} ({low:.3f} to {high:.3f}), RMSE {rmse:.4g}", {"rmse": rmse, "r2": r2}

@@ -93,7 +93,7 @@ MaxTerms = Annotated[
 
 
 def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same command with ``--sheet``, if it reads a table; others as they are."""
+    """Give a command ``--sheet`` if it reads a table; others stay as they are."""
     hints = get_type_hints(command, include_extras=True)
     if hints.get("table") is not Table:
         return command
@@ -106,15 +106,13 @@ def with_sheet(command: Callable[..., Any]) -> Callable[..., Any]:
 
     signature = inspect.signature(command)
     parameters = [
-        one.replace(annotation=hints.get(one.name, one.annotation))
-        for one in signature.parameters.values()
+        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints.get(name))
+        for name, one in signature.parameters.items()
     ]
     place = next(k for k, one in enumerate(parameters) if one.default is not one.empty)
     option = inspect.Parameter(
         "sheet", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Sheet
     )
-    kept = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
-    kept.insert(place, option)
-    wrapped.__signature__ = signature.replace(parameters=kept)
-    wrapped.__annotations__ = {**hints, "sheet": Sheet}
+    parameters.insert(place, option)
+    wrapped.__signature__ = signature.replace(parameters=parameters)
     return wrapped

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,7 +82,7 @@ def predict(
     _check_promises(fitted, level, reject, console)
     n_rows, notable = 0, Notable(fitted)
     stream = as_json and out is None
-    writer = _JsonPieces() if stream else table_writer(out, raw)
+    writer = _json_writer() if stream else table_writer(out, raw)
     with console.progress(None, "rows", out is None) as step, writer as write:
         for piece, copies in read_pieces(
             table,
@@ -142,23 +144,25 @@ def _check_promises(
         )
 
 
-class _JsonPieces:
-    """Writes frames as the records of one JSON object, which the command closes."""
+@contextmanager
+def _json_writer() -> Iterator[Any]:
+    """Write frames as the records of one JSON object, which the command closes."""
+    begun = False
 
-    def __enter__(self) -> Any:
-        self._begun = False
-        return self.write
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is not None and self._begun:
-            error.begun_json = "], "
-
-    def write(self, frame: pd.DataFrame) -> None:
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal begun
         frame = frame.astype(object).where(frame.notna(), None)
         for record in frame.to_dict("records"):
-            sys.stdout.write(", " if self._begun else '{"predictions": [')
+            sys.stdout.write(", " if begun else '{"predictions": [')
             sys.stdout.write(as_json(record))
-            self._begun = True
+            begun = True
+
+    try:
+        yield write
+    except BaseException as error:
+        if begun:
+            error.begun_json = "], "
+        raise
 
 
 def predictions(

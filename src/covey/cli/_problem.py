@@ -1,8 +1,9 @@
-"""What to predict, from which rows and columns of a table."""
+"""The problem of a fit: a target, and the rows and columns of a table to learn it from."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,7 @@ from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
-from covey.cli._text_columns import text_without_use
-from covey.tables import learn_dates
+from covey.tables import TablePreparation, Text, learn_dates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,10 +25,16 @@ MOST_NUMBERED_CLASSES = 20
 MOST_FRACTION_CLASSES = 10
 MOST_CLASSES = 200
 FEWEST_ROWS = 10
-_DAY_AND_MONTH = (
-    r"^(?P<first>\d{1,2})(?P<mark>[-/.])(?P<second>\d{1,2})(?P=mark)(?P<year>\d{4})"
-    r"(?:[ T](?P<clock>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?$"
-)
+# Whether names help to predict is found on some rows.
+_MOST_ROWS_OF_NAMES = 2_000
+_FEWEST_ROWS_OF_NAMES = 60
+_MOST_FEATURES_BESIDE_NAMES = 400
+# The share of the variance that text must explain beyond the other columns.
+_LEAST_GAIN = 0.001
+# The most bytes of a name or a word in the file of a model.
+_LONGEST_WORD = 1 << 16
+# Text that repeats itself is of use like categories; the doubt is about names of rows.
+_SHARE_OF_NAMES = 0.5
 
 
 @dataclass
@@ -123,10 +129,8 @@ def read_problem(
     regression = is_regression(distinct, len(table), target, task, console.note)
     y = as_target(table[target], regression)
     left = {target, group, *(drop or [])}
-    season = time if time not in left and _is_dates(table, time) else None
-    if season is None:
-        left.add(time)
-    rest = _without(table, left)
+    dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
+    rest = _without(table, left if dated else {*left, time})
     if not rest.shape[1]:
         besides = "besides the target" if table.shape[1] == 1 else "left to learn from"
         raise CommandError(f"the table has no column {besides}.")
@@ -140,7 +144,7 @@ def read_problem(
     written = {column.name: column.form for column in problem.columns if column.form}
     problem.formats = {**formats, **written}
     if time:
-        _learn_seasons_only(problem, table, time, season is not None, console)
+        _learn_seasons_only(problem, table, time, dated, console)
     useless = set(text_without_use(problem)).difference(keep or [])
     problem.columns = [
         replace(column, drop=f"its words do not help to predict {target} (on rows held out)")
@@ -149,6 +153,7 @@ def read_problem(
         for column in problem.columns
     ]
     note_columns(problem, console.note)
+    _check_lengths(problem)
     if not group and not time:
         _keep_copies_together(problem)
     problem.guards = list(guards(problem))
@@ -157,16 +162,95 @@ def read_problem(
     return problem
 
 
+def _check_lengths(problem: Problem) -> None:
+    """Refuse, before the fit, names and words that are too long for the file of a model."""
+    words = {"name of a column": list(problem.kinds)}
+    if not problem.regression:
+        words[f"class of {problem.target!r}"] = np.unique(problem.y).astype(str).tolist()
+    for column in problem.columns:
+        if column.kind == "text" and not column.drop:
+            values = problem.table[column.name].dropna().astype(str).unique().tolist()
+            # Of text that hardly repeats itself single words are kept.
+            if column.n_values > _SHARE_OF_NAMES * len(problem.y):
+                values = [value for value in values if " " not in value]
+            words[f"value of {column.name!r}"] = values
+    for what, found in words.items():
+        for word in found:
+            if len(word.encode()) > _LONGEST_WORD:
+                raise CommandError(
+                    f"a {what} has {len(word):,} characters ({word[:20]!r}...), too many for the "
+                    "file of a model; shorten it, or leave the column out with --drop."
+                )
+
+
+def text_without_use(problem: Problem) -> list[str]:
+    """Return columns of names, without which a linear model is as good on rows held out.
+
+    The other columns are used by both; the target's classes are numbers from 0 to 1 each.
+    """
+    n_rows = len(problem.y)
+    names = [
+        column.name
+        for column in problem.columns
+        if column.kind == "text" and column.n_values > _SHARE_OF_NAMES * n_rows and not column.drop
+    ]
+    if n_rows < _FEWEST_ROWS_OF_NAMES or not names:
+        return []
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(n_rows)[:_MOST_ROWS_OF_NAMES]
+    y = problem.y[rows, None]
+    y = y if problem.regression else (y == np.unique(y)).astype(np.float64)
+    folds = rng.integers(3, size=len(rows))
+    if problem.groups is not None:
+        folds = np.unique(problem.groups[rows], return_inverse=True)[1] % 3
+    gains: dict[str, float] = {}
+    for fold in range(3):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if not len(train) or not len(test):
+            return []
+        preparation = TablePreparation(columns=problem.kinds, random_state=0)
+        known = preparation.fit_transform(problem.table.iloc[rows[train]]).to_numpy()
+        new = preparation.transform(problem.table.iloc[rows[test]]).to_numpy()
+        made_of = np.array(preparation.column_of_, dtype=object)
+        texts = [name for name in names if isinstance(preparation._encoders.get(name), Text)]
+        rest = ~np.isin(made_of, texts)
+        if not texts or rest.sum() > _MOST_FEATURES_BESIDE_NAMES:
+            return []
+
+        parts = known, new, y[train], y[test]
+        for name in texts:
+            gain = _unexplained(rest, *parts) - _unexplained(rest | (made_of == name), *parts)
+            gains[name] = gains.get(name, 0.0) + gain / 3
+    return [name for name, gain in gains.items() if gain < _LEAST_GAIN]
+
+
+def _unexplained(
+    used: np.ndarray, known: np.ndarray, new: np.ndarray, y_known: np.ndarray, y_new: np.ndarray
+) -> float:
+    """Return the share of the variance of new rows that ridge regression on columns leaves."""
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    mean = y_known.mean(axis=0)
+    total = ((y_new - mean) ** 2).sum()
+    if not used.any() or not total:
+        return 1.0
+    scaler = StandardScaler().fit(known[:, used])
+    known, new = (np.clip(scaler.transform(X[:, used]), -5.0, 5.0) for X in (known, new))
+    left = []
+    for penalty in (0.01, 0.1, 1.0):
+        ridge = Ridge(penalty * len(known), fit_intercept=False).fit(known, y_known - mean)
+        errors = y_new - mean - ridge.predict(new).reshape(y_new.shape)
+        left.append((errors**2).sum())
+    return float(min(left) / total)
+
+
 def _without(table: pd.DataFrame, names: Collection[str | None]) -> pd.DataFrame:
     """A table without some columns; the others are not copied."""
     import pandas as pd
 
     kept = {name: table[name] for name in table.columns if name not in names}
     return pd.DataFrame(kept, index=table.index, copy=False)
-
-
-def _is_dates(table: pd.DataFrame, time: str | None) -> bool:
-    return time is not None and kind_of(table[time]).kind == "date"
 
 
 def _learn_seasons_only(
@@ -212,7 +296,7 @@ def note_columns(problem: Problem, note: Callable[[str], None]) -> None:
 
 
 def _once(note: Callable[[str], None]) -> Callable[[str], None]:
-    """The same, but a sentence is passed on the first time only."""
+    """Return a function that passes a sentence on the first time only."""
     noted: set[str] = set()
 
     def note_once(sentence: str) -> None:
@@ -287,7 +371,7 @@ def _rows_with(table: pd.DataFrame, column: str, what: str, console: Console) ->
 def is_regression(
     values: pd.Series, n_rows: int, target: str, task: str, note: Callable[[str], None]
 ) -> bool:
-    """Whether a target is a quantity, by its different values; refuses one of no use."""
+    """Return whether a target is a quantity, by its different values; refuse one of no use."""
     n_values = len(values)
     if n_values < 2:
         one = f"the one value {values.tolist()[0]!r}" if n_values else "no value at all"
@@ -355,52 +439,35 @@ def _group_numbers(values: pd.Series, group: str) -> np.ndarray:
 def _ranks(values: pd.Series, time: str) -> np.ndarray:
     from pandas.api import types
 
-    if not types.is_numeric_dtype(values.dtype) and not types.is_datetime64_any_dtype(
-        values.dtype
-    ):
+    kind = values.dtype
+    if not types.is_numeric_dtype(kind) and not types.is_datetime64_any_dtype(kind):
         values = _dates(values.astype(str).str.strip(), time)
     return values.rank(method="dense").to_numpy(dtype=np.int64)
 
 
 def _dates(text: pd.Series, time: str) -> pd.Series:
-    """Dates that are all written in one way: read one by one, 01/02 and 13/02 swap the months."""
+    """Read dates that are all written in one way: one by one, 01/02 and 13/02 swap the months."""
     import pandas as pd
 
-    def parsed(written: pd.Series, form: str = "ISO8601") -> pd.Series:
-        return pd.to_datetime(written, errors="coerce", format=form, utc=True)
+    def parsed(form: str) -> pd.Series:
+        return pd.to_datetime(text, format=form, errors="coerce", utc=True)
 
-    iso = parsed(text)
-    if not iso.isna().any():
-        return iso
-    parts = text.str.extract(_DAY_AND_MONTH)
-    if parts["year"].notna().all():
-        parts = parts.fillna({"clock": ""})
-        day_first = parsed(parts["year"] + "-" + parts["second"] + "-" + parts["first"])
-        month_first = parsed(parts["year"] + "-" + parts["first"] + "-" + parts["second"])
-        clock = pd.to_timedelta(parts["clock"].where(parts["clock"] != "", "00:00:00").map(_full))
-        ways = [way + clock for way in (day_first, month_first) if not way.isna().any()]
-        # With points the day is first wherever they are in use.
-        if (parts["mark"] == ".").all() and not day_first.isna().any():
-            return ways[0]
-        if len(ways) == 2 and (ways[0].rank() != ways[1].rank()).any():
+    learnt = learn_dates(text)
+    # A month that has a name cannot be taken for a day.
+    named = text.str.contains("[A-Za-z]{3}").all()
+    form = (learnt and learnt.format) or ("mixed" if named else "ISO8601")
+    dates = parsed(form)
+    if dates.isna().any():
+        raise CommandError(
+            f"--time: {text[dates.isna()].iloc[0]!r} in column {time!r} is neither a number nor a "
+            "date as the others are; write dates as 2024-12-31."
+        )
+    # With points the day is first wherever they are in use.
+    if re.match("%d[^.]%m|%m[^.]%d", form):
+        swapped = parsed(re.sub("%[dm]", lambda found: {"%d": "%m", "%m": "%d"}[found[0]], form))
+        if not swapped.isna().any() and (swapped.rank() != dates.rank()).any():
             raise CommandError(
                 f"--time: {text.iloc[0]!r} in column {time!r} may begin with the day or with the "
                 "month; write dates as 2024-12-31."
             )
-        if ways:
-            return ways[0]
-    # A month that has a name cannot be taken for a day.
-    named = text.str.contains("[A-Za-z]{3}")
-    dates = parsed(text.where(named), "mixed")
-    if dates.isna().any():
-        strange = text[(dates if named.any() else iso).isna()].iloc[0]
-        raise CommandError(
-            f"--time: {strange!r} in column {time!r} is neither a number nor a date as the others "
-            "are; write dates as 2024-12-31."
-        )
     return dates
-
-
-def _full(clock: str) -> str:
-    """A time of day with its seconds."""
-    return clock if clock.count(":") == 2 else f"{clock}:00"

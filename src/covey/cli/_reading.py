@@ -6,12 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from covey._kinds import Found, kind_of_text, too_large_of
+from covey._kinds import kind_of_text, too_large_of
 from covey._numbers import NumberFormat, as_numbers, read_numbers
-from covey.cli._cells import joined
 from covey.cli._console import CommandError
-from covey.cli._sources import batches, called, parquet_columns
-from covey.cli._text_tables import Note
+from covey.cli._sources import batches, called, joined, parquet_columns
+from covey.cli._text_tables import Note, ignored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,22 +43,20 @@ def read_table(
     known to be written; in others it has to be clear, and ``attrs["formats"]`` has them all.
     ``attrs["text"]`` are columns of numbers that may be read in two ways, and stay text.
     """
-    made = _Made(numbers, labels, text, dict(formats or {}), note)
+    made = _Made(numbers, labels, text, dict(formats or {}), note or ignored)
     with parquet_columns(path) as file:
         if file is not None:
             # One after another, since there may be no room for two tables.
             names = file.schema_arrow.names
-            n_rows = file.metadata.num_rows
             columns = ((name, file.read([name], use_threads=False).column(0)) for name in names)
-            return made.frame(path, columns, n_rows, words=False, decimal=".")
+            return made.frame(path, columns, file.metadata.num_rows, words=False)
     read = list(batches(path, note=note))
-    if not read:
-        raise CommandError(f"{called(path)} has a header but no rows.")
-    table = joined([rows.batch for rows in read])
-    _, words, decimal = read[0]
+    table = joined([rows.batch for rows in read]) if read else None
+    n_rows = table.num_rows if read else 0
+    words, decimal = (read[0].words, read[0].decimal) if read else (True, None)
     del read
-    columns = ((name, table.column(name)) for name in table.schema.names)
-    return made.frame(path, columns, table.num_rows, words=words, decimal=decimal)
+    columns = ((name, table.column(name)) for name in (table.schema.names if n_rows else ()))
+    return made.frame(path, columns, n_rows, words=words, decimal=decimal)
 
 
 def read_pieces(
@@ -89,7 +86,7 @@ def read_pieces(
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             column = _single(column, name in numbers)
             if _is_text(column.type):
-                column = _with_gaps(name, column) if words else column
+                column = with_gaps(name, column) if words else column
                 if name in numbers:
                     column = _known_numbers(name, column, known, shown, decimal)
             made[name] = column
@@ -134,105 +131,95 @@ class _Made:
     labels: Collection[str]
     text: Collection[str]
     formats: dict[str, NumberFormat]
-    note: Note | None
-    found: dict[str, Any] = field(default_factory=dict)
-    unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
+    note: Note
     marks: set[str] = field(default_factory=set)  # decimal marks that the table surely has
+    unclear: dict[str, Any] = field(default_factory=dict)  # text that may be numbers, by column
 
     def frame(
-        self, path: str, columns: Any, n_rows: int, *, words: bool, decimal: str | None
+        self, path: str, columns: Any, n_rows: int, *, words: bool, decimal: str | None = "."
     ) -> pd.DataFrame:
-        """The data frame of columns that come one by one."""
+        """Return the data frame of columns that come one by one."""
         import pandas as pd
         import pyarrow as pa
 
         if not n_rows:
             raise CommandError(f"{called(path)} has a header but no rows.")
+        found = {}
         for name, column in columns:
             known = self.numbers is not None and name in self.numbers
             column = _single(column, known, name in self.text)
             if _is_text(column.type) and name not in self.text:
                 if words:
-                    column = _with_gaps(name, column, name in self.labels, self.note)
-                column = self._numbers(name, column, known, decimal)
+                    column = with_gaps(name, column, name in self.labels, self.note)
+                if known:
+                    column = _known_numbers(name, column, self.formats, {}, decimal)
+                elif self.numbers is None:
+                    column = self._as_found(name, column, decimal)
             # A copy, so that Arrow's memory serves the next column.
-            self.found[name] = column.to_pandas().copy()
+            found[name] = column.to_pandas().copy()
             del column
-        for name, column in self.unclear.items():
-            self.found[name] = self._decided(name, column).to_pandas()
-        frame = pd.DataFrame(self.found, copy=False)
+        # The other columns may tell how to read those that may be read in two ways.
+        sure = next(iter(self.marks)) if len(self.marks) == 1 else None
+        unclear, self.unclear = self.unclear, {}
+        for name, column in unclear.items():
+            read = self._as_found(name, column, sure, last=True)
+            if _is_text(read.type):
+                self.unclear[name] = column
+            found[name] = read.to_pandas()
+        frame = pd.DataFrame(found, copy=False)
         frame.attrs["formats"] = self.formats
         frame.attrs["text"] = sorted(self.unclear)
         self._tell()
         pa.default_memory_pool().release_unused()
         return frame
 
-    def _numbers(self, name: str, column: Any, known: bool, decimal: str | None) -> Any:
-        """A column of text as floats, if it holds numbers."""
-        if known:
-            return _known_numbers(name, column, self.formats, {}, decimal)
-        if self.numbers is not None:
-            return column
+    def _as_found(self, name: str, column: Any, decimal: str | None, last: bool = False) -> Any:
+        """Return a column of text as floats, if it holds numbers and may be read in one way."""
+        from pyarrow import compute
+
         present = column.drop_null()
-        if not len(present) or not _may_be_numbers(present):
+        # A quick look: at least some of the first values have a digit.
+        digits = compute.match_substring_regex(present[:_SAMPLE], r"\d")
+        if not len(present) or compute.mean(digits).as_py() <= 0.5:
             return column
         found = kind_of_text(present, decimal=decimal)
         self.marks |= found.marks
         if found.ambiguous and decimal is None:
-            # The other columns may tell.
             self.unclear[name] = column
+            if last and found.kind == "number":
+                example = next(one for one in present.to_pylist() if "," in one)
+                self.note(
+                    f"{name}: {example!r} may have a decimal comma or thousands, so it is taken "
+                    "as text; write numbers without commas."
+                )
             return column
-        return self._read(name, column, found)
-
-    def _read(self, name: str, column: Any, found: Found) -> Any:
         if found.kind != "number":
             return column
         read = as_numbers(column) if found.form is None else found.form.numbers(column)
         if found.n_strange:
-            from pyarrow import compute
-
             read = compute.if_else(too_large_of(read), None, read)
-        if name in self.labels and found.n_strange:
             different = len(read.unique().drop_null())
-            if different < _FEWEST_NUMBERS_OF_A_TARGET:
+            if name in self.labels and different < _FEWEST_NUMBERS_OF_A_TARGET:
                 return column
+            self.note(f"{found.remark(name, len(present))}.")
         if found.form is not None:
             self.formats[name] = found.form
-        remark = found.remark(name, len(column) - column.null_count)
-        if remark and self.note:
-            self.note(f"{remark}.")
         return read
-
-    def _decided(self, name: str, column: Any) -> Any:
-        """A column that may be read in two ways, as the other columns tell; else it is text."""
-        if len(self.marks) == 1:
-            (decimal,) = self.marks
-            read = self._read(name, column, kind_of_text(column.drop_null(), decimal=decimal))
-            if not _is_text(read.type):
-                self.unclear = {one: kept for one, kept in self.unclear.items() if one != name}
-                return read
-        if self.note and kind_of_text(column.drop_null()).kind == "number":
-            example = next(one for one in column.drop_null().to_pylist() if "," in one)
-            self.note(
-                f"{name}: {example!r} may have a decimal comma or thousands, so it is taken as "
-                "text; write numbers without commas."
-            )
-        return column
 
     def _tell(self) -> None:
         """Name the columns of numbers that are written in a way of their own."""
-        if not self.note or not self.formats:
+        forms = self.formats.values()
+        if not forms:
             return
         listed = ", ".join(list(self.formats)[:5])
-        more = f" and {len(self.formats) - 5} more" if len(self.formats) > 5 else ""
-        units = sorted({form.unit for form in self.formats.values() if form.unit})
-        what = [f"with {', '.join(units)}"] if units else []
-        if any(form.decimal == "," for form in self.formats.values()):
-            what.append("with decimal commas")
-        elif any(form.grouped for form in self.formats.values()):
-            what.append("with thousands set apart")
-        how = f" ({' and '.join(what)})" if what else ""
-        self.note(f"Read as numbers{how}: {listed}{more}.")
+        more = f" and {len(forms) - 5} more" if len(forms) > 5 else ""
+        how = [", ".join(sorted({form.unit for form in forms if form.unit}))]
+        if any(form.decimal == "," for form in forms):
+            how.append("decimal commas")
+        elif any(form.grouped for form in forms):
+            how.append("thousands set apart")
+        ways = " and ".join(f"with {one}" for one in how if one)
+        self.note(f"Read as numbers{f' ({ways})' if ways else ''}: {listed}{more}.")
 
 
 def _single(column: Any, number: bool, as_text: bool = False) -> Any:
@@ -257,16 +244,8 @@ def _is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _may_be_numbers(present: Any) -> bool:
-    """Whether at least some values of a column have a digit; a quick look at the first ones."""
-    from pyarrow import compute
-
-    with_digit = compute.match_substring_regex(present[:_SAMPLE], r"\d")
-    return bool(compute.mean(with_digit).as_py() > 0.5)
-
-
-def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None = None) -> Any:
-    """A column with null in place of the words for a missing value."""
+def with_gaps(name: str, column: Any, labels: bool = False, note: Note = ignored) -> Any:
+    """Return a column with null in place of the words for a missing value."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -274,9 +253,9 @@ def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None =
     if not compute.any(gaps).as_py():
         return column
     rest = column.filter(compute.invert(gaps)).drop_null()
-    if labels and len(rest) and compute.any(compute.is_null(read_numbers(rest).numbers)).as_py():
+    if labels and len(rest) and read_numbers(rest).numbers.null_count:
         words = set(MISSING) - set(SURELY_MISSING)
-        for word in sorted(words.intersection(column.unique().to_pylist())) if note else ():
+        for word in sorted(words.intersection(column.unique().to_pylist())):
             note(
                 f"{name}: {word!r} is taken as a class; leave such cells empty if the class is "
                 "not known."
@@ -286,7 +265,7 @@ def _with_gaps(name: str, column: Any, labels: bool = False, note: Note | None =
 
 
 def _is_long(column: Any) -> bool:
-    """Whether some whole numbers have more digits than every float holds."""
+    """Return whether some whole numbers have more digits than every float holds."""
     import pyarrow as pa
 
     try:

@@ -6,7 +6,7 @@ import gzip
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -56,31 +56,57 @@ def writing(path: str) -> Iterator[None]:
 
 @contextmanager
 def table_writer(path: str | None, raw: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """A function that writes data frames one after another; to stdout as CSV without a path.
+    """Give a function that writes data frames one after another; to stdout as CSV without a path.
 
     Text that a spreadsheet would run is quoted in CSV, unless it is to be ``raw``.
     """
     if path is None:
-        yield _CsvPieces(sys.stdout, raw=raw).write
+        yield _csv_writer(sys.stdout, ",", raw)
         sys.stdout.flush()
         return
     lower = path.lower()
-    with writing(path), replacing(path) as draft:
+    with writing(path), replacing(path) as draft, ExitStack() as stack:
         if lower.endswith(PARQUET):
-            pieces = _ParquetPieces(draft)
-            try:
-                yield pieces.write
-            finally:
-                pieces.close()
-            return
-        separator = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
-        opened: Any = gzip.open if lower.endswith(".gz") else open
-        with opened(draft, "wt", encoding="utf-8", newline="") as file:
-            yield _CsvPieces(file, separator, raw).write
+            yield _parquet_writer(draft, stack)
+        else:
+            separator = "\t" if lower.endswith((".tsv", ".tsv.gz")) else ","
+            opened: Any = gzip.open if lower.endswith(".gz") else open
+            file = stack.enter_context(opened(draft, "wt", encoding="utf-8", newline=""))
+            yield _csv_writer(file, separator, raw)
+
+
+def _csv_writer(file: TextIO, separator: str, raw: bool) -> Callable[[pd.DataFrame], None]:
+    begun = False
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal begun
+        frame = frame if raw else _harmless(frame)
+        frame.to_csv(file, sep=separator, index=False, header=not begun, lineterminator="\n")
+        begun = True
+
+    return write
+
+
+def _parquet_writer(path: Path, stack: ExitStack) -> Callable[[pd.DataFrame], None]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    writer: Any = None
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal writer
+        table = pa.Table.from_pandas(frame, writer and writer.schema, preserve_index=False)
+        # The types are those of the file, not of the library that wrote it.
+        table = table.replace_schema_metadata(None)
+        if writer is None:
+            writer = stack.enter_context(parquet.ParquetWriter(path, table.schema))
+        writer.write_table(table)
+
+    return write
 
 
 def _harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same with an apostrophe before text that spreadsheets take for a formula."""
+    """Return a frame with an apostrophe before text that spreadsheets take for a formula."""
     import pandas as pd
 
     frame = frame.rename(columns=lambda name: _quoted(str(name)))
@@ -101,45 +127,3 @@ def _quoted(text: str) -> str:
     except ValueError:
         return f"'{text}"
     return text
-
-
-class _CsvPieces:
-    def __init__(self, file: TextIO, separator: str = ",", raw: bool = False):
-        self._file = file
-        self._raw = raw
-        self._separator = separator
-        self._begun = False
-
-    def write(self, frame: pd.DataFrame) -> None:
-        if not self._raw:
-            frame = _harmless(frame)
-        frame.to_csv(
-            self._file,
-            sep=self._separator,
-            index=False,
-            header=not self._begun,
-            lineterminator="\n",
-        )
-        self._begun = True
-
-
-class _ParquetPieces:
-    def __init__(self, path: Path):
-        self._path = path
-        self._writer: Any = None
-
-    def write(self, frame: pd.DataFrame) -> None:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        schema = None if self._writer is None else self._writer.schema
-        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        # The types are those of the file, not of the library that wrote it.
-        table = table.replace_schema_metadata(None)
-        if self._writer is None:
-            self._writer = parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()

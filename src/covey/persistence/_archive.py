@@ -212,8 +212,8 @@ class Contents:
             damaged(DOCUMENT, "is longer than that of any model.")
         with self._reading(entry) as stream:
             text = self._read(stream, entry.file_size)
-        # A parser makes a piece of every backslash in a string.
-        if text.count(b"\\") > _MOST_ESCAPES:
+        # A parser makes a piece of every backslash in a string. Each part has two strings at most.
+        if text.count(b"\\") > _MOST_ESCAPES or text.count(b'"') > 4 * _MOST_PARTS + _MOST_ESCAPES:
             damaged(DOCUMENT, "has more parts than that of any model.")
         outside = _STRING.sub(b"", text)
         marks = np.frombuffer(outside, dtype=np.uint8)
@@ -224,7 +224,7 @@ class Contents:
         if np.cumsum(opens.astype(np.int8) - closes, dtype=np.int64).max(initial=0) > _DEEPEST:
             damaged(DOCUMENT, "is nested deeper than that of any model.")
         try:
-            return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+            return json.loads(text.decode(), object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError):
             damaged(DOCUMENT, "is no JSON document.")
 

@@ -26,5 +26,6 @@ def read_features(estimator: Any, node: Node) -> int:
     estimator.n_features_in_ = n_features
     if not node.none("feature_names"):
         names = node.texts("feature_names", n_features)
+        node.check(len(set(names)) == len(names), "feature_names", "holds one name twice.")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return n_features

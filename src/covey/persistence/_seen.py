@@ -11,6 +11,7 @@ from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
 
 _KINDS = ("number", "word", "date", "time")
+_LONGEST_TIME = 100
 
 
 def write_seen(seen: SeenColumns | None, out: Writer) -> dict[str, Any] | None:
@@ -74,6 +75,9 @@ def _are_words(words: list[Any], kind: str) -> bool:
     if kind == "time":
         import pandas as pd
 
+        # A parser of dates takes very long for a long word.
+        if any(word is not None and len(word) > _LONGEST_TIME for word in words):
+            return False
         try:
             for word in words:
                 pd.Timestamp(word)
