@@ -9,8 +9,8 @@ import numpy as np
 
 from covey._templates import Markup
 from covey.reporting._columns import Effect
+from covey.reporting._drawing import at, box, dot, line, room_for, svg, tag, text, ticks
 from covey.reporting._facts import Facts
-from covey.reporting._svg import at, box, dot, line, room_for, svg, tag, text, ticks
 from covey.reporting._words import described, fitted, number, one_line, rough, width_of
 
 _MOST_SHOWN = 5

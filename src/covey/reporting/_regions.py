@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import norm
 
 from covey._templates import Markup
+from covey.reporting._drawing import Bar, bars
 from covey.reporting._facts import Facts
-from covey.reporting._maps import Level, level_bars
 from covey.reporting._words import day, described, number, rough, shortened
 
 # How many columns are looked at, those that matter most first, and of how many categories.
@@ -38,10 +38,9 @@ def regions_drawn(facts: Facts) -> Markup | None:
     found = facts.once(worst_regions)
     show = rough if facts.task == "classification" else number
     levels = [
-        Level(f"{one.column}: {one.brief}", one.loss, f"elsewhere {show(one.rest)}")
-        for one in found
+        Bar(f"{one.column}: {one.brief}", one.loss, f"elsewhere {show(one.rest)}") for one in found
     ]
-    return levels and level_bars(
+    return levels and bars(
         "region-bars",
         levels,
         show=show,

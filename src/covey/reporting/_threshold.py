@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._charts import Plane
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._svg import at, line, svg, tag, text
+from covey.reporting._drawing import Plane, at, line, svg, tag, text
 from covey.reporting._words import percent
 
 # Thresholds are even steps, and quantiles of the probabilities.
