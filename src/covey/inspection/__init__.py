@@ -4,15 +4,24 @@ from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._bias_variance import BiasVariance, bias_variance
 from covey.inspection._bounds import (
     Bound,
+    FusionBound,
     OracleInterval,
+    fusion_bound,
     held_out_bound,
     oracle_bounds,
     oracle_interval,
     vote_bound,
 )
-from covey.inspection._contributions import Contributions, contributions
+from covey.inspection._changes import (
+    Curve,
+    SmallestChange,
+    WhatIf,
+    curves,
+    smallest_change,
+    what_if,
+)
+from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
-from covey.inspection._fusion_bound import FusionBound, fusion_bound
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._loss_displays import (
     AmbiguityDisplay,
@@ -27,10 +36,7 @@ from covey.inspection._member_displays import (
     SizeDisplay,
     TrainingHistoryDisplay,
 )
-from covey.inspection._reasons import reasons
 from covey.inspection._row_card import RowCard, row_card
-from covey.inspection._smallest_change import SmallestChange, smallest_change
-from covey.inspection._what_if import Curve, WhatIf, curves, what_if
 
 __all__ = [
     "MEASURES",

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from covey._plain_words import one_line, reason_words, value_words
-from covey._seen_columns import SeenColumns
-from covey.inspection._changed_rows import one_row, shown_of
-from covey.inspection._mixing_rows import column_names, seen_by
-from covey.inspection._reasons import reasons
-from covey.inspection._smallest_change import SmallestChange, smallest_change
-from covey.inspection._what_if import Curve, curves
+from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
+from covey.inspection._contributions import reasons
+from covey.inspection._rows import Row
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6
@@ -216,7 +213,8 @@ def row_card(
     >>> print(row_card(model, X.iloc[0], background=X).sentence)
     98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and ...
     """
-    table, seen = one_row(model, row), seen_by(model, background)
+    asked = Row(model, row, background)
+    table = asked.table
     if hasattr(model, "explain"):
         (record,) = model.explain(table, top=_TOP, background=background)
     else:
@@ -232,7 +230,7 @@ def row_card(
         record,
         _how_sure(model, table, record),
         change,
-        _unusual(model, table, seen),
+        _unusual(asked),
         curves(model, table, wanted, background=background) if wanted else [],
         tuple(model.classes_.tolist()) if "probability" in record else (),
     )
@@ -265,13 +263,11 @@ def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _unusual(model: Any, table: Any, seen: SeenColumns) -> list[str]:
+def _unusual(asked: Row) -> list[str]:
     """Sentences about values unlike those that were seen."""
     said = []
-    for place, (name, column) in enumerate(
-        zip(column_names(model, table), seen.columns, strict=True)
-    ):
-        value, name = shown_of(table, place, column), one_line(name)
+    for place, (name, column) in enumerate(zip(asked.names, asked.seen, strict=True)):
+        value, name = asked.own(place), one_line(name)
         if value is None or not column.values:
             continue
         if column.kind == "number":

@@ -23,10 +23,6 @@ class ClassFacts(Facts):
     # How scores are shown, their highest value, and the rule that fuses the first few members.
     measure, show, highest = "Accuracy", staticmethod(percent), 1.0
     higher_is_better = True
-    # What sections that serve both tasks write about classes.
-    favors = "favors {}"
-    parts_title = "What {} gets right of each class"
-    predicted_as, predicted_what = "on rows called", "the class that is predicted"
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         super().__init__(inputs, details)
@@ -100,11 +96,6 @@ class ClassFacts(Facts):
         # scikit-learn takes a probability of 1 for a little less, which is rounded away.
         return round(float(metrics.log_loss(self.y, self.probabilities, labels=labels)), 12)
 
-    @property
-    def even_guess(self) -> float:
-        """The log-loss of giving every class the same probability."""
-        return float(np.log(self.n_classes))
-
     @cached_property
     def brier(self) -> float:
         """Mean squared distance of the probabilities from the truth, over all classes."""
@@ -164,10 +155,6 @@ class ClassFacts(Facts):
     def oracle_accuracy(self) -> float:
         """Share of the sample on which any member is right."""
         return float(self.staged_oracle()[-1])
-
-    @staticmethod
-    def show_part(share: float) -> str:
-        return "no such row" if np.isnan(share) else f"{percent(share)} right"
 
     def predicted_groups(self) -> tuple[np.ndarray, list[str]]:
         """The predicted class of each row of the sample, and the names of the classes."""

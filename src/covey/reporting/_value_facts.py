@@ -73,10 +73,6 @@ class ValueFacts(Facts):
     # How scores are shown, and their highest value: there is none.
     measure, show, highest = "RMSE", staticmethod(number), None
     higher_is_better = False
-    # What sections that serve both tasks write about values.
-    favors = "makes it {}"
-    parts_title = "The RMSE of {} in each quarter of the true values"
-    predicted_as, predicted_what = "on rows predicted as", "the value that is predicted"
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         super().__init__(inputs, details)
@@ -173,10 +169,6 @@ class ValueFacts(Facts):
     def predicted_groups(self) -> tuple[np.ndarray, list[str]]:
         """The quarter of each row of the sample by what is predicted, and their names."""
         return _quarters(self.predicted[self.sample])
-
-    @staticmethod
-    def show_part(rmse: float) -> str:
-        return "no such row" if np.isnan(rmse) else f"RMSE {number(rmse)}"
 
     # -- single rows -----------------------------------------------------------------------
 
