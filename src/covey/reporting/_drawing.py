@@ -308,6 +308,14 @@ def apart(heights: list[float], least: float = 15.0) -> list[float]:
     return moved.tolist()
 
 
+def sparkline(shares: np.ndarray, own: int) -> Markup:
+    """A line from 0 to 1, as wide as what it stands in, and where on it one of its points is."""
+    x = np.linspace(0, 240, len(shares))
+    size = {"viewBox": "0 0 240 48", "preserveAspectRatio": "none", "aria_hidden": "true"}
+    mark, curve = line(x[own], 0, x[own], 48, "level"), polyline(x, 44 - 40 * shares, "curve own")
+    return tag("svg", mark, curve, **size, class_="spark")
+
+
 class Bin(NamedTuple):
     """Rows of about the same confidence."""
 
