@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +19,12 @@ else:  # so that annotations need no matplotlib
 BLUE, ORANGE, INK, PALE, GRAY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
 COLORS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GRAY)
 
+_STYLE = {
+    "font.size": 8,
+    "legend.framealpha": 0.9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+}
 # More names than this have no room along an axis.
 MOST_NAMES = 30
 
@@ -47,7 +53,8 @@ class Display:
         plt = self._require_matplotlib()
         self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
-        self._draw(self.ax_, **options)
+        with plt.rc_context(_STYLE):
+            self._draw(self.ax_, **options)
         return self
 
     def _draw(self, ax: Axes, **options: Any) -> None:
@@ -92,35 +99,12 @@ def checked_names(names: Iterable[Any], number: int, what: str, name: str = "nam
     return check_one_each(names, number, name, f"name for each of the {{}} {what}")
 
 
-def set_title(ax: Axes, title: str, **options: Any) -> None:
-    """Write the title of a display above its axes."""
-    ax.set_title(title, fontsize=10, loc="left", **options)
-
-
-def add_legend(ax: Axes, **options: Any) -> None:
-    """Name what is drawn."""
-    ax.legend(**{"fontsize": 8, "framealpha": 0.9, **options})
-
-
 def add_color_bar(ax: Axes, image: Any, label: str) -> Any:
     """A bar beside the axes that shows the values of the image's colors."""
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
-    bar.set_label(label, fontsize=8)
-    bar.ax.tick_params(labelsize=7)
+    bar.set_label(label)
     bar.outline.set_visible(False)
     return bar
-
-
-def annotate(ax: Axes, words: str, point: Sequence[float], offset: tuple, **options: Any) -> None:
-    """Write words beside a point; the offset is in points."""
-    options = {"textcoords": "offset points", "fontsize": 8, **options}
-    ax.annotate(words, point, xytext=offset, **options)
-
-
-def use_whole_numbers(*axes: Any) -> None:
-    """Let the ticks of axes be at whole numbers."""
-    for axis in axes:
-        axis.get_major_locator().set_params(integer=True)
 
 
 def colors_of(number: int) -> list[Any]:

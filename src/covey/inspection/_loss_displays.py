@@ -21,10 +21,7 @@ from covey.inspection._display import (
     PALE,
     Axes,
     Display,
-    add_legend,
-    annotate,
     checked_names,
-    set_title,
 )
 
 # In the order in which the terms are stacked.
@@ -57,28 +54,24 @@ class AmbiguityDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, ax: Axes | None = None, **options: Any
     ) -> Self:
         """Draw what the members of a fitted ensemble gain by differing.
 
         Parameters
         ----------
-        estimator, X, y, sample_weight
+        estimator, X, y
             As for `ambiguity`.
         ax : matplotlib Axes, optional
+        **options
+            Those of `ambiguity`.
 
         Returns
         -------
         display : AmbiguityDisplay
         """
         cls._check_flock(estimator, regressors=True)
-        return cls(ambiguity(estimator, X, y, sample_weight=sample_weight)).plot(ax)
+        return cls(ambiguity(estimator, X, y, **options)).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         found = self.measured
@@ -89,7 +82,7 @@ class AmbiguityDisplay(Display):
         bars = ax.barh(places, found.loss_of_members[order], color=BLUE, height=0.7)
         for bar, alpha in zip(bars, shade, strict=True):
             bar.set_alpha(alpha)
-        ax.set_yticks(places, [found.names[k] for k in order], fontsize=8)
+        ax.set_yticks(places, [found.names[k] for k in order])
         ax.invert_yaxis()
         ax.axvline(found.member_loss, color=INK, ls=":", lw=1.5, label="members, by importance")
         ax.axvline(found.loss, color=ORANGE, lw=2, label="fused")
@@ -98,8 +91,8 @@ class AmbiguityDisplay(Display):
             f"loss: {found.member_loss:.3g} of members - {found.ambiguity:.3g} ambiguity = "
             f"{found.loss:.3g} fused"
         )
-        add_legend(ax, loc="lower right")
-        set_title(ax, "what members gain by differing")
+        ax.legend(loc="lower right")
+        ax.set_title("what members gain by differing")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -203,15 +196,16 @@ class BiasVarianceDisplay(Display):
             below += np.minimum(values, 0)
         ax.hlines(losses, places - 0.38, places + 0.38, color=INK, lw=2, label="expected loss")
         for place, value, top in zip(places, losses, above, strict=True):
-            annotate(ax, f"{value:.3g}", (place, max(value, top)), (0, 4), ha="center")
+            point, shift = (place, max(value, top)), {"xytext": (0, 4), "ha": "center"}
+            ax.annotate(f"{value:.3g}", point, textcoords="offset points", **shift)
         ax.axhline(0, color=INK, lw=0.8)
         ax.margins(y=0.12)
         crowded = max(map(len, self.names)) * len(self.names) > 40
         style = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        ax.set_xticks(places, self.names, fontsize=8, **style)
+        ax.set_xticks(places, self.names, **style)
         ax.set_ylabel(self.loss)
-        add_legend(ax, fontsize=7)
-        set_title(ax, "what the loss is made of")
+        ax.legend()
+        ax.set_title("what the loss is made of")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -337,14 +331,13 @@ class DartsDisplay(Display):
             target.set_axis_off()
             spread = np.sqrt(((dart - center) ** 2).sum(axis=1).mean())
             found = f"bias {np.hypot(*center):.2g}, spread {spread:.2g}"
-            target.set_title(f"{name}\n{found}", fontsize=7.5, pad=2)
+            target.set_title(f"{name}\n{found}", loc="center", fontsize=8, pad=2)
         words = (
             f"across: error of test row {self.rows[0]}, up: of row {self.rows[1]};\n"
             f"rings {step:g} apart, + truth, ✖ mean of darts"
         )
-        place = {"transform": ax.transAxes, "ha": "center", "va": "bottom"}
-        ax.text(0.5, 0.0, words, fontsize=7.5, **place)
-        set_title(ax, "bias and variance as darts")
+        ax.text(0.5, 0.0, words, transform=ax.transAxes, ha="center", va="bottom")
+        ax.set_title("bias and variance as darts")
 
 
 def _named_results(

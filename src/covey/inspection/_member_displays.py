@@ -25,12 +25,8 @@ from covey.inspection._display import (
     Axes,
     Display,
     add_color_bar,
-    add_legend,
-    annotate,
     checked_names,
     colors_of,
-    set_title,
-    use_whole_numbers,
 )
 from covey.inspection._diversity import complete_predictions, diversity
 
@@ -210,7 +206,7 @@ class CoSelectionDisplay(Display):
                 for (row, column), value in np.ndenumerate(F):
                     words = f"{value:.2f}".lstrip("0") if value < 1 else "1"
                     color = "white" if value > 0.6 * highest else INK
-                    style = {"ha": "center", "va": "center", "fontsize": 7, "color": color}
+                    style = {"ha": "center", "va": "center", "color": color}
                     ax.text(column, row, words, **style)
             self._add_bar(ax)
         elif n_features > MOST_NAMES:
@@ -218,7 +214,7 @@ class CoSelectionDisplay(Display):
             marks = {"s": 14, "marker": "s", "color": INK, "linewidths": 0, "zorder": 3}
             ax.scatter(*np.nonzero(shown)[::-1], clip_on=False, **marks)
         self._name_axes(ax, shown)
-        set_title(ax, title)
+        ax.set_title(title)
 
     def _add_bar(self, ax: Axes) -> None:
         """A color bar on which the thresholds that are known are marked."""
@@ -364,20 +360,19 @@ class TrainingHistoryDisplay(Display):
             for half, shown in ((upper, values), (lower, sizes)):
                 half.plot(len(shown) - 1, shown[-1], "o", color=color, ms=3)
         share = ("\n(share of start)" if losses else "\n(share of best)") if relative else ""
-        upper.set_ylabel(quality.replace("_", " ") + share, fontsize=8)
-        lower.set_ylabel("subset size", fontsize=8)
+        upper.set_ylabel(quality.replace("_", " ") + share)
+        lower.set_ylabel("subset size")
         lower.set_xlabel("step")
-        use_whole_numbers(lower.xaxis, lower.yaxis)
+        lower.locator_params(integer=True)
         lower.set_xlim(upper.get_xlim())
-        upper.tick_params(labelbottom=False, labelsize=8)
-        lower.tick_params(labelsize=8)
+        upper.tick_params(labelbottom=False)
         if len(self.history) <= len(COLORS):
-            add_legend(upper, fontsize=7, loc=f"{'upper' if losses else 'lower'} right", ncols=2)
-        set_title(upper, "how members were grown")
+            upper.legend(loc=f"{'upper' if losses else 'lower'} right", ncols=2)
+        upper.set_title("how members were grown")
         if self.skipped:
             members = "members" if len(self.skipped) > 1 else "member"
             words = f"no history: {members} {', '.join(map(str, self.skipped))}, fitted alone"
-            style = {"ha": "right", "fontsize": 7, "color": INK}
+            style = {"ha": "right", "color": INK}
             lower.text(0.98, 0.05, words, transform=lower.transAxes, **style)
 
 
@@ -483,10 +478,10 @@ class SizeDisplay(Display):
         if self.fitted_score is not None:
             label = "fused as fitted"
             ax.plot(sizes[-1:], [self.fitted_score], "D", color=ORANGE, ms=7, label=label)
-        use_whole_numbers(ax.xaxis)
+        ax.locator_params(axis="x", integer=True)
         ax.set(xlabel="number of members K", ylabel="accuracy")
-        add_legend(ax)
-        set_title(ax, "what more members bring")
+        ax.legend()
+        ax.set_title("what more members bring")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -552,12 +547,7 @@ class KappaErrorDisplay(Display):
 
     @classmethod
     def from_predictions(
-        cls,
-        P: Any,
-        y: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        ax: Axes | None = None,
+        cls, P: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, **options: Any
     ) -> Self:
         """Draw saved predictions.
 
@@ -567,7 +557,8 @@ class KappaErrorDisplay(Display):
             Whatever `covey.fuse` takes.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        ax : matplotlib Axes, optional
+        **options
+            Those of `plot`.
 
         Returns
         -------
@@ -580,23 +571,21 @@ class KappaErrorDisplay(Display):
         errors = weight @ (P.labels != P.encode(y)[:, None]) / weight.sum()
         pairs = np.stack(np.triu_indices(P.n_members, 1), axis=1)
         kappa = found.matrices["label_kappa"][*pairs.T]
-        return cls(kappa=kappa, error=errors[pairs].mean(axis=1), pairs=pairs, names=P.names).plot(
-            ax
-        )
+        error = errors[pairs].mean(axis=1)
+        return cls(kappa=kappa, error=error, pairs=pairs, names=P.names).plot(**options)
 
     def _draw(self, ax: Axes) -> None:
         style = {"s": 26, "color": BLUE, "alpha": 0.6, "linewidths": 0}
         self.points_ = ax.scatter(self.kappa, self.error, label="two members", **style)
         ax.plot([self.kappa.mean()], [self.error.mean()], "P", color=ORANGE, ms=9, label="mean")
         if len(self.pairs) <= 10:
-            for point, (one, other) in zip(
-                zip(self.kappa, self.error, strict=True), self.pairs, strict=True
-            ):
-                annotate(ax, f"{one + 1}-{other + 1}", point, (4, 3), fontsize=7)
+            for *point, (one, other) in zip(self.kappa, self.error, self.pairs, strict=True):
+                shift = {"xytext": (4, 3), "textcoords": "offset points"}
+                ax.annotate(f"{one + 1}-{other + 1}", point, **shift)
         ax.margins(0.12)
         ax.set(xlabel="kappa (1: always the same label)", ylabel="mean error of the two")
-        add_legend(ax)
-        set_title(ax, "alike, and how wrong: pairs of members")
+        ax.legend()
+        ax.set_title("alike, and how wrong: pairs of members")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -651,12 +640,9 @@ class ImportanceDisplay(Display):
         """
         cls._check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
         predictions = estimator.predict(X) if is_classifier(estimator) else None
-        return cls.from_importance(
-            estimator.explain_fusion(X),
-            predictions=predictions,
-            names=estimator._names(),
-            **options,
-        )
+        of_members = estimator.explain_fusion(X)
+        names = estimator._names()
+        return cls.from_importance(of_members, predictions=predictions, names=names, **options)
 
     @classmethod
     def from_importance(
@@ -734,18 +720,14 @@ class ImportanceDisplay(Display):
             ax.set(xlim=(0, n_rows), ylim=(0, heights.sum(axis=0).max()), ylabel="importance")
             # The uppermost band is named first, and beside the bands, which fill the axes.
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
-            add_legend(ax, handles=bands[::-1], fontsize=7, handlelength=1, **beside)
+            ax.legend(handles=bands[::-1], handlelength=1, **beside)
         else:
-            image = ax.imshow(
-                self.importance.T,
-                aspect="auto",
-                cmap="Blues",
-                vmin=0,
-                interpolation="nearest",  # neighboring members have nothing in common
-                extent=(0, n_rows, n_members - 0.5, -0.5),
-            )
+            # Neighboring members have nothing in common.
+            style = {"aspect": "auto", "cmap": "Blues", "vmin": 0, "interpolation": "nearest"}
+            whole = 0, n_rows, n_members - 0.5, -0.5
+            image = ax.imshow(self.importance.T, extent=whole, **style)
             step = -(-n_members // MOST_NAMES)
-            ax.set_yticks(range(0, n_members, step), self.names[::step], fontsize=7)
+            ax.set_yticks(range(0, n_members, step), self.names[::step])
             add_color_bar(ax, image, "importance")
         known = self.predictions
         if known is not None:
@@ -754,12 +736,12 @@ class ImportanceDisplay(Display):
                 ax.axvline(start, color="white" if stacked else INK, lw=1.5)
             for start, end in pairwise([0, *starts, n_rows]):
                 if end - start > 0.04 * n_rows:
-                    style = {"transform": ax.get_xaxis_transform(), "ha": "center", "fontsize": 8}
+                    style = {"transform": ax.get_xaxis_transform(), "ha": "center"}
                     ax.text((start + end) / 2, 1.02, f"→ {known[start]}", **style)
         by = "predicted class and dominant member" if known is not None else "dominant member"
         ax.set_xlabel(f"rows, by {by}")
         # The classes' names stand between title and axes.
-        set_title(ax, "who decides", pad=6 if known is None else 18)
+        ax.set_title("who decides", pad=6 if known is None else 18)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -905,8 +887,8 @@ class DecisionRegionsDisplay(Display):
                 handles.append(ax.scatter(*own.T, label=str(label), **style))
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         ax.set(xlim=self.x0[[0, -1]], ylim=self.x1[[0, -1]])
-        add_legend(ax, handles=handles, fontsize=7)
-        set_title(ax, "the fused decision, and its members")
+        ax.legend(handles=handles)
+        ax.set_title("the fused decision, and its members")
 
     def _draw_ties(self, ax: Axes, scores: np.ndarray, **style: Any) -> None:
         """Draw where the best class and the next one are equally good."""
