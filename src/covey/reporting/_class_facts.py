@@ -195,14 +195,6 @@ class ClassFacts(Facts):
         """A label of the flock as users know it."""
         return self.classes[self.flock.classes_.tolist().index(label)]
 
-    def fused_records(self, seen: Any) -> list[dict]:
-        """The decision for each row, as ``explain`` gives it."""
-        labels = self.flock.classes_.tolist()
-        return [
-            {"prediction": labels[row.argmax()], "probability": float(row.max())}
-            for row in self.flock.predict_proba(seen)
-        ]
-
     def member_record(self, P: Predictions, row: int, k: int) -> dict:
         """What one member predicts for a row."""
         code = P.labels[row, k]

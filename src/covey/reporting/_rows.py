@@ -43,7 +43,7 @@ def rows(facts: Facts) -> dict:
         shown = {column: words(column, one) for column, one in zip(of, known, strict=True)}
         members = []
         for member in record["members"][:_MOST_MEMBERS]:
-            moved = [(called.get(one, one), push) for one, push in member["because"]]
+            moved = [(called.get(one, one), push) for one, push in member.get("because", ())]
             members.append(
                 {
                     "name": member.get("name", facts.names[member["member"] - 1]),
@@ -53,7 +53,7 @@ def rows(facts: Facts) -> dict:
                     "because": [(shown.get(one, one), number(push, 2)) for one, push in moved],
                 }
             )
-        said = facts.said(row) if facts.held_out else record
+        said = facts.said(row)
         cards.append(
             {
                 "row": facts.row_name(row),
@@ -74,15 +74,15 @@ def _plain_records(facts: Facts, seen: Any) -> list[dict]:
     """Records like those of ``explain``, of flocks whose members have no reasons to show."""
     P = facts.flock._predictions(facts.flock._check_rows(seen))
     importance = facts.flock.explain_fusion(seen)
-    records = facts.fused_records(seen)
-    for row, (record, weights) in enumerate(zip(records, importance, strict=True)):
-        order = np.argsort(-np.round(weights, 12), kind="stable")
-        record["members"] = [
-            {"member": int(k) + 1, "weight": float(weights[k]), "because": []}
-            | facts.member_record(P, row, k)
-            for k in order
-            if weights[k] > _LEAST_IMPORTANCE
+    order = np.argsort(-np.round(importance, 12), axis=1, kind="stable")
+    records = []
+    for row, weights in enumerate(importance):
+        told = [k for k in order[row] if weights[k] > _LEAST_IMPORTANCE]
+        members = [
+            {"member": int(k) + 1, "weight": float(weights[k]), **facts.member_record(P, row, k)}
+            for k in told
         ]
+        records.append({"members": members})
     return records
 
 

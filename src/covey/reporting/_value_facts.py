@@ -202,10 +202,6 @@ class ValueFacts(Facts):
     def show_prediction(self, value: float) -> str:
         return number(value)
 
-    def fused_records(self, seen: Any) -> list[dict]:
-        """The prediction for each row, as ``explain`` gives it."""
-        return [{"prediction": float(value)} for value in self.flock.predict(seen)]
-
     def member_record(self, P: Predictions, row: int, k: int) -> dict:
         """What one member predicts for a row."""
         return {"prediction": float(P.values[row, k, 0])}
