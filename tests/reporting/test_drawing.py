@@ -46,6 +46,6 @@ def test_a_map_leaves_out_what_is_not_known():
 
 def test_bars_below_zero_are_on_the_other_side():
     items = [Bar("up", 1.0), Bar("down", -1.0)]
-    drawn = bars("b", items, show=str, both_sides=True, title="t", description="d")
+    drawn = bars("b", items, show=str, ends=(-1.0, 1.0), title="t", description="d")
     up, down = re.findall(r'x="([0-9.]+)"[^>]*class="bar', drawn)
     assert float(down) == 0.0 < float(up)

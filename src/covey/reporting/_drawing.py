@@ -308,6 +308,53 @@ def apart(heights: list[float], least: float = 15.0) -> list[float]:
     return moved.tolist()
 
 
+def value_curve(
+    key: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    shares: np.ndarray,
+    *,
+    name: str,
+    labels: list[str],
+    level: float,
+    ends: tuple[float, float],
+    missing: float | None,
+    show: Callable,
+    title: str,
+    description: str,
+) -> Markup:
+    """A line over the values of a column, and below it which ``shares`` of rows are where.
+
+    ``level`` is drawn across for comparison, and ``missing`` beside it, where a value is missing.
+    """
+    width = 292
+    plane = Plane((46, 8, width - (56 if missing is None else 100), 104), (x[0], x[-1]), ends)
+    base, below = plane.bottom + 28, plane.bottom + 42
+    parts = [*plane.rows(show), plane.curve(plane.x, (level, level), "level")]
+    parts.append(plane.curve(x, y, "curve own"))
+    for one, value, label in zip(x, y, labels, strict=True):
+        tip = f"{name} {label}: {show(value)}"
+        parts.append(dot(plane.across(one), plane.up(value), 4.5, "hover", tip))
+    if missing is not None:
+        at_right, tip = plane.right + 28, f"{name} missing: {show(missing)}"
+        parts.append(dot(at_right, plane.up(missing), 4, "own", tip))
+        parts.append(text(at_right, below, "missing", "axis", "middle"))
+    each, heights = plane.width / len(shares), 22 * shares / max(shares.max(), 1e-12)
+    for k in np.flatnonzero(heights):
+        corner = plane.left + each * k, base - heights[k]
+        parts.append(box(*corner, each - 0.6, heights[k], "bar faint"))
+    parts.append(line(plane.left, base, plane.right, base, "grid"))
+    parts.append(text(plane.left, below, labels[0], "axis"))
+    parts.append(text(plane.right, below, labels[-1], "axis", "end"))
+    # In the middle there is room for a third number, unless it is close to an end.
+    middle = plane.across(x[len(x) // 2]), labels[len(x) // 2]
+    half = width_of(middle[1]) / 2 + 8
+    first, last = plane.left + width_of(labels[0]), plane.right - width_of(labels[-1])
+    if first + half < middle[0] < last - half:
+        parts.append(text(middle[0], below, middle[1], "axis", "middle"))
+    return svg(key, width, plane.bottom + 46, *parts, title=title, description=description)
+
+
 def sparkline(shares: np.ndarray, own: int) -> Markup:
     """A line from 0 to 1, as wide as what it stands in, and where on it one of its points is."""
     x = np.linspace(0, 240, len(shares))
@@ -395,36 +442,37 @@ def bars(
     items: list[Bar],
     *,
     show: Callable[[float], str],
-    highest: float = 1.0,
-    both_sides: bool = False,
+    ends: tuple[float, float] = (0.0, 1.0),
+    zero: float = 0.0,
     title: str,
     description: str,
     width: float = 320,
 ) -> Markup:
     """Bars on one scale, each below its name and its remark.
 
-    They begin at the left, or with ``both_sides`` at a line in the middle: values below zero are
-    then to the left of it. A bar of ``highest`` is as long as bars can be.
+    ``ends`` are the ends of the scale. Bars begin at ``zero``: those of values below it are to the
+    left of a line there, in another color.
     """
-    row, long = 36, width - room_for((show(item.value) for item in items), 90, 13) - 8
-    reach, zero = (long / 2, long / 2) if both_sides else (long, 0.0)
-    parts = []
+    row, long = 32, width - room_for((show(item.value) for item in items), 90, 13) - 8
+    ends = ends if ends[1] > ends[0] else (0.0, 1.0)
+    plane = Plane((0, 0, long, row * len(items)), ends, ends)
+    start, parts = plane.across(zero), []
     for position, item in enumerate(items):
         y = row * position
         room = max(long * 0.36, long - width_of(item.note) - 14) if item.note else width
         short = fitted(item.name, room, 12)
-        parts.append(text(0, y + 13, short, "label", None, item.name))
         left = max(long - width_of(short, 12) - 14, 60)
-        parts.append(text(long, y + 13, fitted(item.note, left), "axis", "end", item.note))
-        length = reach * min(abs(item.value) / highest, 1.0) if highest > 0 else 0.0
-        start, class_ = (zero, "bar") if item.value >= 0 else (zero - length, "bar against")
-        parts.append(box(0, y + 18, long, 11, "track"))
+        parts.append(text(0, y + 12, short, "label", None, item.name))
+        parts.append(text(long, y + 12, fitted(item.note, left), "axis", "end", item.note))
+        end = min(max(plane.across(item.value), 0.0), long)
+        class_ = "bar" if item.value >= zero else "bar against"
         tip = f"{item.name}: {show(item.value)}"
-        parts.append(box(start, y + 18, max(length, 1.5), 11, class_, tip))
-        if both_sides:
-            parts.append(line(zero, y + 16, zero, y + 31, "rule"))
-        parts.append(text(width, y + 28, show(item.value), "label strong", "end"))
-    return svg(key, width, row * len(items), *parts, title=title, description=description)
+        parts.append(box(0, y + 17, long, 10, "track"))
+        parts.append(box(min(start, end), y + 17, max(abs(end - start), 1.5), 10, class_, tip))
+        parts.append(text(width, y + 26, show(item.value), "label strong", "end"))
+        if zero > ends[0]:
+            parts.append(line(start, y + 15, start, y + 29, "rule"))
+    return svg(key, width, plane.bottom, *parts, title=title, description=description)
 
 
 # -- maps ----------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def _by_range(facts: ValueFacts) -> Markup | None:
         "range-bars",
         levels,
         show=number,
-        highest=max(one.value for one in levels) or 1.0,
+        ends=(0.0, max(one.value for one in levels)),
         title="How far off predictions are on average, by the true value",
         description=described((one.name, f"{number(one.value)}, {one.note}") for one in levels),
     )

@@ -45,7 +45,7 @@ def regions_drawn(facts: Facts) -> Markup | None:
         levels,
         show=show,
         # Shares of rows are on the scale of all other shares.
-        highest=1.0 if facts.task == "classification" else max(one.value for one in levels),
+        ends=(0.0, 1.0 if facts.task == "classification" else max(b.value for b in levels)),
         title="Where rows are worse than elsewhere",
         description=described((one.name, f"{show(one.value)}, {one.note}") for one in levels),
     )

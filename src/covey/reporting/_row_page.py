@@ -76,12 +76,12 @@ def _bars(card: RowCard) -> Markup | None:
     parts.sort(key=lambda one: -abs(one.value))
     if abs(record["other"]) > _LEAST_OTHER * sum(abs(one.value) for one in parts):
         parts.append(Bar("all other columns", record["other"]))
+    most = max((abs(one.value) for one in parts), default=0.0)
     return parts and bars(
         "why",
         parts,
         show=card.part_words,
-        highest=max(abs(one.value) for one in parts),
-        both_sides=True,
+        ends=(-most, most),
         width=440,
         title="What each column adds or takes away",
         description=described((one.name, card.part_words(one.value)) for one in parts),

@@ -51,9 +51,8 @@ def wrong(facts: Facts) -> dict | None:
                 and bars(
                     f"why-{row}",
                     pushes,
-                    both_sides=True,
                     width=272,
-                    highest=highest,
+                    ends=(-highest, highest),
                     show=show_push(facts),
                     title=f"What moved the answer for row {name}",
                     description=described((p.name, show_push(facts)(p.value)) for p in pushes),
