@@ -50,7 +50,12 @@ class Display:
         self : Display
             With ``ax_`` and ``figure_``, the axes and the figure that it was drawn on.
         """
-        plt = self._require_matplotlib()
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise ImportError(
+                f"{type(self).__name__} draws and needs matplotlib: pip install matplotlib"
+            ) from None
         self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         with plt.rc_context(_STYLE):
@@ -60,23 +65,11 @@ class Display:
     def _draw(self, ax: Axes, **options: Any) -> None:
         raise NotImplementedError
 
-    @classmethod
-    def _require_matplotlib(cls) -> Any:
-        """Matplotlib's pyplot, or an error that names it; it is needed for drawing only."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError(
-                f"{cls.__name__} draws and needs matplotlib: pip install matplotlib"
-            ) from None
-        return plt
-
-    @classmethod
+    @staticmethod
     def _check_flock(
-        cls, estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
+        estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
     ) -> None:
         """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
-        cls._require_matplotlib()
         if not hasattr(estimator, "explain_fusion") or not (
             regressors or is_classifier(estimator)
         ):

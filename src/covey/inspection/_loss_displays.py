@@ -163,7 +163,6 @@ class BiasVarianceDisplay(Display):
         -------
         display : BiasVarianceDisplay
         """
-        cls._require_matplotlib()
         results, names = _named_results(results, names)
         kinds = {(result.loss, result.decomposition) for result in results}
         if len(kinds) > 1:
@@ -288,7 +287,6 @@ class DartsDisplay(Display):
         -------
         display : DartsDisplay
         """
-        cls._require_matplotlib()
         results, names = _named_results(results, names)
         for name, result in zip(names, results, strict=True):
             if result.loss != "squared" or result.predictions.ndim != 2:

@@ -92,7 +92,6 @@ class CoSelectionDisplay(Display):
         -------
         display : CoSelectionDisplay
         """
-        cls._require_matplotlib()
         if hasattr(estimator, "cross_threshold"):
             check_is_fitted(estimator, "co_selection_")
         if not hasattr(estimator, "co_selection_"):
@@ -137,7 +136,6 @@ class CoSelectionDisplay(Display):
         -------
         display : CoSelectionDisplay
         """
-        cls._require_matplotlib()
         F = check_array(co_selection, dtype=np.float64, input_name="co_selection")
         if F.shape[0] != F.shape[1] or not np.allclose(F, F.T):
             raise ValueError(
@@ -307,7 +305,6 @@ class TrainingHistoryDisplay(Display):
         -------
         display : TrainingHistoryDisplay
         """
-        cls._require_matplotlib()
         if hasattr(estimator, "explain_fusion"):
             check_is_fitted(estimator, "fuser_")
         if not hasattr(estimator, "history_"):
@@ -564,7 +561,6 @@ class KappaErrorDisplay(Display):
         -------
         display : KappaErrorDisplay
         """
-        cls._require_matplotlib()
         P = complete_predictions(P)
         found = diversity(P, y, measures="label_kappa", sample_weight=sample_weight)
         weight = check_sample_weight(sample_weight, P.n_samples)
@@ -670,7 +666,6 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._require_matplotlib()
         if names is None and hasattr(importance, "columns"):
             names = list(importance.columns)
         importance = check_array(importance, dtype=np.float64, input_name="importance")

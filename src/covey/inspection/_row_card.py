@@ -130,31 +130,30 @@ class RowCard:
 
     def text(self) -> list[str]:
         """The card as lines for a terminal."""
-        record, lines = self.record, [f"{self.sentence}."]
-        rows = [("a typical row", record["baseline"])]
-        rows += [(reason_words(one), one["push"]) for side in _SIDES for one in record[side]]
-        rows += [("all other columns", record["other"])]
-        rows += [("this row", record.get("probability", record["prediction"]))]
+        record, words = self.record, self.part_words
+        whole = record.get("probability", record["prediction"])
+        rows = [("a typical row", words(record["baseline"], whole=True))]
+        rows += [
+            (reason_words(one), words(one["push"])) for side in _SIDES for one in record[side]
+        ]
+        rows += [("all other columns", words(record["other"]))]
+        rows += [("this row", words(whole, whole=True))]
         width = min(50, max(len(name) for name, _ in rows))
-        ends = (0, len(rows) - 1)
-        shown = [
-            self.part_words(value, whole=place in ends) for place, (_, value) in enumerate(rows)
-        ]
-        right = max(map(len, shown))
-        lines.append("")
-        lines += [
-            f"  {name:{width}s}  {part:>{right}s}"
-            for (name, _), part in zip(rows, shown, strict=True)
-        ]
-        lines.append("")
-        for head, said in (
-            ("How sure", self.how_sure),
-            ("Who decided", self.asked),
-            ("What would change it", self.would_change),
-        ):
-            if said:
-                lines.append(f"{head}: {said}.")
-        return lines + [f"Note: {sentence}." for sentence in self.unusual]
+        right = max(len(part) for _, part in rows)
+        table = [f"  {name:{width}s}  {part:>{right}s}" for name, part in rows]
+        said = [f"{head}: {sentence}." for head, sentence in self.in_short.items()]
+        notes = [f"Note: {sentence}." for sentence in self.unusual]
+        return [f"{self.sentence}.", "", *table, "", *said, *notes]
+
+    @property
+    def in_short(self) -> dict[str, str]:
+        """How sure the model is, who decided, and what would change it, where that is known."""
+        said = {
+            "How sure": self.how_sure,
+            "Who decided": self.asked,
+            "What would change it": self.would_change,
+        }
+        return {head: sentence for head, sentence in said.items() if sentence}
 
     def part_words(self, value: float, *, whole: bool = False) -> str:
         """What a column adds, in points of a hundred of a probability, or the whole of it."""
