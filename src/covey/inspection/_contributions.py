@@ -148,6 +148,7 @@ def reasons(
     seen = seen_by(model, background)
     known = {column.name: column for column in seen.columns}
     found, table = contributions(model, X, background=background), user_table(model, X)
+    table = table.tocsc() if hasattr(table, "tocsc") else table
     n_rows = len(found.prediction)
     if found.values.ndim == 2:
         pushes, prediction = found.values, found.prediction

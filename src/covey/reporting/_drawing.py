@@ -269,7 +269,7 @@ def line_chart(
     width, height, right = 464, 260, 112
     values, n = [v for curve in curves for v in curve.y], max(max(curve.x) for curve in curves)
     low, high = min(values), max(values)
-    pad = 0.08 * max(high - low, 0.02 * (highest or abs(high) or 1.0))
+    pad = max(0.08 * (high - low), 0.01 * (highest or abs(high) or 1.0))
     ends = max(0.0, low - pad), min(highest or math.inf, high + pad)
     plane = Plane((50, 10, width - right - 50, height - 50), (1, max(n, 2)), ends)
     # The last number needs room of its own.

@@ -11,6 +11,7 @@ from covey.inspection import diversity, held_out_bound, vote_bound
 from covey.reporting._drawing import Curve, heat_map, line_chart
 from covey.reporting._facts import Facts, quarters
 from covey.reporting._words import (
+    NOTHING,
     Cell,
     described,
     listed,
@@ -60,12 +61,10 @@ def members(facts: Facts) -> dict:
 def _row(facts: Facts, k: int, kind: str | None) -> list:
     """A line of the table of members."""
     parts = facts.member_parts[k] if facts.higher_is_better else -facts.member_parts[k]
-    found = ["", ""]
-    if not np.isnan(parts).all():
-        ends = int(np.nanargmax(parts)), int(np.nanargmin(parts))
-        found = (
-            [_part(facts, k, end) for end in ends] if parts[ends[0]] > parts[ends[1]] else found
-        )
+    ends = [NOTHING, NOTHING]
+    known = parts[~np.isnan(parts)]
+    if len(known) and known.min() < known.max():
+        ends = [_part(facts, k, int(end)) for end in (np.nanargmax(parts), np.nanargmin(parts))]
     support = facts.support
     return [
         name_cell(facts.names[k], 26),
@@ -74,7 +73,7 @@ def _row(facts: Facts, k: int, kind: str | None) -> list:
         number_cell(facts.member_score[k], facts.show),
         *([] if support is None else [number_cell(support[k].sum())]),
         *([] if facts.strength is None else [_heaviest_of(facts, k)]),
-        *found,
+        *ends,
     ]
 
 
@@ -84,18 +83,16 @@ def _part(facts: Facts, k: int, part: int) -> Cell:
     return Cell(Markup("{} ({})").format(name(label, 16), facts.show(value)), label)
 
 
-def _heaviest_of(facts: Facts, k: int) -> Markup:
+def _heaviest_of(facts: Facts, k: int) -> str:
     """The features that weigh most in a member, and the outcome that more of each favors."""
     size, towards = facts.strength.size[k], facts.strength.towards[k]
-    heavy = [p for p in np.argsort(-size, kind="stable")[:_MOST_NAMED] if size[p] > 0]
-    return listed(
-        name(facts.features[p], 22)
-        if towards[p] < 0
-        else Markup("{} → {}").format(
-            name(facts.features[p], 22), name(facts.outcomes[towards[p]], 14)
-        )
-        for p in heavy
-    )
+    told = []
+    for p in np.argsort(-size, kind="stable")[:_MOST_NAMED]:
+        if size[p] > 0:
+            favors = "" if towards[p] < 0 else name(facts.outcomes[towards[p]], 14)
+            words = Markup("{} → {}") if favors else Markup("{}")
+            told.append(words.format(name(facts.features[p], 22), favors))
+    return listed(told) or NOTHING
 
 
 def _kind_of(facts: Facts, k: int) -> str:
