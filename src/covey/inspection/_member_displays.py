@@ -868,10 +868,8 @@ class DecisionRegionsDisplay(Display):
         for member in range(self.members.shape[2]):
             self._draw_ties(ax, self.members[:, :, member], colors=GRAY, linewidths=1)
         self._draw_ties(ax, self.fused, colors=INK, linewidths=2)
-        handles = [
-            Line2D([], [], color=INK, lw=2, label="fused"),
-            Line2D([], [], color=GRAY, lw=1, label="members"),
-        ]
+        lines = (INK, 2, "fused"), (GRAY, 1, "members")
+        handles = [Line2D([], [], color=one, lw=width, label=of) for one, width, of in lines]
         if self.codes is None:
             ax.scatter(*self.X.T, s=14, color=INK, alpha=0.6, linewidths=0)
         else:
