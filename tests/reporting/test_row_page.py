@@ -96,7 +96,7 @@ def test_a_slider_shows_the_models_answers(page, card):
 def test_bars_are_on_one_scale(page, card):
     browser = page()
     widths = browser.execute_script(
-        "return [...document.querySelectorAll('.bar i')].map((bar) => bar.offsetWidth)"
+        "return [...document.querySelectorAll('rect.bar')].map((bar) => bar.getBBox().width)"
     )
     pushes = [abs(one["push"]) for one in card.record["because"] + card.record["against"]]
     pushes = sorted(pushes, reverse=True)

@@ -31,7 +31,6 @@ def test_linear_members_without_subsets(wine):
     flock = DiverseMaxEntClassifier(3, random_state=0).fit(X, y)
     page = Outline(build_report(flock, X_new, y_new).html)
     assert "looks-at-map-t" in page.ids
-    assert "co-selection-map-t" not in page.ids
 
 
 def test_members_of_a_fusion_that_are_pipelines_show_their_weights(wine):

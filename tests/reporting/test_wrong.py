@@ -28,7 +28,7 @@ def test_reasons_are_the_contributions_of_the_model(loans, loan_model, judged):
         shown = [push.value for push in reasons.pushes]
         assert max(shown, key=abs) == pytest.approx(of_said[np.abs(of_said).argmax()])
         assert reasons.typical == pytest.approx(found.baseline[facts.predicted[row]])
-        assert all("(typical " in push.words for push in reasons.pushes)
+        assert all("(typical " in push.name for push in reasons.pushes)
 
 
 def test_rows_are_called_as_asked_or_as_the_index_has_it(wine, fused, reports, product):

@@ -24,13 +24,13 @@ from covey.inspection._training_sets import (
     Purpose,
     Run,
     Runs,
+    Truth,
     checked_rows,
     fresh_set,
     generator_for,
     n_drawn,
     rows_to_draw_from,
 )
-from covey.inspection._truth import Truth
 
 AUTHORS = {"domingos": " (Domingos)", "kohavi_wolpert": " (Kohavi and Wolpert)"}
 

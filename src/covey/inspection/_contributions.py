@@ -1,14 +1,20 @@
-"""What each of the user's columns contributes to a prediction; the parts add up to it."""
+"""What the user's columns contribute to a prediction, and what of it speaks for and against it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from covey._core.inspection.contributions import SMALL_SHARE, shapley
-from covey.inspection._mixing_rows import MixedRows, seen_by, user_table
+from covey._seen_columns import shown_value
+from covey._validation import check_number
+from covey.inspection._rows import MixedRows, seen_by, user_table, values_of
+
+# Pushes of a smaller share of all of a row's are rounding.
+_LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -102,3 +108,88 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
         values, errors, prediction = values[..., 0], errors[..., 0], prediction[:, 0]
         baseline = float(baseline[0])
     return Contributions(values, errors, baseline, prediction, mixed.names, seen.typical())
+
+
+def reasons(
+    model: Any, X: Any, *, top: int | None = 3, background: Any = None
+) -> list[dict[str, Any]]:
+    """For each row what speaks for its prediction and what against it, in the user's columns.
+
+    Parameters
+    ----------
+    model, X, background
+        As for `contributions`.
+    top : int or None, default=3
+        How many columns to name on either side, at most; None: all that count.
+
+    Returns
+    -------
+    records : list of dict
+        ``prediction`` and, of a classifier, its ``probability``; ``baseline``, the same of the
+        typical row; ``because`` and ``against``, each a list of dicts with ``column``, ``value``,
+        ``typical`` and ``push``, the strongest first; and ``other``, what all other columns add.
+        A push is a part of the probability of the predicted class; of a regressor it is a part of
+        the number, and ``because`` is what moves it in the direction from the baseline to the
+        prediction. The baseline, all pushes and ``other`` sum to the probability, or the number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.inspection import reasons
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> (record,) = reasons(model, X[:1], top=1, background=X)
+    >>> [one["column"] for one in record["because"]], record["prediction"]
+    (['petal length (cm)'], 0)
+    """
+    if top is not None:
+        check_number(top, "top", low=1, whole=True)
+    seen = seen_by(model, background)
+    known = {column.name: column for column in seen.columns}
+    found, table = contributions(model, X, background=background), user_table(model, X)
+    table = table.tocsc() if hasattr(table, "tocsc") else table
+    n_rows = len(found.prediction)
+    if found.values.ndim == 2:
+        pushes, prediction = found.values, found.prediction
+        baseline = np.full(n_rows, found.baseline)
+        heads: list[dict[str, Any]] = [{"prediction": float(one)} for one in prediction]
+        towards = np.where(prediction >= baseline, 1.0, -1.0)
+    else:
+        code, every = found.prediction.argmax(axis=1), np.arange(n_rows)
+        pushes, towards = found.values[every, :, code], np.ones(n_rows)
+        prediction, baseline = found.prediction[every, code], found.baseline[code]
+        heads = [
+            {"prediction": label, "probability": float(one)}
+            for label, one in zip(model.classes_[code].tolist(), prediction, strict=True)
+        ]
+    values_of_column = cache(lambda k: values_of(table, k))
+
+    def reason(row: int, k: int) -> dict[str, Any]:
+        name = found.columns[k]
+        column = known.get(name)
+        return {
+            "column": name,
+            "value": shown_value(values_of_column(k)[row], column),
+            "typical": None if column is None else shown_value(column.typical, column),
+            "push": float(pushes[row, k]),
+        }
+
+    records = []
+    for row, (head, push) in enumerate(zip(heads, pushes, strict=True)):
+        order = np.argsort(-np.abs(push), kind="stable")
+        counted = order[np.abs(push[order]) > _LEAST_SHARE * np.abs(push).sum()]
+        speaks_for = push[counted] * towards[row] > 0
+        sides = [counted[speaks_for][:top].tolist(), counted[~speaks_for][:top].tolist()]
+        # Of what is left out, so that all parts sum to the whole whatever is named.
+        named = push[sides[0]].sum() + push[sides[1]].sum()
+        records.append(
+            {
+                **head,
+                "baseline": float(baseline[row]),
+                "because": [reason(row, k) for k in sides[0]],
+                "against": [reason(row, k) for k in sides[1]],
+                "other": float(prediction[row] - baseline[row] - named),
+            }
+        )
+    return records

@@ -1,4 +1,4 @@
-"""What all displays share: matplotlib when it is needed, axes, colors, names."""
+"""The parts that all displays share: matplotlib when it is needed, axes, colors, names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from covey._validation import check_one_each
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colorbar import Colorbar
 else:  # so that annotations need no matplotlib
-    Axes = Colorbar = Any
+    Axes = Any
 
 BLUE, ORANGE, INK, PALE, GRAY = "#3b6ea5", "#d9822b", "#22272e", "#e9edf2", "#8a95a3"
 COLORS = (BLUE, ORANGE, "#4f9d69", "#b5557a", "#7a6bb0", "#3aa0a8", "#a08a4b", GRAY)
-MARKERS = "o^sDvP*X"
 
+_STYLE = {
+    "font.size": 8,
+    "legend.framealpha": 0.9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+}
 # More names than this have no room along an axis.
 MOST_NAMES = 30
 
@@ -31,74 +35,44 @@ class Display:
     ax_: Axes
     figure_: Any
 
-    def plot(self, ax: Axes | None = None) -> Self:
+    def plot(self, ax: Axes | None = None, **options: Any) -> Self:
         """Draw the picture.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             A new one by default.
+        **options
+            Those of the display.
 
         Returns
         -------
         self : Display
             With ``ax_`` and ``figure_``, the axes and the figure that it was drawn on.
         """
-        self._draw(self._start(ax))
-        return self
-
-    def _draw(self, ax: Axes) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def _require_matplotlib(cls) -> Any:
-        """Matplotlib's pyplot, or an error that names it; it is needed for drawing only."""
         try:
             import matplotlib.pyplot as plt
         except ImportError:
             raise ImportError(
-                f"{cls.__name__} draws and needs matplotlib: pip install matplotlib"
+                f"{type(self).__name__} draws and needs matplotlib: pip install matplotlib"
             ) from None
-        return plt
+        self.ax_ = plt.subplots(layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
+        with plt.rc_context(_STYLE):
+            self._draw(self.ax_, **options)
+        return self
 
-    def _start(self, ax: Axes | None) -> Axes:
-        plt = self._require_matplotlib()
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
-
-    @staticmethod
-    def _set_title(ax: Axes, title: str, **options: Any) -> None:
-        """Write the title of a display above its axes."""
-        ax.set_title(title, fontsize=10, loc="left", **options)
+    def _draw(self, ax: Axes, **options: Any) -> None:
+        raise NotImplementedError
 
     @staticmethod
-    def _add_color_bar(ax: Axes, image: Any, label: str) -> Colorbar:
-        """A bar beside the axes that shows the values of the image's colors."""
-        bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
-        bar.set_label(label, fontsize=8)
-        bar.ax.tick_params(labelsize=7)
-        bar.outline.set_visible(False)
-        return bar
-
-    @staticmethod
-    def _colors_of(number: int) -> list[Any]:
-        """So many colors: those of `COLORS` if they are enough, else of a color map."""
-        if number <= len(COLORS):
-            return list(COLORS[:number])
-        import matplotlib as mpl
-
-        return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]
-
-    @classmethod
     def _check_flock(
-        cls, estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
+        estimator: Any, *, regressors: bool = False, why_no_oracle: str | None = None
     ) -> None:
         """Refuse what is no fitted ensemble; and the oracle, where there is a reason."""
-        cls._require_matplotlib()
-        fuses = hasattr(estimator, "explain_fusion")
-        if not fuses or not (regressors or is_classifier(estimator)):
+        if not hasattr(estimator, "explain_fusion") or not (
+            regressors or is_classifier(estimator)
+        ):
             raise TypeError(
                 "estimator must be a fitted ensemble of covey, such as FlockClassifier or "
                 f"FusionClassifier, got {type(estimator).__name__}; wrap other models in a "
@@ -116,3 +90,20 @@ def checked_names(names: Iterable[Any], number: int, what: str, name: str = "nam
     """Names as text, one for each of so many things."""
     names = [str(one) for one in names]
     return check_one_each(names, number, name, f"name for each of the {{}} {what}")
+
+
+def add_color_bar(ax: Axes, image: Any, label: str) -> Any:
+    """A bar beside the axes that shows the values of the image's colors."""
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    return bar
+
+
+def colors_of(number: int) -> list[Any]:
+    """So many colors: those of `COLORS` if they are enough, else of a color map."""
+    if number <= len(COLORS):
+        return list(COLORS[:number])
+    import matplotlib as mpl
+
+    return [mpl.colormaps["turbo"](share) for share in np.linspace(0.05, 0.95, number)]

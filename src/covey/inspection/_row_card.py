@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from covey._plain_words import one_line, reason_words, value_words
-from covey._seen_columns import SeenColumns
-from covey.inspection._changed_rows import one_row, shown_of
-from covey.inspection._mixing_rows import column_names, seen_by
-from covey.inspection._reasons import reasons
-from covey.inspection._smallest_change import SmallestChange, smallest_change
-from covey.inspection._what_if import Curve, curves
+from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
+from covey.inspection._contributions import reasons
+from covey.inspection._rows import Row
 
 # How many columns are named on either side, and how many can be tried out.
 _TOP, _MOST_CURVES = 5, 6
@@ -133,31 +130,30 @@ class RowCard:
 
     def text(self) -> list[str]:
         """The card as lines for a terminal."""
-        record, lines = self.record, [f"{self.sentence}."]
-        rows = [("a typical row", record["baseline"])]
-        rows += [(reason_words(one), one["push"]) for side in _SIDES for one in record[side]]
-        rows += [("all other columns", record["other"])]
-        rows += [("this row", record.get("probability", record["prediction"]))]
+        record, words = self.record, self.part_words
+        whole = record.get("probability", record["prediction"])
+        rows = [("a typical row", words(record["baseline"], whole=True))]
+        rows += [
+            (reason_words(one), words(one["push"])) for side in _SIDES for one in record[side]
+        ]
+        rows += [("all other columns", words(record["other"]))]
+        rows += [("this row", words(whole, whole=True))]
         width = min(50, max(len(name) for name, _ in rows))
-        ends = (0, len(rows) - 1)
-        shown = [
-            self.part_words(value, whole=place in ends) for place, (_, value) in enumerate(rows)
-        ]
-        right = max(map(len, shown))
-        lines.append("")
-        lines += [
-            f"  {name:{width}s}  {part:>{right}s}"
-            for (name, _), part in zip(rows, shown, strict=True)
-        ]
-        lines.append("")
-        for head, said in (
-            ("How sure", self.how_sure),
-            ("Who decided", self.asked),
-            ("What would change it", self.would_change),
-        ):
-            if said:
-                lines.append(f"{head}: {said}.")
-        return lines + [f"Note: {sentence}." for sentence in self.unusual]
+        right = max(len(part) for _, part in rows)
+        table = [f"  {name:{width}s}  {part:>{right}s}" for name, part in rows]
+        said = [f"{head}: {sentence}." for head, sentence in self.in_short.items()]
+        notes = [f"Note: {sentence}." for sentence in self.unusual]
+        return [f"{self.sentence}.", "", *table, "", *said, *notes]
+
+    @property
+    def in_short(self) -> dict[str, str]:
+        """How sure the model is, who decided, and what would change it, where that is known."""
+        said = {
+            "How sure": self.how_sure,
+            "Who decided": self.asked,
+            "What would change it": self.would_change,
+        }
+        return {head: sentence for head, sentence in said.items() if sentence}
 
     def part_words(self, value: float, *, whole: bool = False) -> str:
         """What a column adds, in points of a hundred of a probability, or the whole of it."""
@@ -216,7 +212,8 @@ def row_card(
     >>> print(row_card(model, X.iloc[0], background=X).sentence)
     98 % 0: mainly petal length (cm) 1.4 (typical 4.3) and ...
     """
-    table, seen = one_row(model, row), seen_by(model, background)
+    asked = Row(model, row, background)
+    table = asked.table
     if hasattr(model, "explain"):
         (record,) = model.explain(table, top=_TOP, background=background)
     else:
@@ -232,7 +229,7 @@ def row_card(
         record,
         _how_sure(model, table, record),
         change,
-        _unusual(model, table, seen),
+        _unusual(asked),
         curves(model, table, wanted, background=background) if wanted else [],
         tuple(model.classes_.tolist()) if "probability" in record else (),
     )
@@ -265,13 +262,11 @@ def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _unusual(model: Any, table: Any, seen: SeenColumns) -> list[str]:
+def _unusual(asked: Row) -> list[str]:
     """Sentences about values unlike those that were seen."""
     said = []
-    for place, (name, column) in enumerate(
-        zip(column_names(model, table), seen.columns, strict=True)
-    ):
-        value, name = shown_of(table, place, column), one_line(name)
+    for place, (name, column) in enumerate(zip(asked.names, asked.seen, strict=True)):
+        value, name = asked.own(place), one_line(name)
         if value is None or not column.values:
             continue
         if column.kind == "number":

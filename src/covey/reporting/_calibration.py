@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from covey._intervals import proportion_interval
-from covey.reporting._charts import Bin, reliability
 from covey.reporting._class_facts import ClassFacts
+from covey.reporting._drawing import Bin, reliability
 from covey.reporting._words import count, described, percent
 
 # The least confidence in the predicted class, by the number of classes; with more, about none.

@@ -23,10 +23,6 @@ class ClassFacts(Facts):
     # How scores are shown, their highest value, and the rule that fuses the first few members.
     measure, show, highest = "Accuracy", staticmethod(percent), 1.0
     higher_is_better = True
-    # What sections that serve both tasks write about classes.
-    favors = "favors {}"
-    parts_title = "What {} gets right of each class"
-    predicted_as, predicted_what = "on rows called", "the class that is predicted"
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         super().__init__(inputs, details)
@@ -100,11 +96,6 @@ class ClassFacts(Facts):
         # scikit-learn takes a probability of 1 for a little less, which is rounded away.
         return round(float(metrics.log_loss(self.y, self.probabilities, labels=labels)), 12)
 
-    @property
-    def even_guess(self) -> float:
-        """The log-loss of giving every class the same probability."""
-        return float(np.log(self.n_classes))
-
     @cached_property
     def brier(self) -> float:
         """Mean squared distance of the probabilities from the truth, over all classes."""
@@ -165,10 +156,6 @@ class ClassFacts(Facts):
         """Share of the sample on which any member is right."""
         return float(self.staged_oracle()[-1])
 
-    @staticmethod
-    def show_part(share: float) -> str:
-        return "no such row" if np.isnan(share) else f"{percent(share)} right"
-
     def predicted_groups(self) -> tuple[np.ndarray, list[str]]:
         """The predicted class of each row of the sample, and the names of the classes."""
         return self.predicted[self.sample], self.classes
@@ -207,14 +194,6 @@ class ClassFacts(Facts):
     def show_prediction(self, label: Any) -> str:
         """A label of the flock as users know it."""
         return self.classes[self.flock.classes_.tolist().index(label)]
-
-    def fused_records(self, seen: Any) -> list[dict]:
-        """The decision for each row, as ``explain`` gives it."""
-        labels = self.flock.classes_.tolist()
-        return [
-            {"prediction": labels[row.argmax()], "probability": float(row.max())}
-            for row in self.flock.predict_proba(seen)
-        ]
 
     def member_record(self, P: Predictions, row: int, k: int) -> dict:
         """What one member predicts for a row."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from covey.reporting._class_facts import ClassFacts
+from covey.reporting._drawing import heat_map
 from covey.reporting._facts import shares
-from covey.reporting._maps import heat_map
 from covey.reporting._words import (
     count,
     counted,

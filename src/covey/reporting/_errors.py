@@ -10,7 +10,7 @@ from covey._core.conformal import upper_bound
 from covey._templates import Markup
 from covey.reporting import _scores, _threshold
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._maps import Level, level_bars
+from covey.reporting._drawing import Bar, bars
 from covey.reporting._regions import parts_of, range_label, regions_drawn
 from covey.reporting._value_facts import ValueFacts
 from covey.reporting._words import count, described, number, one_line, rough
@@ -39,9 +39,9 @@ def errors(facts: ClassFacts) -> dict:
             taken = int(missed.argmax())
             mostly = "mostly " if np.count_nonzero(missed) > 1 else ""
             note += f", else {mostly}“{one_line(facts.classes[taken])}”"
-        levels.append(Level(facts.classes[code], float(facts.recall[code]), note))
+        levels.append(Bar(facts.classes[code], float(facts.recall[code]), note))
     return {
-        "drawing": level_bars(
+        "drawing": bars(
             "found-bars",
             levels,
             show=rough,
@@ -109,12 +109,12 @@ def _by_range(facts: ValueFacts) -> Markup | None:
     for low, high, rows in parts_of(facts.y):
         bias = float((facts.predicted[rows] - facts.y[rows]).mean())
         note = f"{number(abs(bias), 2)} too {'high' if bias > 0 else 'low'} on average"
-        levels.append(Level(range_label(low, high), float(facts.row_losses[rows].mean()), note))
-    return levels and level_bars(
+        levels.append(Bar(range_label(low, high), float(facts.row_losses[rows].mean()), note))
+    return levels and bars(
         "range-bars",
         levels,
         show=number,
-        highest=max(one.value for one in levels) or 1.0,
+        ends=(0.0, max(one.value for one in levels)),
         title="How far off predictions are on average, by the true value",
         description=described((one.name, f"{number(one.value)}, {one.note}") for one in levels),
     )

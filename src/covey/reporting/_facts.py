@@ -170,9 +170,7 @@ class Facts:
     @cached_property
     def strength(self) -> Strength | None:
         """How much features move members; None where that is not known."""
-        return strength_of(
-            self.flock, self.support, self.seen, self.n_members, self.n_features, self.outcomes
-        )
+        return strength_of(self)
 
     @cached_property
     def feature_weight(self) -> np.ndarray | None:

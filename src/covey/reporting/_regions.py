@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import norm
 
 from covey._templates import Markup
+from covey.reporting._drawing import Bar, bars
 from covey.reporting._facts import Facts
-from covey.reporting._maps import Level, level_bars
 from covey.reporting._words import day, described, number, rough, shortened
 
 # How many columns are looked at, those that matter most first, and of how many categories.
@@ -38,15 +38,14 @@ def regions_drawn(facts: Facts) -> Markup | None:
     found = facts.once(worst_regions)
     show = rough if facts.task == "classification" else number
     levels = [
-        Level(f"{one.column}: {one.brief}", one.loss, f"elsewhere {show(one.rest)}")
-        for one in found
+        Bar(f"{one.column}: {one.brief}", one.loss, f"elsewhere {show(one.rest)}") for one in found
     ]
-    return levels and level_bars(
+    return levels and bars(
         "region-bars",
         levels,
         show=show,
         # Shares of rows are on the scale of all other shares.
-        highest=1.0 if facts.task == "classification" else max(one.value for one in levels),
+        ends=(0.0, 1.0 if facts.task == "classification" else max(b.value for b in levels)),
         title="Where rows are worse than elsewhere",
         description=described((one.name, f"{show(one.value)}, {one.note}") for one in levels),
     )

@@ -9,9 +9,7 @@ import numpy as np
 from covey._blocks import take_rows
 from covey._plain_words import plain_words, value_words
 from covey.reporting._facts import Facts
-from covey.reporting._maps import Bar, bars
-from covey.reporting._svg import room_for
-from covey.reporting._words import described, number
+from covey.reporting._words import number
 
 _MOST_MEMBERS = 3
 _MOST_BECAUSE = 4
@@ -23,106 +21,69 @@ def rows(facts: Facts) -> dict:
     """A few rows: which members decided them, what these predict, and why."""
     chosen = facts.telling_rows()
     picked = np.array([row for row, _ in chosen])
-    seen = take_rows(facts.inputs.seen, picked)
-    model, explains = facts.inputs.model, hasattr(facts.flock, "_explain")
-    if explains and hasattr(model, "_columns_of_features"):
-        # A model of a table speaks of the table's columns.
-        names, shares = model.feature_names_in_.tolist(), model._columns_of_features()
-        records = facts.flock._explain(seen, _MOST_BECAUSE, names, shares)
-        rows_given = take_rows(facts.inputs.rows, picked)
-        known_values, words = _values_of(facts.inputs.columns(), rows_given), _of_column
+    seen, model = take_rows(facts.inputs.seen, picked), facts.inputs.model
+    flock, of, table, words = facts.flock, facts.features, seen, _of_feature
+    # A flock in a pipeline may know other names than the report's.
+    known = getattr(flock, "feature_names_in_", [f"x{p}" for p in range(facts.n_features)])
+    called = dict(zip(map(str, known), facts.features, strict=True))
+    if not hasattr(flock, "_explain"):
+        records = _plain_records(facts, seen)
+    elif not hasattr(model, "_columns_of_features"):
+        # Why the whole decides is told of other rows, and takes longer than who decided.
+        records = flock._explain(seen, _MOST_BECAUSE)
     else:
-        records = _explained(facts, seen) if explains else _plain_records(facts, seen)
-        known_values, words = _values_of(facts.features, seen), _of_feature
-    for record, known in zip(records, known_values, strict=True):
-        for member in record["members"]:
-            member["because"] = [
-                (words(column, known[column]) if column in known else column, push)
-                for column, push in member["because"]
-            ]
-    reasons = [column for r in records for m in r["members"] for column, _ in m["because"]]
-    left = room_for(reasons, 206) + 10
-    pushes = [abs(push) for r in records for m in r["members"] for _, push in m["because"]]
-    highest = max(pushes, default=0.0)
-    return {
-        "cards": [
-            _card(facts, row, why, record, left, highest)
-            for (row, why), record in zip(chosen, records, strict=True)
-        ]
-    }
-
-
-def _explained(facts: Facts, seen: Any) -> list[dict]:
-    """The flock's own records with the report's names; a flock in a pipeline may know none."""
-    # Why the whole decides is told of other rows, and takes longer than who decided.
-    records = facts.flock._explain(seen, _MOST_BECAUSE)
-    known = getattr(facts.flock, "feature_names_in_", None)
-    if known is None:
-        known = [f"x{position}" for position in range(facts.n_features)]
-    wanted = dict(zip(map(str, known), facts.features, strict=True))
-    for record in records:
-        for member in record["members"]:
-            member["because"] = [
-                (wanted.get(name, name), push) for name, push in member["because"]
-            ]
-    return records
+        # A model of a table speaks of the table's columns.
+        of, table, words, called = facts.inputs.columns(), facts.inputs.rows, _of_column, {}
+        table = take_rows(table, picked)
+        names, shares = model.feature_names_in_.tolist(), model._columns_of_features()
+        records = flock._explain(seen, _MOST_BECAUSE, names, shares)
+    values = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    cards = []
+    for (row, why), record, known in zip(chosen, records, values.tolist(), strict=True):
+        shown = {column: words(column, one) for column, one in zip(of, known, strict=True)}
+        members = []
+        for member in record["members"][:_MOST_MEMBERS]:
+            moved = [(called.get(one, one), push) for one, push in member.get("because", ())]
+            members.append(
+                {
+                    "name": member.get("name", facts.names[member["member"] - 1]),
+                    "prediction": facts.show_prediction(member["prediction"]),
+                    "probability": member.get("probability"),
+                    "weight": member["weight"],
+                    "because": [(shown.get(one, one), number(push, 2)) for one, push in moved],
+                }
+            )
+        said = facts.said(row)
+        cards.append(
+            {
+                "row": facts.row_name(row),
+                "why": why,
+                "wrong": facts.is_wrong(row),
+                "prediction": facts.show_prediction(said["prediction"]),
+                "probability": said.get("probability"),
+                "truth": facts.show_truth(row),
+                "gate": record.get("gate_share"),
+                "members": members,
+                "n_left": len(record["members"]) - _MOST_MEMBERS,
+            }
+        )
+    return {"cards": cards}
 
 
 def _plain_records(facts: Facts, seen: Any) -> list[dict]:
-    """The same for flocks whose members have no reasons to show."""
+    """Records like those of ``explain``, of flocks whose members have no reasons to show."""
     P = facts.flock._predictions(facts.flock._check_rows(seen))
     importance = facts.flock.explain_fusion(seen)
-    records = facts.fused_records(seen)
-    for row, record in enumerate(records):
-        order = np.argsort(-np.round(importance[row], 12), kind="stable")
-        record["members"] = [
-            {
-                "member": int(k) + 1,
-                "weight": float(importance[row, k]),
-                **facts.member_record(P, row, k),
-                "because": [],
-            }
-            for k in order
-            if importance[row, k] > _LEAST_IMPORTANCE
+    order = np.argsort(-np.round(importance, 12), axis=1, kind="stable")
+    records = []
+    for row, weights in enumerate(importance):
+        told = [k for k in order[row] if weights[k] > _LEAST_IMPORTANCE]
+        members = [
+            {"member": int(k) + 1, "weight": float(weights[k]), **facts.member_record(P, row, k)}
+            for k in told
         ]
+        records.append({"members": members})
     return records
-
-
-def _card(facts: Facts, row: int, why: str, record: dict, left: float, highest: float) -> dict:
-    members = []
-    for position, member in enumerate(record["members"][:_MOST_MEMBERS]):
-        who = member.get("name", facts.names[member["member"] - 1])
-        items = [Bar(column, push) for column, push in member["because"]]
-        drawing = items and bars(
-            f"row-{row}-{position}",
-            items,
-            width=380,
-            left=left,
-            highest=highest,
-            title=f"What moved {who} on row {facts.row_name(row)}",
-            description=described((item.name, number(item.value)) for item in items),
-        )
-        members.append(
-            {
-                "name": who,
-                "prediction": facts.show_prediction(member["prediction"]),
-                "probability": member.get("probability"),
-                "weight": member["weight"],
-                "drawing": drawing or None,
-            }
-        )
-    said = facts.said(row) if facts.held_out else record
-    return {
-        "row": facts.row_name(row),
-        "why": why,
-        "wrong": facts.is_wrong(row),
-        "prediction": facts.show_prediction(said["prediction"]),
-        "probability": said.get("probability"),
-        "truth": facts.show_truth(row),
-        "gate": record.get("gate_share"),
-        "members": members,
-        "n_left": len(record["members"]) - _MOST_MEMBERS,
-    }
 
 
 def _of_column(column: str, value: Any) -> str:
@@ -135,9 +96,3 @@ def _of_feature(feature: str, value: Any) -> str:
     if is_category and value in (0, 1):
         return plain_words(f"{of} = {category}", value)
     return _of_column(feature, value)
-
-
-def _values_of(names: list[str], rows: Any) -> list[dict[str, Any]]:
-    """The values of each row, by their columns."""
-    table = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
-    return [dict(zip(names, row, strict=True)) for row in table.tolist()]

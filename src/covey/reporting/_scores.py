@@ -9,8 +9,8 @@ import numpy as np
 
 from covey._intervals import proportion_interval
 from covey._templates import Markup
-from covey.reporting._charts import Dot, dot_plot, scatter
 from covey.reporting._class_facts import ClassFacts
+from covey.reporting._drawing import Dot, dot_plot, scatter
 from covey.reporting._facts import Facts
 from covey.reporting._value_facts import Errors, ValueFacts
 from covey.reporting._words import (

@@ -11,20 +11,14 @@ from typing import NamedTuple
 
 from covey.reporting import (
     _answers,
-    _bounds,
     _calibration,
     _confusion,
-    _decides,
-    _diversity,
     _effects,
     _errors,
-    _features,
-    _health,
     _members,
     _overview,
     _rows,
     _scores,
-    _size,
     _wrong,
 )
 from covey.reporting._facts import Facts
@@ -56,13 +50,10 @@ FOR_PEOPLE = (
 # Behind a fold.
 FOR_EXPERTS = (
     Section("asked", "What was asked", "What was asked", _overview.asked),
-    Section("health", "Data health", "Data health", _health.health),
+    Section("health", "Data health", "Data health", _overview.health),
     Section("accuracy", "Accuracy", "Accuracy against baselines", _scores.accuracy, CLASSES),
     Section("error", "Error", "Error against baselines", _scores.error, VALUES),
-    Section("size", "Number of members", "What more members bring", _size.size),
-    Section("features", "Features", "What members look at", _features.features),
-    Section("members", "The members", "The members, one by one", _members.members),
-    Section("decides", "Who decides", "Who decides where", _decides.decides),
+    Section("members", "The members", "The members", _members.members),
     Section(
         "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
     ),
@@ -73,9 +64,6 @@ FOR_EXPERTS = (
         _calibration.calibration,
         CLASSES,
     ),
-    Section("diversity", "Diversity", "How much members differ", _diversity.diversity, CLASSES),
-    Section("ambiguity", "Diversity", "How much members differ", _diversity.ambiguity, VALUES),
-    Section("bounds", "Guarantees", "What is guaranteed", _bounds.bounds, CLASSES),
     Section("rows", "Single rows", "Single rows, explained", _rows.rows),
     Section("use", "How to use it", "How to use the model", _overview.use),
 )

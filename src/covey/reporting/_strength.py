@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from covey.reporting._facts import Facts
 
 
 class Strength(NamedTuple):
@@ -24,15 +27,9 @@ class Strength(NamedTuple):
         return np.divide(self.size, total, out=np.zeros_like(self.size), where=total > 0)
 
 
-def strength_of(
-    flock: Any,
-    support: np.ndarray | None,
-    seen: Any,
-    n_members: int,
-    n_features: int,
-    outcomes: list[str],
-) -> Strength | None:
-    """The `Strength` of a flock on rows; None where it is not known."""
+def strength_of(facts: Facts) -> Strength | None:
+    """The `Strength` of the members of a flock on rows; None where it is not known."""
+    flock, n_features = facts.flock, facts.n_features
     # The paper's rivals have one shape of coefficients only.
     coef = getattr(flock, "member_coef_", getattr(flock, "coef_", None))
     if coef is not None and hasattr(flock, "basis_"):
@@ -42,18 +39,18 @@ def strength_of(
     scale = getattr(flock, "scale_", None)
     if np.ndim(coef) == 3 and np.shape(coef)[2] == n_features and scale is not None:
         return _of_linear(coef * scale)
-    size = np.zeros((n_members, n_features))
+    size = np.zeros((facts.n_members, n_features))
     towards = np.full(size.shape, -1)
     if hasattr(flock, "_member_importances"):
         return Strength(flock._member_importances(), towards)
     for k, member in enumerate(getattr(flock, "estimators_", ())):
-        own = np.ones(n_features, bool) if support is None else support[k]
+        own = np.ones(n_features, bool) if facts.support is None else facts.support[k]
         importances = getattr(member, "feature_importances_", None)
         if np.shape(importances) == (own.sum(),):
             size[k, own] = importances
-        elif (moved := _moved_by(member, own, seen)) is not None:
+        elif (moved := _moved_by(member, own, facts.seen)) is not None:
             size[k, own] = np.abs(moved).mean(axis=0)
-            if len(moved) == len(outcomes):
+            if len(moved) == len(facts.outcomes):
                 towards[k, own] = moved.argmax(axis=0)
     return Strength(size, towards) if size.any() else None
 

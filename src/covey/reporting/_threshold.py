@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from covey._templates import Markup
-from covey.reporting._charts import Plane
 from covey.reporting._class_facts import ClassFacts
-from covey.reporting._svg import at, line, svg, tag, text
+from covey.reporting._drawing import Plane, dot, line, svg, tag, text
 from covey.reporting._words import percent
 
 # Thresholds are even steps, and quantiles of the probabilities.
@@ -122,22 +121,14 @@ def _drawing(one: Counts, kind: str) -> Markup:
         share = one.n_class / (one.n_class + one.n_others)
         guess = line(plane.left, plane.up(share), plane.right, plane.up(share), "level")
         title = "How many calls are right, against what is found"
-    points = " ".join(
-        f"{at(plane.across(a))},{at(plane.up(b))}" for a, b in zip(x, y, strict=True)
-    )
     k = one.start
+    here = plane.across(x[k]), plane.up(y[k])
     parts += [
         plane.name_below(across, plane.bottom + 31),
         text(plane.left, plane.top - 8, f"↑ {up}", "axis"),
         tag("g", guess, class_=f"guess {kind}"),
-        tag("polyline", points=points, class_="curve own"),
-        tag(
-            "circle",
-            cx=at(plane.across(x[k])),
-            cy=at(plane.up(y[k])),
-            r="6",
-            class_="own halo moves",
-        ),
+        plane.curve(x, y, "curve own"),
+        dot(*here, 6, "own halo moves"),
     ]
     description = f"At {percent(one.thresholds[k])}: {percent(x[k])} across, {percent(y[k])} up."
     drawn = tag("g", *parts, transform="translate(0 14)")

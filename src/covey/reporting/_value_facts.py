@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from sklearn import metrics
@@ -73,10 +72,6 @@ class ValueFacts(Facts):
     # How scores are shown, and their highest value: there is none.
     measure, show, highest = "RMSE", staticmethod(number), None
     higher_is_better = False
-    # What sections that serve both tasks write about values.
-    favors = "makes it {}"
-    parts_title = "The RMSE of {} in each quarter of the true values"
-    predicted_as, predicted_what = "on rows predicted as", "the value that is predicted"
 
     def __init__(self, inputs: ReportInputs, details: Details | None = None):
         super().__init__(inputs, details)
@@ -174,10 +169,6 @@ class ValueFacts(Facts):
         """The quarter of each row of the sample by what is predicted, and their names."""
         return _quarters(self.predicted[self.sample])
 
-    @staticmethod
-    def show_part(rmse: float) -> str:
-        return "no such row" if np.isnan(rmse) else f"RMSE {number(rmse)}"
-
     # -- single rows -----------------------------------------------------------------------
 
     def telling_rows(self) -> list[tuple[int, str]]:
@@ -209,10 +200,6 @@ class ValueFacts(Facts):
 
     def show_prediction(self, value: float) -> str:
         return number(value)
-
-    def fused_records(self, seen: Any) -> list[dict]:
-        """The prediction for each row, as ``explain`` gives it."""
-        return [{"prediction": float(value)} for value in self.flock.predict(seen)]
 
     def member_record(self, P: Predictions, row: int, k: int) -> dict:
         """What one member predicts for a row."""

@@ -10,8 +10,8 @@ import numpy as np
 from covey._blocks import take_rows
 from covey._plain_words import reason_words
 from covey.inspection import Contributions, contributions
+from covey.reporting._drawing import Bar, bars
 from covey.reporting._facts import Facts
-from covey.reporting._maps import Push, push_bars
 from covey.reporting._words import MINUS, described, number, one_line
 
 _MOST_ROWS = 3
@@ -24,7 +24,7 @@ _LEAST = 0.02
 class Reasons(NamedTuple):
     """Why a row got its answer: columns with their values, and how far each moved it."""
 
-    pushes: list[Push]
+    pushes: list[Bar]
     typical: float  # what a typical row gets: the chance of the same answer, or the number
 
 
@@ -48,13 +48,14 @@ def wrong(facts: Facts) -> dict | None:
                 "truth": facts.show_truth(row),
                 "typical": reasons.typical,
                 "drawing": pushes
-                and push_bars(
+                and bars(
                     f"why-{row}",
                     pushes,
-                    highest=highest,
+                    width=272,
+                    ends=(-highest, highest),
                     show=show_push(facts),
                     title=f"What moved the answer for row {name}",
-                    description=described((p.words, show_push(facts)(p.value)) for p in pushes),
+                    description=described((p.name, show_push(facts)(p.value)) for p in pushes),
                 ),
             }
         )
@@ -79,7 +80,7 @@ def reasons_of(facts: Facts, rows: np.ndarray) -> list[Reasons]:
         order = [int(p) for p in order if abs(pushed[p]) > least]
         speaks = [p for p in order if pushed[p] > 0][:_MOST_FOR]
         against = [p for p in order if pushed[p] < 0][:_MOST_AGAINST]
-        pushes = [Push(_words(found, known, p), float(pushed[p])) for p in [*speaks, *against]]
+        pushes = [Bar(_words(found, known, p), float(pushed[p])) for p in [*speaks, *against]]
         typical = found.baseline if values.ndim == 2 else found.baseline[facts.predicted[row]]
         reasons.append(Reasons(pushes, float(typical)))
     return reasons

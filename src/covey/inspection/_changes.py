@@ -1,24 +1,18 @@
-"""The smallest change of a row that changes what a model says of it."""
+"""What a model would say of a row if it were another, and the smallest change that matters."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from covey._core.inspection.contributions import shapley
 from covey._seen_columns import shown_value
 from covey._validation import check_number
-from covey.inspection._changed_rows import (
-    TriedValues,
-    answer_of,
-    column_position,
-    one_row,
-    shown_of,
-)
-from covey.inspection._mixing_rows import column_names, seen_by
+from covey.inspection._rows import MixedRows, Row, TriedValues, values_of, varied
 
 # Pairs are tried of so many columns, those that move the answer the most alone, and of so many
 # values of each.
@@ -28,6 +22,167 @@ _SAME_DISTANCE = 1e-9
 
 # The distance of a change, the answer, and the columns with their new values.
 Found = tuple[float, np.ndarray, list[tuple[int, Any]]]
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What `what_if` found.
+
+    Attributes
+    ----------
+    before, after : dict
+        ``prediction`` and, of a classifier, ``probability`` and ``probabilities`` by class.
+    moved : list of dict
+        For each column that was changed: ``column``, ``value`` (before), ``to``, and ``push``, how
+        far it moves the number, or the probability of the class that was predicted before. Pushes
+        sum to the difference of both.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.what_if(model, X.iloc[0], {"petal length (cm)": 5.0})
+    >>> found.moved[0]["column"], found.moved[0]["to"]
+    ('petal length (cm)', 5)
+    """
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    moved: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What a model says of a row for other values of one column: of all that were kept.
+
+    Attributes
+    ----------
+    column : str
+    kind : {"number", "word", "date", "time"}
+    values : list
+        In ascending order, the row's own among them; words begin with it.
+    own : int
+        The position of the row's own value.
+    answers : ndarray of shape (n_values, n_classes), or (n_values,)
+        Probabilities, or numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> (curve,) = inspection.curves(model, X.iloc[0], ["petal length (cm)"], background=X)
+    >>> curve.values[curve.own], curve.answers.shape == (len(curve.values), 3)
+    (1.4, True)
+    """
+
+    column: str
+    kind: str
+    values: list[Any]
+    own: int
+    answers: np.ndarray
+
+
+def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
+    """What a model predicts of a row as it is, and of one in which columns are changed.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, or regressor
+    row : data frame or array with one row, Series, one-dimensional array or dict
+    changes : mapping from column to value
+        Columns by name, or by position where the model knows no names; None is a gap.
+
+    Returns
+    -------
+    found : WhatIf
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.inspection import what_if
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = what_if(model, X.iloc[0], {"petal length (cm)": 5.0})
+    >>> found.before["prediction"], found.after["prediction"]
+    (0, 1)
+    """
+    if not isinstance(changes, Mapping) or not changes:
+        raise ValueError(f"changes must be a dict from columns to values, got {changes!r}.")
+    asked = Row(model, row, needs_seen=False)
+    wanted = {}
+    for column, value in changes.items():
+        place = asked.place(column, "changes")
+        wanted[place] = asked.checked(place, value)
+    changed = asked.table
+    for place, value in wanted.items():
+        changed = varied(changed, [place], [value])
+    mixed = MixedRows(model, changed, asked.table)
+    to_change = np.isin(np.arange(len(mixed.names)), list(wanted))
+    found = shapley(mixed.value, mixed.differs() & to_change, mixed.width)
+    code = 0 if mixed.numeric else int(found.baseline.argmax())
+    moved = [
+        {**asked.change(place, value), "push": float(found.values[0, place, code])}
+        for place, value in wanted.items()
+    ]
+    return WhatIf(asked.answer(found.baseline), asked.answer(found.prediction[0]), moved)
+
+
+def curves(
+    model: Any, row: Any, columns: Sequence[Any] | None = None, *, background: Any = None
+) -> list[Curve]:
+    """What a model says of a row for each value of one column at a time.
+
+    Parameters
+    ----------
+    model, row, background
+        As for `smallest_change`.
+    columns : sequence of columns, optional
+        By default all that have other values.
+
+    Returns
+    -------
+    found : list of Curve
+        The model's exact answers at values that were seen when it was fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey import inspection
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> found = inspection.curves(model, X.iloc[0], background=X)
+    >>> len(found), found[0].kind
+    (4, 'number')
+    """
+    asked = Row(model, row, background)
+    wanted = list(range(len(asked.names)))
+    if columns is not None:
+        wanted = [asked.place(column, "columns") for column in columns]
+    tried = TriedValues(asked, list(dict.fromkeys(wanted)), even_if_not_looked_at=True)
+    return [_curve_of(asked, tried, place) for place in wanted if place in tried.places]
+
+
+def _curve_of(asked: Row, tried: TriedValues, place: int) -> Curve:
+    changes, column = np.flatnonzero(tried.of == place), asked.seen[place]
+    values = [tried.values[k] for k in changes]
+    own, at = shown_value(values_of(asked.table, place)[0]), 0
+    if own is not None and column.kind == "number":
+        at = int(np.searchsorted(values, own))
+    elif own is not None and column.kind in ("date", "time"):
+        at = sum(str(one) < str(own) for one in values)
+    shown = [asked.shown(place, one) for one in values]
+    shown.insert(at, asked.shown(place, own))
+    answers = np.insert(tried.answers[changes], at, tried.before, axis=0)
+    answers = answers[:, 0] if tried.numeric else answers
+    return Curve(asked.names[place], column.kind, shown, at, answers)
 
 
 @dataclass(frozen=True)
@@ -109,14 +264,17 @@ def smallest_change(
     (['petal length (cm)'], 1)
     """
     check_number(max_columns, "max_columns", low=1, high=2, whole=True)
-    table, seen = one_row(model, row), seen_by(model, background)
-    names = column_names(model, table)
+    asked = Row(model, row, background)
     fixed = [fixed] if isinstance(fixed, str) else list(fixed)
-    stays = {column_position(column, names, "fixed") for column in fixed}
-    tried = TriedValues(model, table, seen, lambda place: place not in stays)
-    before = tried.before
-    goal = _Goal(model, before, to)
-    if not tried.places or goal.reached(before[None])[0]:
+    stays = {asked.place(column, "fixed") for column in fixed}
+    free = [
+        place
+        for place, column in enumerate(asked.seen)
+        if column.kind in ("number", "word") and place not in stays
+    ]
+    tried = TriedValues(asked, free)
+    goal = _Goal(model, tried.before, to)
+    if not tried.places or goal.reached(tried.before[None])[0]:
         return None
     best = _best_single(tried, goal)
     if max_columns == 2:
@@ -124,17 +282,9 @@ def smallest_change(
     if best is None:
         return None
     distance, answer, changed = best
-    known = {column.name: column for column in seen.columns}
-    changes = [
-        {
-            "column": names[place],
-            "value": shown_of(table, place, known.get(names[place])),
-            "to": shown_value(value, known.get(names[place])),
-        }
-        for place, value in changed
-    ]
+    changes = [asked.change(place, value) for place, value in changed]
     return SmallestChange(
-        changes, float(distance), answer_of(model, before), answer_of(model, answer)
+        changes, float(distance), asked.answer(tried.before), asked.answer(answer)
     )
 
 

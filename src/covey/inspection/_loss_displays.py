@@ -1,4 +1,4 @@
-"""What errors are made of, as bars and as darts."""
+"""Pictures of what errors are made of: as bars, as darts, and of what members gain."""
 
 from __future__ import annotations
 
@@ -11,11 +11,88 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from covey._validation import check_number, check_one_each
+from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
-from covey.inspection._display import BLUE, INK, ORANGE, PALE, Axes, Display, checked_names
+from covey.inspection._display import (
+    BLUE,
+    INK,
+    MOST_NAMES,
+    ORANGE,
+    PALE,
+    Axes,
+    Display,
+    checked_names,
+)
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")
+_N_RINGS = 4
+
+
+@dataclass
+class AmbiguityDisplay(Display):
+    """The losses of members, their mean, and how far below it the fusion is.
+
+    Draw it to see what members gain by being different; `KappaErrorDisplay` shows which of them
+    are.
+
+    Parameters
+    ----------
+    measured : Ambiguity
+        What `ambiguity` found.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> import covey
+    >>> X, y = load_wine(return_X_y=True)
+    >>> flock = covey.SubsetEnsembleClassifier(3, flip_probability=0.2, random_state=0).fit(X, y)
+    >>> display = covey.AmbiguityDisplay.from_estimator(flock, X, y)
+    """
+
+    measured: Ambiguity
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, ax: Axes | None = None, **options: Any
+    ) -> Self:
+        """Draw what the members of a fitted ensemble gain by differing.
+
+        Parameters
+        ----------
+        estimator, X, y
+            As for `ambiguity`.
+        ax : matplotlib Axes, optional
+        **options
+            Those of `ambiguity`.
+
+        Returns
+        -------
+        display : AmbiguityDisplay
+        """
+        cls._check_flock(estimator, regressors=True)
+        return cls(ambiguity(estimator, X, y, **options)).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        found = self.measured
+        # The heaviest above; where there are too many, the lightest are left out.
+        order = np.argsort(-found.importance, kind="stable")[:MOST_NAMES]
+        shade = 0.25 + 0.75 * found.importance[order] / found.importance.max()
+        places = np.arange(len(order))
+        bars = ax.barh(places, found.loss_of_members[order], color=BLUE, height=0.7)
+        for bar, alpha in zip(bars, shade, strict=True):
+            bar.set_alpha(alpha)
+        ax.set_yticks(places, [found.names[k] for k in order])
+        ax.invert_yaxis()
+        ax.axvline(found.member_loss, color=INK, ls=":", lw=1.5, label="members, by importance")
+        ax.axvline(found.loss, color=ORANGE, lw=2, label="fused")
+        ax.axvspan(found.loss, found.member_loss, color=ORANGE, alpha=0.12)
+        ax.set_xlabel(
+            f"loss: {found.member_loss:.3g} of members - {found.ambiguity:.3g} ambiguity = "
+            f"{found.loss:.3g} fused"
+        )
+        ax.legend(loc="lower right")
+        ax.set_title("what members gain by differing")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -86,7 +163,6 @@ class BiasVarianceDisplay(Display):
         -------
         display : BiasVarianceDisplay
         """
-        cls._require_matplotlib()
         results, names = _named_results(results, names)
         kinds = {(result.loss, result.decomposition) for result in results}
         if len(kinds) > 1:
@@ -108,48 +184,27 @@ class BiasVarianceDisplay(Display):
         ).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        positions = np.arange(len(self.names))
-        above, below = np.zeros(len(positions)), np.zeros(len(positions))
+        places, losses = np.arange(len(self.names)), self.expected_loss
+        above, below = np.zeros(len(places)), np.zeros(len(places))
         self.bars_ = {}
         for name, values in self.parts.items():
             color = ORANGE if "variance" in name else BLUE if "bias" in name else "#b9c2cd"
-            self.bars_[name] = ax.bar(
-                positions,
-                values,
-                0.6,
-                bottom=np.where(values < 0, below, above),
-                color=color,
-                label=name.replace("_", " "),
-            )
+            start, label = np.where(values < 0, below, above), name.replace("_", " ")
+            self.bars_[name] = ax.bar(places, values, 0.6, bottom=start, color=color, label=label)
             above += np.maximum(values, 0)
             below += np.minimum(values, 0)
-        ax.hlines(
-            self.expected_loss,
-            positions - 0.38,
-            positions + 0.38,
-            color=INK,
-            lw=2,
-            label="expected loss",
-        )
-        for position, value, top in zip(positions, self.expected_loss, above, strict=True):
-            ax.annotate(
-                f"{value:.3g}",
-                (position, max(value, top)),
-                xytext=(0, 4),
-                textcoords="offset points",
-                ha="center",
-                fontsize=8,
-            )
+        ax.hlines(losses, places - 0.38, places + 0.38, color=INK, lw=2, label="expected loss")
+        for place, value, top in zip(places, losses, above, strict=True):
+            point, shift = (place, max(value, top)), {"xytext": (0, 4), "ha": "center"}
+            ax.annotate(f"{value:.3g}", point, textcoords="offset points", **shift)
         ax.axhline(0, color=INK, lw=0.8)
         ax.margins(y=0.12)
         crowded = max(map(len, self.names)) * len(self.names) > 40
-        ax.set_xticks(positions, self.names, fontsize=8, rotation=20 if crowded else 0)
-        if crowded:
-            for label in ax.get_xticklabels():
-                label.set(ha="right", rotation_mode="anchor")
+        style = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+        ax.set_xticks(places, self.names, **style)
         ax.set_ylabel(self.loss)
-        ax.legend(fontsize=7, framealpha=0.9)
-        self._set_title(ax, "what the loss is made of")
+        ax.legend()
+        ax.set_title("what the loss is made of")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -232,7 +287,6 @@ class DartsDisplay(Display):
         -------
         display : DartsDisplay
         """
-        cls._require_matplotlib()
         results, names = _named_results(results, names)
         for name, result in zip(names, results, strict=True):
             if result.loss != "squared" or result.predictions.ndim != 2:
@@ -243,9 +297,8 @@ class DartsDisplay(Display):
         given = results[0].target if y_true is None else y_true
         truth = check_array(given, dtype=np.float64, ensure_2d=False, input_name="y_true")
         for result in results:
-            check_one_each(
-                truth, result.predictions.shape[1], "y_true", "value for each of the {} test rows"
-            )
+            n_test = result.predictions.shape[1]
+            check_one_each(truth, n_test, "y_true", "value for each of the {} test rows")
         errors = [result.predictions - truth for result in results]
         rows = _two_rows(rows, errors)
         darts = [error[:, rows] for error in errors]
@@ -255,50 +308,34 @@ class DartsDisplay(Display):
         from matplotlib.patches import Circle
 
         ax.set_axis_off()
-        n_rings = 4
-        farthest = max(np.hypot(*dart.T).max() for dart in self.darts)
-        step = _round_step(farthest / n_rings)
-        reach = n_rings * step
+        step = _round_step(max(np.hypot(*dart.T).max() for dart in self.darts) / _N_RINGS)
         across = int(np.ceil(np.sqrt(len(self.darts))))
-        up = -(-len(self.darts) // across)
+        height = 0.9 / -(-len(self.darts) // across)
         self.axes_ = []
         for number, (dart, name) in enumerate(zip(self.darts, self.names, strict=True)):
             row, column = divmod(number, across)
-            height = 0.9 / up
-            target = ax.inset_axes(
-                (column / across, 1 - (row + 1) * height, 0.94 / across, 0.77 * height)
-            )
+            corner = column / across, 1 - (row + 1) * height
+            target = ax.inset_axes((*corner, 0.94 / across, 0.77 * height))
             self.axes_.append(target)
-            for ring in range(n_rings, 0, -1):
-                target.add_patch(
-                    Circle(
-                        (0, 0),
-                        ring * step,
-                        facecolor=PALE if ring % 2 == 0 else "white",
-                        edgecolor="#c9d1da",
-                        lw=0.8,
-                    )
-                )
+            for ring in range(_N_RINGS, 0, -1):
+                style = {"facecolor": "white" if ring % 2 else PALE, "edgecolor": "#c9d1da"}
+                target.add_patch(Circle((0, 0), ring * step, lw=0.8, **style))
             target.scatter(*dart.T, s=12, color=ORANGE, alpha=0.7, linewidths=0, zorder=3)
             center = dart.mean(axis=0)
             target.plot(0, 0, "+", color=INK, ms=8, mew=1.2, zorder=4)
             target.plot(*center, "X", color=BLUE, ms=7, mec="white", mew=0.6, zorder=5)
-            spread = np.sqrt(((dart - center) ** 2).sum(axis=1).mean())
+            reach = _N_RINGS * step
             target.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
             target.set_axis_off()
+            spread = np.sqrt(((dart - center) ** 2).sum(axis=1).mean())
             found = f"bias {np.hypot(*center):.2g}, spread {spread:.2g}"
-            target.set_title(f"{name}\n{found}", fontsize=7.5, pad=2)
-        ax.text(
-            0.5,
-            0.0,
+            target.set_title(f"{name}\n{found}", loc="center", fontsize=8, pad=2)
+        words = (
             f"across: error of test row {self.rows[0]}, up: of row {self.rows[1]};\n"
-            f"rings {step:g} apart, + truth, ✖ mean of darts",
-            transform=ax.transAxes,
-            ha="center",
-            va="bottom",
-            fontsize=7.5,
+            f"rings {step:g} apart, + truth, ✖ mean of darts"
         )
-        self._set_title(ax, "bias and variance as darts")
+        ax.text(0.5, 0.0, words, transform=ax.transAxes, ha="center", va="bottom")
+        ax.set_title("bias and variance as darts")
 
 
 def _named_results(
@@ -309,9 +346,8 @@ def _named_results(
         results = [results]
     elif isinstance(results, dict):
         names = list(results) if names is None else names
-        results = list(results.values())
-    else:
-        results = list(results)
+        results = results.values()
+    results = list(results)
     if not results:
         raise ValueError("results holds nothing to draw; give at least one result.")
     for result in results:
@@ -334,31 +370,27 @@ def _two_rows(rows: Sequence[int] | None, errors: list[np.ndarray]) -> list[int]
     n_test = errors[0].shape[1]
     if n_test < 2:
         raise ValueError("results have one test row only; darts need two.")
-    if rows is None:
-        terms = [term for error in errors for term in (error.mean(0) ** 2, error.var(0))]
-        unlike = sum(np.abs(term - term.mean()) / max(term.mean(), 1e-300) for term in terms)
-        typical = np.argsort(unlike, kind="stable")[: int(np.clip(n_test // 4, 2, 30))]
-        # Rows that are predicted alike would line up all darts on the diagonal.
-        alike = np.zeros((len(typical), len(typical)))
-        for error in errors:
-            deviation = error[:, typical] - error[:, typical].mean(axis=0)
-            size = np.maximum(np.sqrt((deviation**2).sum(axis=0)), 1e-300)
-            alike += np.abs(deviation.T @ deviation / np.outer(size, size))
-        np.fill_diagonal(alike, np.inf)
-        pair = np.unravel_index(alike.argmin(), alike.shape)
-        return sorted(typical[list(pair)].tolist())
-    rows = list(rows)
-    if len(rows) != 2 or rows[0] == rows[1]:
-        raise ValueError(f"rows must be two different test rows, got {rows!r}.")
-    for row in rows:
-        check_number(row, "rows", low=0, high=n_test - 1, whole=True)
-    return [int(row) for row in rows]
+    if rows is not None:
+        rows = list(rows)
+        if len(rows) != 2 or rows[0] == rows[1]:
+            raise ValueError(f"rows must be two different test rows, got {rows!r}.")
+        return [int(check_number(row, "rows", low=0, high=n_test - 1, whole=True)) for row in rows]
+    terms = [term for error in errors for term in (error.mean(0) ** 2, error.var(0))]
+    unlike = sum(np.abs(term - term.mean()) / max(term.mean(), 1e-300) for term in terms)
+    typical = np.argsort(unlike, kind="stable")[: int(np.clip(n_test // 4, 2, 30))]
+    # Rows that are predicted alike would line up all darts on the diagonal.
+    alike = np.diag(np.full(len(typical), np.inf))
+    for error in errors:
+        deviation = error[:, typical] - error[:, typical].mean(axis=0)
+        size = np.maximum(np.sqrt((deviation**2).sum(axis=0)), 1e-300)
+        alike += np.abs(deviation.T @ deviation / np.outer(size, size))
+    pair = np.unravel_index(alike.argmin(), alike.shape)
+    return sorted(typical[list(pair)].tolist())
 
 
 def _round_step(least: float) -> float:
     """The smallest round number that is not below ``least``."""
     if least <= 0:
         return 1.0
-    power = 10.0 ** np.floor(np.log10(least))
-    round_ones = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * power
+    round_ones = np.array([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) * 10.0 ** np.floor(np.log10(least))
     return float(round_ones[round_ones >= least][0])

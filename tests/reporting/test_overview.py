@@ -46,7 +46,7 @@ def test_sparse_rows(wine):
     dense = build_report(flock, X_new.to_numpy(), y_new)
     thin = build_report(flock, sparse.csr_matrix(X_new.to_numpy()), y_new)
     assert "number, sparse" in thin.html
-    cut = slice(thin.html.index('id="accuracy"'), thin.html.index('id="features"'))
+    cut = slice(thin.html.index('id="accuracy"'), thin.html.index('id="members"'))
     assert thin.html[cut] in dense.html
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import FusionClassifier, SubsetEnsembleClassifier
-from covey.inspection import _smallest_change as module
+from covey.inspection import _changes as module
 from covey.inspection import curves, smallest_change, what_if
 from covey.tables import TableClassifier, TableRegressor
 

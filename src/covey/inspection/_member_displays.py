@@ -1,0 +1,894 @@
+"""Pictures of members: how they were grown, what they keep, how alike they are, who decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from covey._validation import check_choice, check_number, check_one_each, check_sample_weight
+from covey.fusers import Fuser, encode_labels, make_fuser
+from covey.inspection._display import (
+    BLUE,
+    COLORS,
+    GRAY,
+    INK,
+    MOST_NAMES,
+    ORANGE,
+    Axes,
+    Display,
+    add_color_bar,
+    checked_names,
+    colors_of,
+)
+from covey.inspection._diversity import complete_predictions, diversity
+
+_MARKERS = "o^sDvP*X"
+# Beyond so many features, cells of a map have no room for their values.
+_MOST_VALUES = 12
+
+
+@dataclass(eq=False, kw_only=True)
+class CoSelectionDisplay(Display):
+    """Which features members keep, and which they keep together: a map of F of eq. (12).
+
+    Make one by `from_estimator` or `from_matrix`.
+
+    Draw it where members have subsets of their own; of more than some fifty features it is hard to
+    read.
+
+    Parameters
+    ----------
+    co_selection : ndarray of shape (n_features, n_features)
+        F. Its diagonal holds the features' own frequencies.
+    binary : ndarray of shape (n_features, n_features), bool
+        F^bin of eq. (13).
+    feature_names : list of str
+    individual_threshold, cross_threshold : float or None
+        T_indiv and T_cross; None where not known.
+    tested : bool, default=False
+        Whether tests, and not T_indiv, say which features are selected.
+
+    Attributes
+    ----------
+    image_ : AxesImage
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.inspection import CoSelectionDisplay
+    >>> X, y = covey.make_quarter_circle(100, n_dummy_features=6, random_state=0)
+    >>> selector = covey.SubsetSelector(random_state=0).fit(X, y)
+    >>> CoSelectionDisplay.from_estimator(selector)  # doctest: +SKIP
+    """
+
+    co_selection: np.ndarray
+    binary: np.ndarray
+    feature_names: list[str]
+    individual_threshold: float | None = None
+    cross_threshold: float | None = None
+    tested: bool = False
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw what a `SubsetSelector` found.
+
+        Parameters
+        ----------
+        estimator : SubsetSelector
+            Fitted.
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : CoSelectionDisplay
+        """
+        if hasattr(estimator, "cross_threshold"):
+            check_is_fitted(estimator, "co_selection_")
+        if not hasattr(estimator, "co_selection_"):
+            raise TypeError(
+                f"estimator must be a fitted SubsetSelector, got {type(estimator).__name__}; "
+                "give a matrix of your own to from_matrix."
+            )
+        names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+        return cls(
+            co_selection=estimator.co_selection_,
+            binary=estimator.co_selection_binary_,
+            feature_names=[str(name) for name in names],
+            individual_threshold=estimator.individual_threshold_,
+            cross_threshold=estimator.cross_threshold_,
+            tested=estimator.individual_threshold_ is None,
+        ).plot(**options)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        co_selection: ArrayLike,
+        *,
+        feature_names: Sequence[str] | None = None,
+        individual_threshold: float | None = None,
+        cross_threshold: float | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw a matrix of co-selection frequencies.
+
+        Parameters
+        ----------
+        co_selection : array-like of shape (n_features, n_features)
+            Symmetric, between 0 and 1.
+        feature_names : sequence of str, optional
+            Numbers by default.
+        individual_threshold, cross_threshold : float, optional
+            What diagonal and other entries must exceed to count as selected.
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : CoSelectionDisplay
+        """
+        F = check_array(co_selection, dtype=np.float64, input_name="co_selection")
+        if F.shape[0] != F.shape[1] or not np.allclose(F, F.T):
+            raise ValueError(
+                "co_selection must be symmetric, one row and one column a feature, got an array "
+                f"of shape {F.shape}{'' if F.shape[0] != F.shape[1] else ' that is not'}."
+            )
+        if F.min() < 0 or F.max() > 1:
+            raise ValueError(
+                "co_selection must hold frequencies between 0 and 1, got values from "
+                f"{F.min():g} to {F.max():g}; divide counts by the number of members."
+            )
+        names = range(len(F)) if feature_names is None else feature_names
+        names = checked_names(names, len(F), "features", "feature_names")
+        limits = {"individual_threshold": individual_threshold, "cross_threshold": cross_threshold}
+        for name, value in limits.items():
+            if value is not None:
+                check_number(value, name, low=0, high=1)
+        # No frequency exceeds 1: without a threshold nothing is selected.
+        to_exceed = np.full_like(F, 1.0 if cross_threshold is None else cross_threshold)
+        np.fill_diagonal(to_exceed, 1.0 if individual_threshold is None else individual_threshold)
+        display = cls(co_selection=F, binary=to_exceed < F, feature_names=names, **limits)
+        return display.plot(**options)
+
+    def plot(
+        self, ax: Axes | None = None, *, kind: str = "frequency", cmap: Any = "Blues"
+    ) -> Self:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default.
+        kind : {"frequency", "pairs", "features"}, default="frequency"
+            F itself; the pairs that are selected; or the features that are: Fig. 2 (a), (b)
+            and (c) of the paper.
+        cmap : str or Colormap, default="Blues"
+
+        Returns
+        -------
+        self : CoSelectionDisplay
+        """
+        check_choice(kind, "kind", ("frequency", "pairs", "features"))
+        tested = kind == "features" and self.tested
+        needed = {"pairs": "cross_threshold", "features": "individual_threshold"}.get(kind)
+        if needed and getattr(self, needed) is None and not tested:
+            raise ValueError(f"kind={kind!r} shows what exceeds {needed}; give it.")
+        return super().plot(ax, kind=kind, cmap=cmap)
+
+    def _draw(self, ax: Axes, kind: str, cmap: Any) -> None:
+        F, n_features = self.co_selection, len(self.co_selection)
+        on_diagonal = np.eye(n_features, dtype=bool)
+        if kind == "frequency":
+            shown, highest = F, max(float(F.max()), 1e-9)
+            title = "how often features are kept together"
+        elif kind == "pairs":
+            shown, highest = self.binary & ~on_diagonal, 1
+            title = f"{shown.sum() // 2} pairs ($T_{{cross}}$ = {self.cross_threshold:.2f})"
+        else:
+            shown, highest = self.binary & on_diagonal, 1
+            limit = self.individual_threshold
+            how = "by tests" if limit is None else f"$T_{{indiv}}$ = {limit:.2f}"
+            title = f"{shown.sum()} features ({how})"
+        self.image_ = ax.imshow(shown.astype(float), cmap=cmap, vmin=0, vmax=highest)
+        if kind == "frequency":
+            if n_features <= _MOST_VALUES:
+                for (row, column), value in np.ndenumerate(F):
+                    words = f"{value:.2f}".lstrip("0") if value < 1 else "1"
+                    color = "white" if value > 0.6 * highest else INK
+                    style = {"ha": "center", "va": "center", "color": color}
+                    ax.text(column, row, words, **style)
+            self._add_bar(ax)
+        elif n_features > MOST_NAMES:
+            # A cell is then smaller than the eye can find.
+            marks = {"s": 14, "marker": "s", "color": INK, "linewidths": 0, "zorder": 3}
+            ax.scatter(*np.nonzero(shown)[::-1], clip_on=False, **marks)
+        self._name_axes(ax, shown)
+        ax.set_title(title)
+
+    def _add_bar(self, ax: Axes) -> None:
+        """A color bar on which the thresholds that are known are marked."""
+        marks = (
+            (self.individual_threshold, "indiv", "-", "line"),
+            (self.cross_threshold, "cross", ":", "dots"),
+        )
+        known = [mark for mark in marks if mark[0] is not None]
+        texts = [f"$T_{{{symbol}}}$ = {value:.2f} ({word})" for value, symbol, _, word in known]
+        bar = add_color_bar(ax, self.image_, ", ".join(["frequency", *texts]))
+        for value, _, style, _ in known:
+            bar.ax.axhline(value, color=ORANGE, lw=2, ls=style)
+
+    def _name_axes(self, ax: Axes, shown: np.ndarray) -> None:
+        """Name all features, or of many those that stand out and have room."""
+        n_features = len(shown)
+        ticks = list(range(n_features))
+        if n_features > MOST_NAMES:
+            ticks = []
+            for feature in np.argsort(-shown.sum(axis=1) - np.diag(self.co_selection)):
+                if len(ticks) == 8 or not shown[feature].any():
+                    break
+                if all(abs(feature - other) > n_features / 14 for other in ticks):
+                    ticks.append(int(feature))
+            ticks.sort()
+        names = [self.feature_names[feature] for feature in ticks]
+        size = 8 if n_features <= _MOST_VALUES or n_features > MOST_NAMES else 6
+        long = max(map(len, names), default=0) > 3
+        ax.set_xticks(ticks, names, fontsize=size, rotation=90 if long else 0)
+        ax.set_yticks(ticks, names, fontsize=size)
+        ax.set(xlabel="feature", ylabel="feature")
+        if n_features <= MOST_NAMES:
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_ticks(np.arange(n_features + 1) - 0.5, minor=True)
+            ax.grid(which="minor", color="white", lw=1)
+            ax.tick_params(which="minor", length=0)
+        for spine in ax.spines.values():
+            spine.set_color(GRAY)
+
+
+@dataclass(eq=False, kw_only=True)
+class TrainingHistoryDisplay(Display):
+    """How members were grown: weighted accuracy and subset size, step by step.
+
+    Make one by `from_estimator`.
+
+    Draw it of a `SubsetEnsembleClassifier` or `SubsetEnsembleRegressor`, which grow member by
+    member.
+
+    Parameters
+    ----------
+    history : list of dict
+        As in ``history_``, one for each member.
+
+    Attributes
+    ----------
+    skipped : list of int
+        Numbers (from 1) of members without a history, which were fitted alone.
+    axes_ : ndarray of two Axes
+        The upper and the lower half of ``ax_``.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.TrainingHistoryDisplay.from_estimator(flock)
+    >>> len(display.history)
+    3
+    """
+
+    history: list[dict[str, np.ndarray]]
+
+    @property
+    def skipped(self) -> list[int]:
+        """Numbers (from 1) of the members that have no history."""
+        return [number for number, past in enumerate(self.history, start=1) if not past]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw the history of a fitted ensemble.
+
+        Parameters
+        ----------
+        estimator : SubsetEnsembleClassifier, FlockClassifier or their regressors
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : TrainingHistoryDisplay
+        """
+        if hasattr(estimator, "explain_fusion"):
+            check_is_fitted(estimator, "fuser_")
+        if not hasattr(estimator, "history_"):
+            raise TypeError(
+                "estimator must be a fitted ensemble such as SubsetEnsembleClassifier, whose "
+                f"members are grown step by step, got {type(estimator).__name__}."
+            )
+        return cls(history=estimator.history_).plot(**options)
+
+    def plot(self, ax: Axes | None = None, *, relative: bool = True) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default; two smaller ones are drawn inside.
+        relative : bool, default=True
+            Whether weighted accuracies are shown as shares of each member's best, and a
+            regressor's weighted losses of those at its start. The weights of later members sum
+            to less, and so do their accuracies and losses as they are.
+
+        Returns
+        -------
+        self : TrainingHistoryDisplay
+        """
+        if len(self.skipped) == len(self.history):
+            raise ValueError(
+                "history holds nothing to draw: every member was fitted alone; fit with "
+                "effort='fast', or without a search."
+            )
+        return super().plot(ax, relative=relative)
+
+    def _draw(self, ax: Axes, relative: bool) -> None:
+        ax.set_axis_off()
+        upper, lower = ax.inset_axes((0, 0.5, 1, 0.5)), ax.inset_axes((0, 0, 1, 0.44))
+        self.axes_ = np.array([upper, lower])
+        losses = any("weighted_loss" in past for past in self.history)
+        quality = "weighted_loss" if losses else "weighted_accuracy"
+        colors = colors_of(len(self.history))
+        for number, (past, color) in enumerate(zip(self.history, colors, strict=True), start=1):
+            if not past:
+                continue
+            values, sizes = np.asarray(past[quality]), np.asarray(past["subset_size"])
+            if relative:
+                whole = values[0] if losses else values.max()
+                values = values / max(whole, np.finfo(np.float64).tiny)
+            style = {"color": color, "lw": 1.3, "label": f"member {number}"}
+            upper.plot(values, **style)
+            lower.plot(sizes, **style, drawstyle="steps-post")
+            for half, shown in ((upper, values), (lower, sizes)):
+                half.plot(len(shown) - 1, shown[-1], "o", color=color, ms=3)
+        share = ("\n(share of start)" if losses else "\n(share of best)") if relative else ""
+        upper.set_ylabel(quality.replace("_", " ") + share)
+        lower.set_ylabel("subset size")
+        lower.set_xlabel("step")
+        lower.locator_params(integer=True)
+        lower.set_xlim(upper.get_xlim())
+        upper.tick_params(labelbottom=False)
+        if len(self.history) <= len(COLORS):
+            upper.legend(loc=f"{'upper' if losses else 'lower'} right", ncols=2)
+        upper.set_title("how members were grown")
+        if self.skipped:
+            members = "members" if len(self.skipped) > 1 else "member"
+            words = f"no history: {members} {', '.join(map(str, self.skipped))}, fitted alone"
+            style = {"ha": "right", "color": INK}
+            lower.text(0.98, 0.05, words, transform=lower.transAxes, **style)
+
+
+@dataclass(eq=False, kw_only=True)
+class SizeDisplay(Display):
+    """Accuracy against the number of members.
+
+    Make one by `from_estimator`.
+
+    Draw it to see whether more members still help; of a flock with gates the members of one group
+    belong together.
+
+    Parameters
+    ----------
+    fused : ndarray of shape (n_members,)
+        Accuracy of the first member, the first two, ... under ``rule``.
+    oracle : ndarray of shape (n_members,)
+        The same if the right member were always picked.
+    baseline : float
+        Accuracy of a single model.
+    rule : str
+        The name of the rule.
+    fitted_score : float or None
+        Accuracy of the ensemble as it is, where its fuser is no fixed rule.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.SizeDisplay.from_estimator(flock, X, y)
+    >>> display.fused.shape
+    (3,)
+    """
+
+    fused: np.ndarray
+    oracle: np.ndarray
+    baseline: float
+    rule: str = "fused"
+    fitted_score: float | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        fuser: str | Fuser | None = None,
+        baseline: float | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw how a fitted ensemble gains from its members.
+
+        Parameters
+        ----------
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to score, best those that were not trained on.
+        y : array-like of shape (n_samples,)
+        fuser : str or Fuser, optional
+            A fixed rule, such as "product". By default the ensemble's own if it is one, else
+            "product", or "majority" for members without probabilities.
+        baseline : float, optional
+            The accuracy to compare with; by default that of the first member alone.
+        sample_weight : array-like of shape (n_samples,), optional
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        display : SizeDisplay
+        """
+        cls._check_flock(estimator)
+        if baseline is not None:
+            check_number(baseline, "baseline", low=0, high=1)
+        own = estimator.fuser_
+        given = own.get_params()
+        # A fixed rule fuses the first few members as well as all of them.
+        set_for_all = any(given.get(name) is not None for name in ("weights", "k"))
+        fixed = not (own.learns or own.needs_y or set_for_all)
+        if fuser is None:
+            # Only a FusionClassifier has members of other kinds.
+            kind = getattr(estimator, "kind_", "probability")
+            plain = "product" if kind in make_fuser("product").kinds else "majority"
+            fuser = own if fixed else plain
+        fused = estimator.staged_score(X, y, sample_weight, fuser=fuser)
+        show_fitted = not fixed and not own.needs_y
+        return cls(
+            fused=fused,
+            oracle=estimator.staged_score(X, y, sample_weight, fuser="oracle"),
+            baseline=float(fused[0] if baseline is None else baseline),
+            rule=fuser if isinstance(fuser, str) else type(fuser).__name__.lower(),
+            fitted_score=estimator.score(X, y, sample_weight) if show_fitted else None,
+        ).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        sizes = np.arange(1, len(self.fused) + 1)
+        style = {"marker": "o" if len(sizes) <= 30 else None, "ms": 4}
+        ax.plot(sizes, self.oracle, color=GRAY, label="oracle", **style)
+        ax.plot(sizes, self.fused, color=BLUE, label=f"fused: {self.rule}", **style)
+        ax.axhline(self.baseline, color=INK, ls=":", lw=1.5, label="single model")
+        if self.fitted_score is not None:
+            label = "fused as fitted"
+            ax.plot(sizes[-1:], [self.fitted_score], "D", color=ORANGE, ms=7, label=label)
+        ax.locator_params(axis="x", integer=True)
+        ax.set(xlabel="number of members K", ylabel="accuracy")
+        ax.legend()
+        ax.set_title("what more members bring")
+
+
+@dataclass(eq=False, kw_only=True)
+class KappaErrorDisplay(Display):
+    """Kappa-error diagram: how alike any two members are, and how often they err.
+
+    Each point is a pair of members (Margineantu and Dietterich, 1997). Members that are both
+    accurate and different would lie in the lower left corner. Make one by `from_estimator` or
+    `from_predictions`.
+
+    Draw it for ten to some hundred members; of three there are but three points.
+
+    Parameters
+    ----------
+    kappa : ndarray of shape (n_pairs,)
+        Cohen's kappa of the labels that the two give.
+    error : ndarray of shape (n_pairs,)
+        The mean of their error rates.
+    pairs : ndarray of shape (n_pairs, 2)
+        The positions of the two members.
+    names : list of str
+
+    Attributes
+    ----------
+    points_ : PathCollection
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.KappaErrorDisplay.from_estimator(flock, X, y)
+    >>> display.pairs.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+
+    kappa: np.ndarray
+    error: np.ndarray
+    pairs: np.ndarray
+    names: list[str]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: ArrayLike, **options: Any) -> Self:
+        """Draw the members of a fitted ensemble: `from_predictions` of X.
+
+        Parameters
+        ----------
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **options
+            Those of `from_predictions`.
+
+        Returns
+        -------
+        display : KappaErrorDisplay
+        """
+        cls._check_flock(estimator)
+        P = estimator._predictions(estimator._check_rows(X))
+        P.names = estimator._names()
+        return cls.from_predictions(P, y, **options)
+
+    @classmethod
+    def from_predictions(
+        cls, P: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None, **options: Any
+    ) -> Self:
+        """Draw saved predictions.
+
+        Parameters
+        ----------
+        P : Predictions, array, data frame, mapping or list
+            Whatever `covey.fuse` takes.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : KappaErrorDisplay
+        """
+        P = complete_predictions(P)
+        found = diversity(P, y, measures="label_kappa", sample_weight=sample_weight)
+        weight = check_sample_weight(sample_weight, P.n_samples)
+        errors = weight @ (P.labels != P.encode(y)[:, None]) / weight.sum()
+        pairs = np.stack(np.triu_indices(P.n_members, 1), axis=1)
+        kappa = found.matrices["label_kappa"][*pairs.T]
+        error = errors[pairs].mean(axis=1)
+        return cls(kappa=kappa, error=error, pairs=pairs, names=P.names).plot(**options)
+
+    def _draw(self, ax: Axes) -> None:
+        style = {"s": 26, "color": BLUE, "alpha": 0.6, "linewidths": 0}
+        self.points_ = ax.scatter(self.kappa, self.error, label="two members", **style)
+        ax.plot([self.kappa.mean()], [self.error.mean()], "P", color=ORANGE, ms=9, label="mean")
+        if len(self.pairs) <= 10:
+            for *point, (one, other) in zip(self.kappa, self.error, self.pairs, strict=True):
+                shift = {"xytext": (4, 3), "textcoords": "offset points"}
+                ax.annotate(f"{one + 1}-{other + 1}", point, **shift)
+        ax.margins(0.12)
+        ax.set(xlabel="kappa (1: always the same label)", ylabel="mean error of the two")
+        ax.legend()
+        ax.set_title("alike, and how wrong: pairs of members")
+
+
+@dataclass(eq=False, kw_only=True)
+class ImportanceDisplay(Display):
+    """Who decides which rows: the members' importances over the data.
+
+    Rows are sorted by predicted class, then by the member that counts most. Make one by
+    `from_estimator` or `from_importance`.
+
+    Draw it where weights depend on the row (a gate, dynamic selection); under equal weights all
+    rows look alike.
+
+    Parameters
+    ----------
+    importance : ndarray of shape (n_rows, n_members)
+        In the order drawn.
+    order : ndarray of shape (n_rows,)
+        The rows of the data that they are.
+    predictions : ndarray of shape (n_rows,) or None
+        Predicted classes, in the order drawn.
+    names : list of str
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.ImportanceDisplay.from_estimator(flock, X)
+    >>> display.importance.shape
+    (200, 3)
+    """
+
+    importance: np.ndarray
+    order: np.ndarray
+    predictions: np.ndarray | None
+    names: list[str]
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, **options: Any) -> Self:
+        """Draw who decides in a fitted ensemble.
+
+        Parameters
+        ----------
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        cls._check_flock(estimator, regressors=True, why_no_oracle="reads the true labels")
+        predictions = estimator.predict(X) if is_classifier(estimator) else None
+        of_members = estimator.explain_fusion(X)
+        names = estimator._names()
+        return cls.from_importance(of_members, predictions=predictions, names=names, **options)
+
+    @classmethod
+    def from_importance(
+        cls,
+        importance: ArrayLike,
+        *,
+        predictions: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw what ``explain_fusion`` gave.
+
+        Parameters
+        ----------
+        importance : array-like of shape (n_rows, n_members)
+            Not negative.
+        predictions : array-like of shape (n_rows,), optional
+            Predicted classes, to sort by first.
+        names : sequence of str, optional
+            The members' names; a data frame has its own.
+        **options
+            Those of `plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        if names is None and hasattr(importance, "columns"):
+            names = list(importance.columns)
+        importance = check_array(importance, dtype=np.float64, input_name="importance")
+        n_rows, n_members = importance.shape
+        if importance.min() < 0:
+            raise ValueError(f"importance must not be negative, got {importance.min():g}.")
+        if names is None:
+            names = [f"member {number}" for number in range(1, n_members + 1)]
+        codes = np.zeros(n_rows, dtype=int)
+        if predictions is not None:
+            predictions, what = column_or_1d(predictions), "label for each of the {} rows of "
+            check_one_each(predictions, n_rows, "predictions", f"{what}importance")
+            codes = np.unique(predictions, return_inverse=True)[1]
+        order = np.lexsort((-importance.max(axis=1), importance.argmax(axis=1), codes))
+        return cls(
+            importance=importance[order],
+            order=order,
+            predictions=None if predictions is None else predictions[order],
+            names=checked_names(names, n_members, "members"),
+        ).plot(**options)
+
+    def plot(self, ax: Axes | None = None, *, kind: str = "auto") -> Self:
+        """Draw the importances.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new one by default.
+        kind : {"auto", "stacked", "heatmap"}, default="auto"
+            "auto" stacks up to eight members, for more there are not enough colors.
+
+        Returns
+        -------
+        self : ImportanceDisplay
+        """
+        check_choice(kind, "kind", ("auto", "stacked", "heatmap"))
+        return super().plot(ax, kind=kind)
+
+    def _draw(self, ax: Axes, kind: str) -> None:
+        n_rows, n_members = self.importance.shape
+        stacked = kind == "stacked" or (kind == "auto" and n_members <= len(COLORS))
+        if stacked:
+            # A row is a step of width one; its right edge needs a value too.
+            heights = np.vstack([self.importance, self.importance[-1:]]).T
+            style = {"step": "post", "colors": colors_of(n_members), "linewidth": 0}
+            bands = ax.stackplot(np.arange(n_rows + 1), heights, labels=self.names, **style)
+            ax.set(xlim=(0, n_rows), ylim=(0, heights.sum(axis=0).max()), ylabel="importance")
+            # The uppermost band is named first, and beside the bands, which fill the axes.
+            beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
+            ax.legend(handles=bands[::-1], handlelength=1, **beside)
+        else:
+            # Neighboring members have nothing in common.
+            style = {"aspect": "auto", "cmap": "Blues", "vmin": 0, "interpolation": "nearest"}
+            whole = 0, n_rows, n_members - 0.5, -0.5
+            image = ax.imshow(self.importance.T, extent=whole, **style)
+            step = -(-n_members // MOST_NAMES)
+            ax.set_yticks(range(0, n_members, step), self.names[::step])
+            add_color_bar(ax, image, "importance")
+        known = self.predictions
+        if known is not None:
+            starts = np.flatnonzero(known[1:] != known[:-1]) + 1
+            for start in starts:
+                ax.axvline(start, color="white" if stacked else INK, lw=1.5)
+            for start, end in pairwise([0, *starts, n_rows]):
+                if end - start > 0.04 * n_rows:
+                    style = {"transform": ax.get_xaxis_transform(), "ha": "center"}
+                    ax.text((start + end) / 2, 1.02, f"→ {known[start]}", **style)
+        by = "predicted class and dominant member" if known is not None else "dominant member"
+        ax.set_xlabel(f"rows, by {by}")
+        # The classes' names stand between title and axes.
+        ax.set_title("who decides", pad=6 if known is None else 18)
+
+
+@dataclass(eq=False, kw_only=True)
+class DecisionRegionsDisplay(Display):
+    """The regions of a fused decision on two features, and where each member is undecided.
+
+    Make one by `from_estimator`.
+
+    Draw it for models on two features; for more, see `ImportanceDisplay`.
+
+    Parameters
+    ----------
+    x0, x1 : ndarrays of shape (resolution,)
+        The grid.
+    fused : ndarray of shape (resolution, resolution, n_classes)
+        Logarithms of the fused probabilities; rows are along x1.
+    members : ndarray of shape (resolution, resolution, n_members, n_classes)
+        What each member predicts: logarithms of probabilities, or scores, or votes.
+    classes : ndarray of shape (n_classes,)
+    feature_names : list of str
+    X : ndarray of shape (n_samples, 2)
+    codes : ndarray of shape (n_samples,) or None
+        The classes of X as positions.
+
+    Attributes
+    ----------
+    regions_ : QuadMesh
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> import covey
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> flock = covey.SubsetEnsembleClassifier(3, random_state=0).fit(X, y)
+    >>> display = covey.DecisionRegionsDisplay.from_estimator(flock, X, y, resolution=20)
+    >>> display.fused.shape
+    (20, 20, 2)
+    """
+
+    x0: np.ndarray
+    x1: np.ndarray
+    fused: np.ndarray
+    members: np.ndarray
+    classes: np.ndarray
+    feature_names: list[str]
+    X: np.ndarray
+    codes: np.ndarray | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        resolution: int = 200,
+        margin: float = 0.08,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw a fitted ensemble of two features.
+
+        Parameters
+        ----------
+        estimator : FlockClassifier, FusionClassifier or other ensemble of covey
+        X : array-like or data frame of shape (n_samples, 2)
+            The points to show; the axes reach as far as they do.
+        y : array-like of shape (n_samples,), optional
+            Their labels.
+        resolution : int, default=200
+            Points of the grid along each axis.
+        margin : float, default=0.08
+            How far the axes reach beyond the points, as a share of their range.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        display : DecisionRegionsDisplay
+        """
+        cls._check_flock(estimator, why_no_oracle="has no regions of its own")
+        check_number(resolution, "resolution", low=2, whole=True)
+        check_number(margin, "margin", low=0)
+        try:
+            points = check_array(X, dtype=np.float64, input_name="X")
+        except (TypeError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise ValueError(f"X must hold finite numbers to be drawn on a plane: {why}") from None
+        if points.shape[1] != 2:
+            raise ValueError(
+                f"X must have two features to be drawn on a plane, got {points.shape[1]}; fit "
+                "the estimator on two of them."
+            )
+        codes = None
+        if y is not None:
+            labels = column_or_1d(y)
+            check_one_each(labels, len(points), "y", "label for each of the {} rows of X")
+            codes = encode_labels(labels, estimator.classes_, "y holds")
+        low, high = points.min(axis=0), points.max(axis=0)
+        room = margin * np.where(high > low, high - low, 1.0)
+        x0, x1 = np.linspace(low - room, high + room, resolution).T
+        columns = [axis.ravel() for axis in np.meshgrid(x0, x1)]
+        named = hasattr(X, "columns")
+        # A frame of the user's own kind, so that the estimator sees the names it knows.
+        grid = type(X)(dict(zip(X.columns, columns, strict=True))) if named else np.c_[*columns]
+        fused = estimator.predict_log_proba(grid)
+        P = estimator._predictions(estimator._check_rows(grid))
+        members = P.log() if P.kind == "probability" else P.values
+        shape = (resolution, resolution)
+        names = list(X.columns) if named else getattr(estimator, "feature_names_in_", None)
+        return cls(
+            x0=x0,
+            x1=x1,
+            fused=np.maximum(fused, np.log(np.finfo(np.float64).tiny)).reshape(*shape, -1),
+            members=members.reshape(*shape, *members.shape[1:]),
+            classes=estimator.classes_,
+            feature_names=["$x_1$", "$x_2$"] if names is None else [str(n) for n in names],
+            X=points,
+            codes=codes,
+        ).plot(ax)
+
+    def _draw(self, ax: Axes) -> None:
+        from matplotlib.colors import ListedColormap
+        from matplotlib.lines import Line2D
+
+        colors = colors_of(len(self.classes))
+        scale = {"vmin": -0.5, "vmax": len(colors) - 0.5, "cmap": ListedColormap(colors)}
+        style = {"alpha": 0.22, "shading": "nearest", "linewidth": 0, "rasterized": True}
+        called = self.fused.argmax(axis=2)
+        self.regions_ = ax.pcolormesh(self.x0, self.x1, called, **scale, **style)
+        for member in range(self.members.shape[2]):
+            self._draw_ties(ax, self.members[:, :, member], colors=GRAY, linewidths=1)
+        self._draw_ties(ax, self.fused, colors=INK, linewidths=2)
+        lines = (INK, 2, "fused"), (GRAY, 1, "members")
+        handles = [Line2D([], [], color=one, lw=width, label=of) for one, width, of in lines]
+        if self.codes is None:
+            ax.scatter(*self.X.T, s=14, color=INK, alpha=0.6, linewidths=0)
+        else:
+            style = {"s": 20, "edgecolors": "white", "linewidths": 0.4, "zorder": 3}
+            for code, (label, color) in enumerate(zip(self.classes, colors, strict=True)):
+                style |= {"color": color, "marker": _MARKERS[code % len(_MARKERS)]}
+                own = self.X[self.codes == code]
+                handles.append(ax.scatter(*own.T, label=str(label), **style))
+        ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
+        ax.set(xlim=self.x0[[0, -1]], ylim=self.x1[[0, -1]])
+        ax.legend(handles=handles)
+        ax.set_title("the fused decision, and its members")
+
+    def _draw_ties(self, ax: Axes, scores: np.ndarray, **style: Any) -> None:
+        """Draw where the best class and the next one are equally good."""
+        n_classes = scores.shape[2]
+        # For two classes one line is enough.
+        for code in range(1 if n_classes == 2 else 0, n_classes):
+            lead = scores[:, :, code] - np.delete(scores, code, axis=2).max(axis=2)
+            if lead.min() < 0 < lead.max():
+                # Negative levels would be dashed by matplotlib; no side of a tie is negative.
+                ax.contour(self.x0, self.x1, lead, levels=[0.0], linestyles="solid", **style)

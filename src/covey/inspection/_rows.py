@@ -1,0 +1,326 @@
+"""Rows as users give them to a model: changed, or mixed with others column by column."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from covey._blocks import as_table
+from covey._categories import column_of
+from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.inspection.contributions import differing
+from covey._devices import to_numpy
+from covey._seen_columns import SeenColumn, SeenColumns, as_column, seen_columns, shown_value
+
+# Rows that are predicted at once.
+_ROWS_AT_ONCE = 1 << 13
+
+
+def column_names(model: Any, X: Any) -> list[str]:
+    """The names of the columns that a user gives a model; x0, x1, ... where there are none."""
+    known = getattr(model, "_seen_columns", None)
+    if known is not None:
+        return known.names
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and hasattr(X, "columns"):
+        names = [name for name in X.columns if isinstance(name, str)]
+    if names is None or len(names) < X.shape[1]:
+        return [f"x{position}" for position in range(X.shape[1])]
+    return [str(name) for name in names]
+
+
+def seen_by(model: Any, background: Any = None) -> SeenColumns:
+    """What a model remembers of its columns, or what rows that are given show of them."""
+    check_is_fitted(model)
+    if background is not None:
+        if hasattr(model, "_seen_in"):
+            return model._seen_in(background)
+        table = background if hasattr(background, "columns") else to_numpy(background)
+        table = table if hasattr(table, "shape") else np.asarray(table)
+        shape = tuple(table.shape)
+        width = getattr(model, "n_features_in_", shape[-1] if shape else 0)
+        if len(shape) != 2 or not shape[0] or shape[1] != width:
+            raise ValueError(
+                f"background must have rows, and the {width} columns of the model; got a table "
+                f"of shape {shape}."
+            )
+        return seen_columns(table, column_names(model, table))
+    known = getattr(model, "_seen_columns", None)
+    if known is None:
+        raise ValueError(
+            f"This {type(model).__name__} does not know what is typical of its columns (it was "
+            "saved by an older covey, fitted by blocks of rows, or is no model of covey); give "
+            "rows to learn that from as background=."
+        )
+    return known
+
+
+def user_table(model: Any, X: Any) -> Any:
+    """Rows as a user gives them to a model: an array, a sparse matrix or a data frame."""
+    if hasattr(model, "_as_user_table"):
+        return model._as_user_table(X)
+    return as_table(X if hasattr(X, "columns") else to_numpy(X))
+
+
+class MixedRows:
+    """Rows to explain and a row to compare them with, as a model's own function takes them.
+
+    A model of covey has ``_explained_rows(X)``, which gives rows and the user's column that each
+    of their columns is made of, and ``_answers(rows)``; any other is asked for its prediction.
+    """
+
+    def __init__(self, model: Any, X: Any, typical: Any) -> None:
+        self.names = column_names(model, X)
+        self.numeric = is_regressor(model)
+        self.is_looked_at: BoolArray | None = None
+        if hasattr(model, "_explained_rows"):
+            self._answers: Callable[[Any], Any] = model._answers
+            rows, self._units = model._explained_rows(X)
+            typical, _ = model._explained_rows(typical)
+            self.is_looked_at = model._columns_looked_at()
+        else:
+            self._answers = _plain_answers(model)
+            rows, self._units = X, np.arange(len(self.names))
+        if hasattr(rows, "to_pandas"):
+            rows, typical = rows.to_pandas(), typical.to_pandas()
+        self.n_rows, self.width = rows.shape
+        self._sparse = type(rows) if hasattr(rows, "tocsr") else None
+        if self._sparse is not None:
+            rows, typical = rows.toarray(), typical.toarray()
+        self._frame = None
+        if hasattr(rows, "columns"):
+            import pandas as pd
+
+            with warnings.catch_warnings():
+                # A column of gaps has no say in the type of both, now or later.
+                warnings.simplefilter("ignore", FutureWarning)
+                both = pd.concat([rows, typical[list(rows.columns)]], ignore_index=True)
+            self._frame = both
+        else:
+            self._both = np.vstack([np.asarray(rows), np.asarray(typical)])
+
+    def differs(self) -> BoolArray:
+        """Where rows differ from the typical one in a column that is looked at, (n, D)."""
+        if self._frame is not None:
+            same = np.column_stack(
+                [_same(self._frame[name]) for name in self._frame.columns]
+            ).astype(bool)
+        else:
+            rows, typical = self._both[:-1], self._both[-1:]
+            same = rows == typical
+            if rows.dtype.kind == "f":
+                same |= np.isnan(rows) & np.isnan(typical)
+        found = differing(same, self._units, len(self.names))
+        return found if self.is_looked_at is None else found & self.is_looked_at
+
+    def value(self, which: IntArray, coalitions: BoolArray) -> FloatArray:
+        """Predictions (m, C) of rows whose columns outside of coalitions are typical."""
+        return self.combined(np.where(coalitions, which[:, None], -1))
+
+    def combined(self, which: IntArray) -> FloatArray:
+        """Predictions (m, C) of rows that have each column of a row (m, D), -1: the typical."""
+        place = np.where(which < 0, self.n_rows, which)[:, self._units]
+        mixed: Any
+        if self._frame is not None:
+            import pandas as pd
+
+            mixed = {
+                name: self._frame[name].array.take(place[:, k])
+                for k, name in enumerate(self._frame.columns)
+            }
+            mixed = pd.DataFrame(mixed)
+        else:
+            mixed = self._both[place, np.arange(self.width)]
+            mixed = mixed if self._sparse is None else self._sparse(mixed)
+        answers = np.asarray(self._answers(mixed), dtype=np.float64)
+        return answers.reshape(len(place), -1)
+
+
+def _same(column: Any) -> Any:
+    """Whether values of a column are its last one; gaps are."""
+    last = column.iloc[-1]
+    values = column.iloc[:-1]
+    if bool(column.isna().iloc[-1]):
+        return values.isna().to_numpy()
+    return (values == last).fillna(False).to_numpy(dtype=bool)
+
+
+def _plain_answers(model: Any) -> Callable[[Any], Any]:
+    if is_regressor(model):
+        return model.predict
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{type(model).__name__} predicts no probabilities, of which contributions are "
+            "parts; wrap it in CalibratedClassifierCV."
+        )
+    return model.predict_proba
+
+
+# -- one row that is changed ----------------------------------------------------------------------
+
+
+class Row:
+    """One row as a table, in the form that a user gives rows to a model.
+
+    What was seen of the columns is what the model remembers, or what a background shows; without
+    ``needs_seen`` it may be unknown.
+    """
+
+    def __init__(
+        self, model: Any, row: Any, background: Any = None, *, needs_seen: bool = True
+    ) -> None:
+        self.model, self.table = model, _table_of_one(model, row)
+        self.names = column_names(model, self.table)
+        seen = seen_by(model, background) if needs_seen else getattr(model, "_seen_columns", None)
+        self.seen: tuple[SeenColumn, ...] = getattr(seen, "columns", ())
+
+    def place(self, column: Any, parameter: str) -> int:
+        """The position of a column that is given by name or by position."""
+        if isinstance(column, int | np.integer) and not isinstance(column, bool):
+            if 0 <= column < len(self.names):
+                return int(column)
+        elif str(column) in self.names:
+            return self.names.index(str(column))
+        shown = ", ".join(map(repr, self.names[:5])) + (", ..." if len(self.names) > 5 else "")
+        raise ValueError(
+            f"{parameter} names {column!r}, which is no column of the model ({shown})."
+        )
+
+    def own(self, place: int) -> Any:
+        """The value of a column, as people read it."""
+        return self.shown(place, values_of(self.table, place)[0])
+
+    def shown(self, place: int, value: Any) -> Any:
+        """Any value of a column, as people read it."""
+        return shown_value(value, self.seen[place] if self.seen else None)
+
+    def checked(self, place: int, value: Any) -> Any:
+        """A value for a column, as a model takes it; text in a column of numbers is refused."""
+        if self.seen:
+            numeric = self.seen[place].kind == "number"
+        elif hasattr(self.table, "columns"):
+            dtype = column_of(self.table, place).dtype
+            numeric = getattr(dtype, "kind", "O") in "iuf"
+        else:
+            numeric = np.asarray(self.table).dtype.kind in "biuf"
+        if not numeric:
+            return self.seen[place].raw(value) if self.seen else value
+        try:
+            return np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"changes has {value!r} for {self.names[place]!r}, a column of numbers."
+            ) from None
+
+    def change(self, column: int, value: Any) -> dict[str, Any]:
+        """What a column has, and what it is changed to."""
+        to = self.shown(column, value)
+        return {"column": self.names[column], "value": self.own(column), "to": to}
+
+    def answer(self, answer: np.ndarray) -> dict[str, Any]:
+        """What the model says, as a dict."""
+        if not hasattr(self.model, "classes_"):
+            return {"prediction": float(answer[0])}
+        labels, code = self.model.classes_.tolist(), int(answer.argmax())
+        return {
+            "prediction": labels[code],
+            "probability": float(answer[code]),
+            "probabilities": dict(zip(labels, answer.tolist(), strict=True)),
+        }
+
+
+def _table_of_one(model: Any, row: Any) -> Any:
+    if isinstance(row, Mapping) or (hasattr(row, "to_frame") and getattr(row, "ndim", 0) == 1):
+        values = dict(row)
+        names = getattr(model, "feature_names_in_", None)
+        if names is not None:
+            absent = [name for name in names if name not in values]
+            if absent:
+                raise ValueError(
+                    f"row lacks the column {str(absent[0])!r}, which the model needs."
+                )
+            import pandas as pd
+
+            row = pd.DataFrame({name: [values[name]] for name in names}).infer_objects()
+        else:
+            row = np.array([list(values.values())])
+    elif not hasattr(row, "columns"):
+        row = row if hasattr(row, "shape") else np.asarray(row)
+        row = row.reshape(1, -1) if len(row.shape) == 1 else row
+    table = user_table(model, row)
+    if table.shape[0] != 1:
+        raise ValueError(f"row must be one row, got {table.shape[0]}; take one, as X.iloc[[0]].")
+    return table
+
+
+def values_of(table: Any, place: int) -> list[Any]:
+    """The values of a column of a table."""
+    column = column_of(table.tocsc() if hasattr(table, "tocsc") else table, place)
+    column = np.asarray(column.toarray()).ravel() if hasattr(column, "toarray") else column
+    return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
+def varied(table: Any, of: Sequence[int], values: Sequence[Any]) -> Any:
+    """A row as often as there are values, with each of them in the column that it is ``of``."""
+    if not hasattr(table, "columns"):
+        is_sparse = hasattr(table, "tocsr")
+        rows = np.repeat(table.toarray() if is_sparse else table, len(of), axis=0)
+        if rows.dtype.kind in "biu":
+            rows = rows.astype(np.float64)
+        rows[np.arange(len(of)), of] = values
+        return type(table)(rows) if is_sparse else rows
+    frame = table if hasattr(table, "iloc") else table.to_pandas()
+    rows = frame.iloc[np.zeros(len(of), dtype=np.intp)].reset_index(drop=True)
+    for place in dict.fromkeys(of):
+        name = rows.columns[place]
+        changed = zip(of, values, rows[name], strict=True)
+        column = [value if one == place else own for one, value, own in changed]
+        rows[name] = as_column(column, rows[name].dtype)
+    return rows
+
+
+class TriedValues:
+    """A row with each of the values that one column at a time may take.
+
+    ``of`` (N,) is the position of the column that each of N changes is of; ``values``,
+    ``distances`` and ``answers`` (N, C) are by change.
+    """
+
+    def __init__(self, row: Row, places: Sequence[int], *, even_if_not_looked_at: bool = False):
+        base = MixedRows(row.model, row.table, row.table)
+        self.numeric, looked_at = base.numeric, base.is_looked_at
+        self.before = base.combined(np.full((1, len(base.names)), -1))[0]
+        self.values, of, raw, distances = [], [], [], []
+        for place in places:
+            if not (even_if_not_looked_at or looked_at is None or looked_at[place]):
+                continue
+            column = row.seen[place]
+            own = shown_value(values_of(row.table, place)[0])
+            for value in column.values:
+                if value is None or value == own or (own is not None and str(value) == str(own)):
+                    continue
+                self.values.append(value)
+                of.append(place)
+                raw.append(column.raw(value))
+                is_near = column.kind == "number" and own is not None
+                distances.append(abs(float(value) - float(own)) / column.scale if is_near else 1.0)
+        self.of, self.distances = np.array(of, dtype=np.intp), np.array(distances)
+        self.places = list(dict.fromkeys(of))
+        if of:
+            self._mixed = MixedRows(row.model, varied(row.table, of, raw), row.table)
+            self.answers = self.combined(np.arange(len(of))[:, None])
+
+    def combined(self, numbers: np.ndarray) -> np.ndarray:
+        """Answers of rows that have several changes at once, by their numbers (m, k)."""
+        found = []
+        for start in range(0, len(numbers), _ROWS_AT_ONCE):
+            some = numbers[start : start + _ROWS_AT_ONCE]
+            which = np.full((len(some), len(self._mixed.names)), -1)
+            np.put_along_axis(which, self.of[some], some, axis=1)
+            found.append(self._mixed.combined(which))
+        return np.concatenate(found)

@@ -1,0 +1,552 @@
+"""Inline SVG, drawn by hand: curves, bars, maps and dots, for every section of every page.
+
+Drawings follow the page's colors, light or dark. Each has a ``key`` unlike that of any other on
+the page, and a ``title`` and a ``description`` for readers who do not see it; it is drawn about
+as wide as a phone, so that its letters stay readable there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from covey._templates import Markup, escaped
+from covey.reporting._words import described, fitted, number, percent, width_of
+
+# -- elements ------------------------------------------------------------------------------------
+
+
+def tag(name: str, *children: Any, **attributes: Any) -> Markup:
+    """An element; attributes are written as keywords, ``class_`` and ``text_anchor``."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(escaped(child) for child in children if child is not None)
+    return Markup(f"<{name}{written}>{inside}</{name}>")
+
+
+def at(value: float) -> str:
+    """A coordinate; a tenth of a pixel is as fine as eyes see."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def svg(
+    key: str,
+    width: float,
+    height: float,
+    *parts: Markup,
+    title: str,
+    description: str,
+    class_: str = "chart",
+) -> Markup:
+    """A drawing with its text alternative."""
+    size = {"viewBox": f"0 0 {at(width)} {at(height)}", "width": at(width), "height": at(height)}
+    named = {"aria_labelledby": f"{key}-t", "aria_describedby": f"{key}-d"}
+    words = tag("title", title, id=f"{key}-t"), tag("desc", description, id=f"{key}-d")
+    return tag("svg", *words, *parts, **size, role="img", **named, class_=class_)
+
+
+def text(
+    x: float,
+    y: float,
+    words: str,
+    class_: str | None = None,
+    anchor: str | None = None,
+    tip: str | None = None,
+    **more: Any,
+) -> Markup:
+    """A word or two; the full text on hover if it is shortened."""
+    whole = _tip(None if tip == words else tip)
+    return tag("text", words, whole, x=at(x), y=at(y), class_=class_, text_anchor=anchor, **more)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """A straight line."""
+    return tag("line", x1=at(x1), y1=at(y1), x2=at(x2), y2=at(y2), class_=class_)
+
+
+def box(
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    class_: str | None = None,
+    tip: str | None = None,
+    **more: Any,
+) -> Markup:
+    """A rectangle."""
+    size = {"width": at(max(width, 0)), "height": at(max(height, 0))}
+    return tag("rect", _tip(tip), x=at(x), y=at(y), **size, class_=class_, **more)
+
+
+def dot(x: float, y: float, radius: float, class_: str, tip: str | None = None) -> Markup:
+    """A circle."""
+    return tag("circle", _tip(tip), cx=at(x), cy=at(y), r=at(radius), class_=class_)
+
+
+def polyline(x: Iterable[float], y: Iterable[float], class_: str) -> Markup:
+    """A line through points."""
+    points = " ".join(f"{at(one)},{at(other)}" for one, other in zip(x, y, strict=True))
+    return tag("polyline", points=points, class_=class_)
+
+
+def _tip(words: str | None) -> Markup | None:
+    return None if words is None else tag("title", words)
+
+
+# -- axes ----------------------------------------------------------------------------------------
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Round numbers from low to high."""
+    raw = (high - low) / most
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next(size * nice for nice in (1, 2, 2.5, 5, 10) if size * nice >= raw * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [position * step for position in range(first, last + 1)]
+
+
+def room_for(names: Iterable, most: float, size: float = 11.0) -> float:
+    """The width that names take, of so many pixels at most."""
+    return min(max((width_of(str(name), size) for name in names), default=0.0), most)
+
+
+class Plane:
+    """A rectangle of a drawing with an axis of numbers below and one to the left."""
+
+    def __init__(
+        self,
+        box: tuple[float, float, float, float],
+        x: tuple[float, float],
+        y: tuple[float, float],
+    ):
+        self.left, self.top, self.width, self.height = box
+        self.right, self.bottom = self.left + self.width, self.top + self.height
+        self.x, self.y = x, y
+
+    def across(self, value: float) -> float:
+        return self.left + self.width * (value - self.x[0]) / (self.x[1] - self.x[0])
+
+    def up(self, value: float) -> float:
+        return self.bottom - self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
+
+    def rows(self, show: Callable) -> list[Markup]:
+        """Lines across, with their values to the left."""
+        parts = []
+        for tick in ticks(*self.y, 5):
+            parts.append(line(self.left, self.up(tick), self.right, self.up(tick), "grid"))
+            parts.append(text(self.left - 8, self.up(tick) + 4, show(tick), "axis", "end"))
+        return parts
+
+    def columns(self, values: Iterable[float], show: Callable, below: float) -> list[Markup]:
+        """Values along the bottom."""
+        return [text(self.across(v), below, show(v), "axis", "middle") for v in values]
+
+    def curve(self, x: Iterable[float], y: Iterable[float], class_: str) -> Markup:
+        """A line through points of the plane."""
+        return polyline(map(self.across, x), map(self.up, y), class_)
+
+    def name_left(self, words: str) -> Markup:
+        middle = (self.top + self.bottom) / 2
+        turn = f"rotate(-90 12 {at(middle)})"
+        return text(12, middle, words, "axis", "middle", transform=turn)
+
+    def name_below(self, words: str, below: float) -> Markup:
+        return text(self.left + self.width / 2, below, words, "axis", "middle")
+
+
+# -- dots ----------------------------------------------------------------------------------------
+
+
+class Dot(NamedTuple):
+    """A line of a dot plot: a value with its interval; ``kind`` is own, other or limit."""
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    kind: str = "other"
+    tip: str | None = None
+
+
+def dot_plot(
+    key: str,
+    dots: list[Dot],
+    *,
+    title: str,
+    description: str,
+    least: float = 0.0,
+    show: Callable = percent,
+) -> Markup:
+    """Values with their intervals, one below the other; the axis ends within ``least`` and 1."""
+    width, row, top = 464, 30, 8
+    # Bold letters are wider.
+    names = room_for([d.name for d in dots], 172, 13)
+    ends = [v for d in dots for v in (d.value, d.low, d.high) if v is not None]
+    pad = max(0.05 * np.ptp(ends), 0.02)
+    axis = max(least, min(ends) - pad), min(1.0, max(ends) + pad)
+    plane = Plane((names + 14, top, width - names - 78, row * len(dots)), axis, (0.0, 1.0))
+    across, parts = plane.across, plane.columns(ticks(*axis), show, plane.bottom + 16)
+    for tick in ticks(*axis):
+        parts.append(line(across(tick), top, across(tick), plane.bottom, "grid"))
+    for position, d in enumerate(dots):
+        y = top + row * (position + 0.5)
+        emphasis, letters = (" strong", 13) if d.kind == "own" else ("", 12)
+        short = fitted(d.name, names, letters)
+        parts.append(text(plane.left - 12, y + 4, short, "label" + emphasis, "end", d.name))
+        if d.low is not None and d.high is not None:
+            parts.append(line(across(d.low), y, across(d.high), y, f"interval {d.kind}"))
+        inside = max(d.value, axis[0])
+        parts.append(dot(across(inside), y, 5 if emphasis else 4.5, d.kind, d.tip))
+        parts.append(text(width - 2, y + 4, show(d.value), "value" + emphasis, "end"))
+    return svg(key, width, plane.bottom + 24, *parts, title=title, description=description)
+
+
+def scatter(
+    key: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    x_name: str,
+    y_name: str,
+    diagonal: bool,
+    tips: list[str],
+    title: str,
+    description: str,
+) -> Markup:
+    """Dots of two numbers; a dotted line where both are the same, or where the second is 0."""
+    both = np.concatenate([x, y])
+    up = _ends(both if diagonal else np.append(y, 0.0))
+    # The name of the axis stands left of its numbers.
+    left = room_for(map(number, ticks(*up)), 90) + 32
+    plane = Plane((left, 8, 300 - left, 226), _ends(both if diagonal else x), up)
+    parts = plane.rows(number) + plane.columns(ticks(*plane.x, 4), number, plane.bottom + 16)
+    parts.append(plane.curve(plane.x, plane.x if diagonal else (0.0, 0.0), "level"))
+    parts += [
+        dot(plane.across(one), plane.up(other), 2.5, "point", tip)
+        for one, other, tip in zip(x.tolist(), y.tolist(), tips, strict=True)
+    ]
+    parts += [plane.name_below(x_name, plane.bottom + 34), plane.name_left(y_name)]
+    size = plane.right + 16, plane.bottom + 40
+    return svg(key, *size, *parts, title=title, description=description)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """The ends of an axis that has all values well inside."""
+    low, high = float(values.min()), float(values.max())
+    pad = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return low - pad, high + pad
+
+
+# -- curves --------------------------------------------------------------------------------------
+
+
+class Curve(NamedTuple):
+    """A line of a line chart, or a single point; ``kind`` is own, other, limit or level."""
+
+    name: str
+    x: list
+    y: list
+    kind: str
+
+
+def line_chart(
+    key: str,
+    curves: list[Curve],
+    *,
+    x_name: str,
+    show: Callable = percent,
+    highest: float | None = 1.0,
+    title: str,
+    description: str,
+) -> Markup:
+    """Scores against a whole number from 1 on, the lines named at their ends."""
+    width, height, right = 464, 260, 112
+    values, n = [v for curve in curves for v in curve.y], max(max(curve.x) for curve in curves)
+    low, high = min(values), max(values)
+    pad = max(0.08 * (high - low), 0.01 * (highest or abs(high) or 1.0))
+    ends = max(0.0, low - pad), min(highest or math.inf, high + pad)
+    plane = Plane((50, 10, width - right - 50, height - 50), (1, max(n, 2)), ends)
+    # The last number needs room of its own.
+    between = {round(k) for k in ticks(1, max(n, 2))}
+    shown = sorted({1, n} | {k for k in between if 1 < k < n - n / 12})
+    parts = plane.rows(show) + plane.columns(shown, str, plane.bottom + 18)
+    parts.append(plane.name_below(x_name, height - 2))
+    for curve in curves:
+        parts.append(plane.curve(curve.x, curve.y, f"curve {curve.kind}"))
+        if len(curve.x) <= 40 and curve.kind != "level":
+            parts += [
+                dot(
+                    plane.across(k),
+                    plane.up(v),
+                    3 if len(curve.x) > 1 else 5,
+                    curve.kind,
+                    f"{curve.name}, K = {k}: {show(v)}",
+                )
+                for k, v in zip(curve.x, curve.y, strict=True)
+            ]
+    heights = apart([plane.up(curve.y[-1]) for curve in curves])
+    for y, curve in zip(heights, curves, strict=True):
+        class_ = "label" if curve.kind == "level" else f"label {curve.kind}"
+        parts.append(text(plane.right + 12, y + 4, curve.name, class_))
+    return svg(key, width, height, *parts, title=title, description=description)
+
+
+def apart(heights: list[float], least: float = 15.0) -> list[float]:
+    """Heights moved, in their order, until they are so far from one another."""
+    order, steps = np.argsort(heights, kind="stable"), least * np.arange(len(heights))
+    level = np.asarray(heights, dtype=np.float64)[order] - steps
+    lower = np.maximum.accumulate(level)
+    upper = np.minimum.accumulate(level[::-1])[::-1]
+    moved = np.empty_like(level)
+    moved[order] = (lower + upper) / 2 + steps
+    return moved.tolist()
+
+
+def value_curve(
+    key: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    shares: np.ndarray,
+    *,
+    name: str,
+    labels: list[str],
+    level: float,
+    ends: tuple[float, float],
+    missing: float | None,
+    show: Callable,
+    title: str,
+    description: str,
+) -> Markup:
+    """A line over the values of a column, and below it which ``shares`` of rows are where.
+
+    ``level`` is drawn across for comparison, and ``missing`` beside it, where a value is missing.
+    """
+    width = 292
+    plane = Plane((46, 8, width - (56 if missing is None else 100), 104), (x[0], x[-1]), ends)
+    base, below = plane.bottom + 28, plane.bottom + 42
+    parts = [*plane.rows(show), plane.curve(plane.x, (level, level), "level")]
+    parts.append(plane.curve(x, y, "curve own"))
+    for one, value, label in zip(x, y, labels, strict=True):
+        tip = f"{name} {label}: {show(value)}"
+        parts.append(dot(plane.across(one), plane.up(value), 4.5, "hover", tip))
+    if missing is not None:
+        at_right, tip = plane.right + 28, f"{name} missing: {show(missing)}"
+        parts.append(dot(at_right, plane.up(missing), 4, "own", tip))
+        parts.append(text(at_right, below, "missing", "axis", "middle"))
+    each, heights = plane.width / len(shares), 22 * shares / max(shares.max(), 1e-12)
+    for k in np.flatnonzero(heights):
+        corner = plane.left + each * k, base - heights[k]
+        parts.append(box(*corner, each - 0.6, heights[k], "bar faint"))
+    parts.append(line(plane.left, base, plane.right, base, "grid"))
+    parts.append(text(plane.left, below, labels[0], "axis"))
+    parts.append(text(plane.right, below, labels[-1], "axis", "end"))
+    # In the middle there is room for a third number, unless it is close to an end.
+    middle = plane.across(x[len(x) // 2]), labels[len(x) // 2]
+    half = width_of(middle[1]) / 2 + 8
+    first, last = plane.left + width_of(labels[0]), plane.right - width_of(labels[-1])
+    if first + half < middle[0] < last - half:
+        parts.append(text(middle[0], below, middle[1], "axis", "middle"))
+    return svg(key, width, plane.bottom + 46, *parts, title=title, description=description)
+
+
+def sparkline(shares: np.ndarray, own: int) -> Markup:
+    """A line from 0 to 1, as wide as what it stands in, and where on it one of its points is."""
+    x = np.linspace(0, 240, len(shares))
+    size = {"viewBox": "0 0 240 48", "preserveAspectRatio": "none", "aria_hidden": "true"}
+    mark, curve = line(x[own], 0, x[own], 48, "level"), polyline(x, 44 - 40 * shares, "curve own")
+    return tag("svg", mark, curve, **size, class_="spark")
+
+
+class Bin(NamedTuple):
+    """Rows of about the same confidence."""
+
+    confidence: float
+    accuracy: float
+    low: float
+    high: float
+    count: int
+    start: float
+    end: float
+
+
+def reliability(
+    key: str, bins: list[Bin], *, start: float, title: str, description: str
+) -> Markup:
+    """Accuracy against confidence, and below how many rows there are of each.
+
+    ``start`` is the least possible confidence, where the axis begins.
+    """
+    side, left, top, tall = 270, 52, 8, 66
+    least = min([start, *(b.low for b in bins)])
+    floor = 0.0 if least < 0.25 else math.floor(least * 10) / 10
+    plane = Plane((left, top, side, side), (start, 1.0), (floor, 1.0))
+    most = max((b.count for b in bins), default=1)
+    counts = Plane((left, plane.bottom + 26, side, tall), (start, 1.0), (0.0, most))
+    across, up, base = plane.across, plane.up, counts.bottom
+    even = max(start, floor), 1.0
+    parts = [*plane.rows(percent), plane.curve(even, even, "level")]
+    for b in bins:
+        tip = (
+            f"confidence {percent(b.start)} to {percent(b.end)}: {b.count:,} rows, "
+            f"{percent(b.accuracy)} right, {percent(b.confidence)} expected"
+        )
+        x, x0, x1, y = across(b.confidence), across(b.start), across(b.end), counts.up(b.count)
+        parts.append(line(x, up(b.low), x, up(b.high), "interval own thin"))
+        parts.append(dot(x, up(b.accuracy), 2.5 + 3.5 * math.sqrt(b.count / most), "own", tip))
+        parts.append(box(x0 + 1, y, x1 - x0 - 2, base - y, "bar faint", tip))
+        brief = f"{b.count:,}" if b.count < 10_000 else f"{b.count / 1000:.0f}k"
+        parts.append(text((x0 + x1) / 2, y - 4, brief, "axis tiny", "middle"))
+    parts.append(line(left, base, left + side, base, "rule"))
+    parts += plane.columns(ticks(start, 1.0), percent, base + 16)
+    parts.append(plane.name_below("confidence", base + 34))
+    parts += [plane.name_left("right"), counts.name_left("rows")]
+    return svg(key, plane.right + 16, base + 40, *parts, title=title, description=description)
+
+
+# -- bars ----------------------------------------------------------------------------------------
+
+
+def histogram(key: str, values: np.ndarray, *, title: str) -> Markup:
+    """How numbers are spread, small enough for a cell of a table."""
+    width, tall, n_bins = 96, 20, 16
+    low, high = float(values.min()), float(values.max())
+    counts, _ = np.histogram(values, bins=n_bins, range=(low, high if high > low else low + 1.0))
+    each, heights = width / n_bins, tall * counts / counts.max()
+    parts = [
+        box(each * position, tall - height, each - 1, height, "bar faint")
+        for position, height in enumerate(heights)
+        if height > 0
+    ]
+    parts.append(line(0, tall, width, tall, "grid"))
+    ends = ("least", low), ("median", float(np.median(values))), ("most", high)
+    words = described((name, number(value)) for name, value in ends)
+    return svg(key, width, tall + 1, *parts, title=title, description=words)
+
+
+class Bar(NamedTuple):
+    """A bar with its name and a remark above it."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+def bars(
+    key: str,
+    items: list[Bar],
+    *,
+    show: Callable[[float], str],
+    ends: tuple[float, float] = (0.0, 1.0),
+    zero: float = 0.0,
+    title: str,
+    description: str,
+    width: float = 320,
+) -> Markup:
+    """Bars on one scale, each below its name and its remark.
+
+    ``ends`` are the ends of the scale. Bars begin at ``zero``: those of values below it are to the
+    left of a line there, in another color.
+    """
+    row, long = 32, width - room_for((show(item.value) for item in items), 90, 13) - 8
+    ends = ends if ends[1] > ends[0] else (0.0, 1.0)
+    plane = Plane((0, 0, long, row * len(items)), ends, ends)
+    start, parts = plane.across(zero), []
+    for position, item in enumerate(items):
+        y = row * position
+        room = max(long * 0.36, long - width_of(item.note) - 14) if item.note else width
+        short = fitted(item.name, room, 12)
+        left = max(long - width_of(short, 12) - 14, 60)
+        parts.append(text(0, y + 12, short, "label", None, item.name))
+        parts.append(text(long, y + 12, fitted(item.note, left), "axis", "end", item.note))
+        end = min(max(plane.across(item.value), 0.0), long)
+        class_ = "bar" if item.value >= zero else "bar against"
+        tip = f"{item.name}: {show(item.value)}"
+        parts.append(box(0, y + 17, long, 10, "track"))
+        parts.append(box(min(start, end), y + 17, max(abs(end - start), 1.5), 10, class_, tip))
+        parts.append(text(width, y + 26, show(item.value), "label strong", "end"))
+        if zero > ends[0]:
+            parts.append(line(start, y + 15, start, y + 29, "rule"))
+    return svg(key, width, plane.bottom, *parts, title=title, description=description)
+
+
+# -- maps ----------------------------------------------------------------------------------------
+
+
+def heat_map(
+    key: str,
+    values: np.ndarray,
+    rows: list[str],
+    columns: list[str],
+    *,
+    title: str,
+    description: str,
+    cell: tuple[float, float] = (22, 22),
+    shown: Callable[[int, int], str] | None = None,
+    tip: Callable[[int, int], str] | None = None,
+    highest: float | None = None,
+    legend: tuple[str, str] | None = None,
+    longest: float = 120,
+) -> Markup:
+    """Numbers as shades of the accent color; they are not negative, and NaN is left empty.
+
+    ``cell`` is the width and height of one, and ``longest`` how wide names are at most. Of a row
+    and a column, ``shown`` is what to write into the cell, and ``tip`` what to show on hover. The
+    value ``highest`` (by default the largest) is the darkest, and ``legend`` what the lightest
+    and the darkest mean.
+    """
+    across, down = cell
+    left, of_columns = room_for(rows, longest) + 10, room_for(columns, longest)
+    slanted = of_columns > across - 4
+    reach = (of_columns + 10) * 0.71 if slanted else 0
+    top = reach + 10 if slanted else 22
+    width = left + across * len(columns) + max(reach - across / 2 + 6, 2)
+    bottom = top + down * len(rows)
+    highest = float(np.nanmax(values)) if highest is None else highest
+    parts = []
+    for position, name in enumerate(columns):
+        x, short = left + across * (position + 0.5), fitted(name, longest)
+        if slanted:
+            turn = f"rotate(-45 {at(x)} {at(top - 6)})"
+            parts.append(text(x, top - 6, short, "axis", None, name, transform=turn))
+        else:
+            parts.append(text(x, top - 8, short, "axis", "middle", name))
+    for row, name in enumerate(rows):
+        middle = top + down * (row + 0.5)
+        parts.append(text(left - 8, middle + 4, fitted(name, longest), "axis", "end", name))
+        for column in np.flatnonzero(~np.isnan(values[row])).tolist():
+            x = left + across * column
+            shade = readable(values[row, column] / highest if highest > 0 else 0.0)
+            inside = x + 0.75, middle - down / 2 + 0.75, across - 1.5, down - 1.5
+            about = None if tip is None else tip(row, column)
+            parts.append(box(*inside, "cell", about, fill_opacity=_opacity(shade)))
+            if shown is not None and (words := shown(row, column)):
+                class_ = "in-cell over" if shade >= 0.8 else "in-cell"
+                parts.append(text(x + across / 2, middle + 4, words, class_, "middle"))
+    if legend is not None:
+        start = left + width_of(legend[0]) + 6
+        for step in range(5):
+            shade = _opacity((step + 0.3) / 4.3)
+            parts.append(box(start + 16 * step, bottom + 14, 15, 10, "cell", fill_opacity=shade))
+        for x, words in zip((left, start + 86), legend, strict=True):
+            parts.append(text(x, bottom + 23, words, "axis"))
+        bottom += 28
+        width = max(width, start + 92 + width_of(legend[1]))
+    return svg(key, width, bottom + 4, *parts, title=title, description=description)
+
+
+def readable(shade: float) -> float:
+    """A shade that letters can be read on: those in the middle suit neither light nor dark."""
+    if 0.62 < shade < 0.8:
+        return 0.62 if shade < 0.71 else 0.8
+    return shade
+
+
+def _opacity(shade: float) -> str:
+    # A cell of zero is still visible.
+    return f"{0.05 + 0.95 * min(max(shade, 0.0), 1.0):.2f}"
