@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils.metaestimators import available_if
 
-from covey._core.gating.penalty import penalties
+from covey._core.gating.gate import penalties
 from covey._judgement import log_losses
 
 # Stronger penalties than those of a gate, in units of its strongest: a single member of few rows
