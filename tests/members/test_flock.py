@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.preprocessing import StandardScaler
 
-import covey._core.search.rungs as rungs
+import covey._core.search.rows as rungs
 import covey._core.search.search as search
 import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
@@ -666,7 +666,7 @@ def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
 
 def test_results_name_the_rows_of_the_rung_that_was_interrupted(noisy, interrupted, monkeypatch):
     monkeypatch.setattr(rungs, "_FEWEST", 40)
-    monkeypatch.setattr("covey._core.search.sampling._LEAST_OF_CLASS", 5)
+    monkeypatch.setattr("covey._core.search.folds._LEAST_OF_CLASS", 5)
     whole = flock(n_estimators=3).fit(*noisy)
     n_rows = np.unique(whole.cv_results_["n_rows"])
     assert len(n_rows) == 2

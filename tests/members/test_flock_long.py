@@ -17,8 +17,10 @@ from threadpoolctl import threadpool_limits
 from covey import FlockClassifier, FlockRegressor
 from covey._checkpoint import Journal
 from covey._core import threads
+from covey._core.search import folds as sampling
 from covey._core.search import rows as rows_module
-from covey._core.search import rungs, sampling, search
+from covey._core.search import rows as rungs
+from covey._core.search import search
 from covey._core.search.cross_fit import CrossFit
 from covey.members._rows_in_memory import InMemoryRows
 

@@ -13,10 +13,17 @@ from scipy.sparse import csc_array
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
-from covey._core.gating.gate import GatedObjective, GatedRows, Parts
+from covey._core.gating.gate import (
+    ClassLikelihood,
+    GatedObjective,
+    GatedRows,
+    Parts,
+    ValueLikelihood,
+    best_penalty,
+    penalties,
+    pooled,
+)
 from covey._core.gating.groups import Groups
-from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
-from covey._core.gating.penalty import best_penalty, penalties
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax

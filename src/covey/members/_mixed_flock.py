@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from covey._blocks import finite, in_blocks, take_rows
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch
 
-from covey._core.gating.penalty import shrinkage
+from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from covey._core.algorithm1.members import AccuracyHistory, LossHistory
+from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
 from covey._core.basis import Basis
 from covey._core.value_losses import ValueLoss
 from covey.fusers import Fuser, GatedGroups, Mean

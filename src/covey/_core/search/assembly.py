@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
-from covey._core.gating.likelihoods import Pool
+from covey._core.gating.gate import Pool
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.candidates import Group
+from covey._core.search.families import Group
 
 # A member whose mean importance over all training rows is less than this is dropped.
 _LEAST_IMPORTANCE = 0.005
