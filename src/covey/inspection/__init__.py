@@ -23,6 +23,7 @@ from covey.inspection._changes import (
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._gate_share import GateShare, gate_share
+from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import (
     AmbiguityDisplay,
     BiasVarianceDisplay,
@@ -53,6 +54,7 @@ __all__ = [
     "Diversity",
     "FusionBound",
     "GateShare",
+    "Importance",
     "ImportanceDisplay",
     "KappaErrorDisplay",
     "OracleInterval",
@@ -63,6 +65,7 @@ __all__ = [
     "WhatIf",
     "ambiguity",
     "bias_variance",
+    "column_importance",
     "contributions",
     "curves",
     "diversity",
