@@ -22,6 +22,7 @@ from covey.inspection._changes import (
 )
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._loss_displays import (
     AmbiguityDisplay,
@@ -46,11 +47,13 @@ __all__ = [
     "BiasVarianceDisplay",
     "Bound",
     "CoSelectionDisplay",
+    "ColumnEffect",
     "Contributions",
     "Curve",
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "EffectPoint",
     "FusionBound",
     "GateShare",
     "ImportanceDisplay",
@@ -63,6 +66,7 @@ __all__ = [
     "WhatIf",
     "ambiguity",
     "bias_variance",
+    "column_effect",
     "contributions",
     "curves",
     "diversity",
