@@ -307,7 +307,7 @@ class DaskRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) that were grown on these rows."""
-        sees = GateFeatures(gate.features == "quadratic", self._moments)
+        sees = GateFeatures.standardized(gate.features == "quadratic", *self._moments)
         if sees.quadratic and self._table.is_sparse:
             sees.standardize_squares(*self._square_moments(sees))
         self._blocks.broadcast(TableBlock.prepare_gate, sees)

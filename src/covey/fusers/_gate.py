@@ -29,6 +29,7 @@ from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey._folds import make_folds, penalty_folds
+from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
@@ -45,6 +46,7 @@ _MAX_ITER_OF_FOLDS = 100
 _FARTHEST = 1e6
 
 
+@dataclass
 class GateFeatures:
     """What a gate sees of a sample: its standardized features, and their squares if wanted.
 
@@ -60,34 +62,41 @@ class GateFeatures:
     (array([2.]), 2)
     """
 
-    def __init__(self, quadratic: bool, moments: tuple[np.ndarray, np.ndarray]) -> None:
-        self.quadratic = quadratic
-        self.mean, self.scale = self._usable(*moments)
+    quadratic: Flag()
+    mean: Array("D")
+    scale: Array("D", low=1e-200, infinite=True)  # a constant column is divided by infinity
+    # What sparse features need: the moments of their `squares`.
+    square_mean: OrNone(Array("D")) = None
+    square_scale: OrNone(Array("D", low=1e-200, infinite=True)) = None
+
+    @classmethod
+    def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
+        """What a gate sees of features with these moments."""
+        return cls(quadratic, mean, _usable(deviation))
+
+    def _restored(self) -> None:
+        same = (self.square_mean is None) == (self.square_scale is None)
+        refuse("square_scale", "belongs to nothing.", same)
 
     @classmethod
     def of(cls, quadratic: bool, X: Any, weight: np.ndarray) -> Self:
         """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
         if not hasattr(X, "tocsr"):
-            return cls(quadratic, moments(X.T, weight))
+            return cls.standardized(quadratic, *moments(X.T, weight))
         X = X.tocsc()
-        sees = cls(quadratic, moments(X, weight))
+        sees = cls.standardized(quadratic, *moments(X, weight))
         if quadratic:
             sees.standardize_squares(*moments(sees.squares(X), weight))
         return sees
 
     def standardize_squares(self, mean: np.ndarray, deviation: np.ndarray) -> None:
         """Keep the moments of `squares`, which sparse features need."""
-        self.square_mean, self.square_scale = self._usable(mean, deviation)
+        self.square_mean, self.square_scale = mean, _usable(deviation)
 
     @property
     def n_columns(self) -> int:
         """How many columns the gate sees."""
         return len(self.mean) * (2 if self.quadratic else 1)
-
-    @staticmethod
-    def _usable(mean, deviation):
-        # A constant column tells nothing: infinitely wide, it is zero everywhere.
-        return mean, np.where(deviation > 0, deviation, np.inf)
 
     def squares(self, X: Any) -> Any:
         """The squares of sparse features in units of their deviation."""
@@ -99,7 +108,7 @@ class GateFeatures:
         """The blocks of columns that the gate is fitted on."""
         if self.quadratic:
             # Squares are made as they were of the rows that the gate was fitted on.
-            if hasattr(self, "square_mean"):
+            if self.square_mean is not None:
                 X = csc_array(X)
             elif hasattr(X, "toarray"):
                 X = X.toarray()
@@ -130,6 +139,11 @@ class GateFeatures:
             total += block.logits(part, np.zeros((len(coef), 1)), one, out)[:, 0]
             at += block.n_features
         return total
+
+
+def _usable(deviation: np.ndarray) -> np.ndarray:
+    """Deviations to divide by: a constant column tells nothing; infinitely wide, it is zero."""
+    return np.where(deviation > 0, deviation, np.inf)
 
 
 @dataclass(frozen=True)
@@ -225,6 +239,12 @@ class Gate(Fuser, name="gate"):
     True
     """
 
+    _sees: Record(GateFeatures)
+    alpha_: Number(low=0)
+    coef_: Array("K W")
+    intercept_: Array("K")
+    n_iter_: Whole()
+
     learns = True
     needs_X = True
     needs_all_members = True
@@ -243,6 +263,10 @@ class Gate(Fuser, name="gate"):
         self.alpha = alpha
         self.cv = cv
         self.max_iter = max_iter
+
+    def _restored(self) -> None:
+        fits = self.coef_.shape[1] == self._sees.n_columns
+        refuse("coef", "is not that of what the gate sees.", fits)
 
     def _check_parameters(self, P=None):
         check_choice(self.pool, "pool", ("linear", "log"))
