@@ -8,7 +8,7 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
-from covey._core.moments import reduced_moments
+from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import SearchBlock
 from covey._core.search.rows import SearchRows
@@ -68,20 +68,6 @@ class ScaledBasis:
         paired = np.flatnonzero((self.basis.partner >= 0) & self.usable)
         units[paired] = units.max() + 1 + np.arange(len(paired))
         return np.where(self.usable, units, -1)
-
-
-def basis_moments(
-    rows: SearchRows, name: str, basis: Basis
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weighted mean, standard deviation and largest absolute value of a basis's columns."""
-    (total,) = rows.sum(SearchBlock.weight_sum)
-    return reduced_moments(
-        rows.max(SearchBlock.extent, name, basis),
-        lambda size: rows.sum(SearchBlock.scaled_means, name, basis, size, total)[0],
-        lambda size, center: rows.sum(
-            SearchBlock.scaled_squares, name, basis, size, center, total
-        )[0],
-    )
 
 
 def standardized_bases(
@@ -166,7 +152,7 @@ def standardize_single(
 
 
 def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> ScaledBasis:
-    mean, deviation, size = basis_moments(rows, name, basis)
+    mean, deviation, size = moments_of_blocks(rows, SearchBlock.columns, name, basis)
     usable = features.usable[basis.feature] & (deviation > 0)
     usable[: basis.n_features] = features.usable
     paired = basis.partner >= 0

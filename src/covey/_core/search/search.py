@@ -37,7 +37,7 @@ from covey._core.search.cross_fit import CrossFit
 from covey._core.search.families import Candidate, Family, Group, Point, Task
 from covey._core.search.folds import ROWS_FOR_MEANS, FoldAssignment, Folds
 from covey._core.search.optimum import FitPlan
-from covey._core.search.rows import GrowingRows, Rung, SearchRows
+from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import Budget, thrifty_weights
 
 # Candidates, with all points of their path, that go on to the next rung.
@@ -458,17 +458,16 @@ class Search:
         """What grows members on columns of a basis, for runs on the folds and on all rows."""
         scaled = self._bases[name]
         by_contrasts = is_on_host(rows.like)
-        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns, by_contrasts)
-        if columns is None:
-            columns = np.arange(scaled.basis.n_columns)
+        which = np.arange(scaled.basis.n_columns) if columns is None else columns
+        growth = self._growth
         return StackTrainer(
-            GrowingRows(rows, name, len(columns), n_runs),
-            self._growth,
+            rows.growing(name, len(which), growth, columns, by_contrasts),
+            growth,
             seed=self._plan.seed,
             runs=list(range(n_runs)),
             flip_probability=np.full(n_runs, self._plan.flip_probability),
-            unit_of_feature=scaled.units(self._features.unit)[columns],
-            usable=scaled.usable[columns],
+            unit_of_feature=scaled.units(self._features.unit)[which],
+            usable=scaled.usable[which],
             journal=self._plan.journal,
             # What a flock is must not depend on how many constant columns there are.
             draws_all=False,
@@ -483,8 +482,8 @@ class Search:
         weights: FloatArray,
     ) -> FloatArray:
         """The mean importance of each member over the rows, (K,)."""
-        (n_used,) = self._rows.sum(SearchBlock.n_used)
-        every = max(1, int(n_used[0]) // ROWS_FOR_MEANS)
+        (counts,) = self._rows.sum(SearchBlock.class_counts)
+        every = max(1, int(counts.sum()) // ROWS_FOR_MEANS)
         importance, weight = self._rows.sum(
             SearchBlock.importance, every, basis, coef, intercept, sizes, weights
         )
