@@ -387,7 +387,8 @@ class DaskRows:
         rows = self._blocks
         highest, lowest = rows.max(TableBlock.compared_extent)
         found = quantiles_by_sums(
-            lambda values: rows.sum(TableBlock.compared_weight_up_to, values)[0],
+            rows,
+            TableBlock.compared_weight_up_to,
             -lowest,
             highest,
             np.array([share]),

@@ -12,7 +12,7 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gate import ClassLikelihood, GatedLikelihood, GatedObjective
+from covey._core.gating.gate import ClassLikelihood, GatedObjective
 from covey._core.moments import moments, moments_of_blocks
 from covey._core.search import rows as rows_module
 from covey._core.search.bases import (
@@ -28,6 +28,7 @@ from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
 from covey.dask._blocks import ReplayLog
 from tests._core.bases import products_of
+from tests._core.gated import GatedLikelihood
 from tests._core.several import Several
 
 N = 90

@@ -413,7 +413,8 @@ def typical_loss(rows: Blocks[RowBlock], loss: ValueLoss) -> FloatArray:
     if loss.robust:
         highest, lowest = rows.max(RowBlock.loss_extent)
         median = quantiles_by_sums(
-            lambda values: rows.sum(RowBlock.loss_weight_up_to, values)[0],
+            rows,
+            RowBlock.loss_weight_up_to,
             -lowest,
             highest,
             np.array([0.5]),

@@ -80,19 +80,21 @@ class Contest:
         for point in np.unique(points):
             of_point = points == point
             path = self._points[point].alpha, int(folds[of_point][0])
-            beaten = apart is not None and _is_worse(apart[of_point].sum(axis=0))
-            self._worse[path] = self._worse[path] + 1 if beaten else 0
-            hopeless = self._is_hopeless(path, sums[of_point].sum(axis=0))
+            own = sums[of_point].sum(axis=0)
+            worse = hopeless = False
+            if own[0]:
+                # Far above the path's own best point, or clearly above another path.
+                now = mean_and_error(own)
+                best, error = self._best_of_path[path] = min(
+                    now, self._best_of_path.get(path, now)
+                )
+                hopeless = now[0] > best + _FAR * error
+                if apart is not None:
+                    more, error = mean_and_error(apart[of_point].sum(axis=0))
+                    worse = more > _WORSE * error
+            self._worse[path] = self._worse[path] + 1 if worse else 0
             ended[of_point] = hopeless or self._worse[path] >= _TIMES
         return ended
-
-    def _is_hopeless(self, path: tuple[float, int], sums: FloatArray) -> bool:
-        """Whether the last point of a path is far worse than its best one."""
-        if not sums[0]:
-            return False
-        now = mean_and_error(sums)
-        best, error = self._best_of_path[path] = min(now, self._best_of_path.get(path, now))
-        return now[0] > best + _FAR * error
 
     def end(self) -> None:
         """Keep the points of the family that all folds have come to."""
@@ -114,14 +116,6 @@ class Contest:
     def forget_unfinished(self) -> None:
         """Drop what runs have predicted whose points do not take part, or not any more."""
         self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
-
-
-def _is_worse(sums: FloatArray) -> bool:
-    """Whether losses less those of another path are clearly above zero."""
-    if not sums[0]:
-        return False
-    more, error = mean_and_error(sums)
-    return more > _WORSE * error
 
 
 # Of more than twice so many units, groups see the strongest ones of a member alone.
@@ -325,7 +319,6 @@ class CrossFit:
         )
         support = np.stack([one.support[:, columns] for one in before])
         kind = Kind(family.basis, family.gate, family.pool, folds=False, single=single)
-        self._optimum.set_totals(False, single)
         alpha = np.array([alpha for _, alpha, _ in points])
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
@@ -373,7 +366,6 @@ class CrossFit:
         go no further.
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        self._optimum.set_totals(folds, single)
         n_columns = self._columns[family.basis].n_columns
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
         for first in range(0, len(runs), at_once):
