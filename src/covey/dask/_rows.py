@@ -387,11 +387,7 @@ class DaskRows:
         rows = self._blocks
         highest, lowest = rows.max(TableBlock.compared_extent)
         found = quantiles_by_sums(
-            rows,
-            TableBlock.compared_weight_up_to,
-            -lowest,
-            highest,
-            np.array([share]),
+            rows, TableBlock.compared_weight_up_to, -lowest, highest, np.array([share])
         )
         return float(found[0, 0])
 

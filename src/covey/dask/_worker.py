@@ -268,13 +268,7 @@ class Cluster:
         """
         loaded = dask.delayed(load, pure=False)
         tasks = [
-            loaded(
-                *parts,
-                fit,
-                number,
-                *how,
-                dask_key_name=f"covey-load-{attempt}-{number}-{fit}",
-            )
+            loaded(*parts, fit, number, *how, dask_key_name=f"covey-load-{attempt}-{number}-{fit}")
             for number, parts in blocks
         ]
 

@@ -413,11 +413,7 @@ def typical_loss(rows: Blocks[RowBlock], loss: ValueLoss) -> FloatArray:
     if loss.robust:
         highest, lowest = rows.max(RowBlock.loss_extent)
         median = quantiles_by_sums(
-            rows,
-            RowBlock.loss_weight_up_to,
-            -lowest,
-            highest,
-            np.array([0.5]),
+            rows, RowBlock.loss_weight_up_to, -lowest, highest, np.array([0.5])
         )[:, 0]
         typical = np.where(median > 0, median / np.log(2.0), typical)
     return np.where(typical > 0, typical, 1.0)

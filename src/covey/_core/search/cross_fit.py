@@ -136,17 +136,6 @@ class _Fit:
     n_iter: IntArray
     ended: BoolArray  # (r,), set for runs that go no further
 
-    def group(self, family: Family, alpha: float, position: int) -> Group:
-        """One of the runs."""
-        # A copy of this run alone: a view would keep the parts of all runs.
-        theta, intercept, gate, gate_intercept = (
-            np.array(to_host(part)[position]) for part in self.parts
-        )
-        n_iter = int(self.n_iter[position])
-        return Group(
-            family, alpha, theta, intercept, self.support[position], gate, gate_intercept, n_iter
-        )
-
 
 class CrossFit:
     """Fits families of candidates, on folds and on all rows, along paths of subsets.
@@ -231,9 +220,19 @@ class CrossFit:
                 self._kept.setdefault(point, []).append((family, fit, position, run))
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
-        group = fit.group(family, alpha, position)
-        group.grown = self._history(family, alpha, run)
-        return group
+        """One of the runs, with what is known of how its members were grown, here or before."""
+        # A copy of this run alone: a view would keep the parts of all runs.
+        theta, intercept, gate, gate_intercept = (
+            np.array(to_host(part)[position]) for part in fit.parts
+        )
+        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
+        grown: list[tuple[int, Any]] = []
+        if before is not None:
+            grown = before.grown
+        elif family.n_members > 1:
+            grown = self._starts[self._grown_for(family)].history(family.n_members, run)
+        n_iter, support = int(fit.n_iter[position]), fit.support[position]
+        return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter, grown)
 
     def on_folds(self, point: Point) -> list[Group]:
         """Where a candidate ended on every fold, if that is kept."""
@@ -285,15 +284,6 @@ class CrossFit:
                 groups[fit.size].append(group)
                 self.ended[family.kind, alpha, fit.size] = group
         return groups
-
-    def _history(self, family: Family, alpha: float, run: int) -> list[tuple[int, Any]]:
-        """How the members of a run were grown, on these rows or on fewer."""
-        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
-        if before is not None:
-            return before.grown
-        if family.n_members == 1:
-            return []
-        return self._starts[self._grown_for(family)].history(family.n_members, run)
 
     def _grown_for(self, family: Family) -> str:
         """Whose starts a family shares: all have the same ones, but on wide tables.
