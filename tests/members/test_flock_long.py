@@ -436,11 +436,10 @@ def test_what_a_fold_holds_out_teaches_it_nothing(table):
     starts = []
     init = CrossFit.__init__
 
-    def noted(self, rows, columns, *, n_parts, starts, **others):
-        noted.seen.append((n_parts, len(starts)))
-        init(self, rows, columns, n_parts=n_parts, starts=starts, **others)
+    def noted(self, rows, columns, trainer, plan, known=None):
+        starts.append((plan.n_parts, len(known or ())))
+        init(self, rows, columns, trainer, plan, known)
 
-    noted.seen = starts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CrossFit, "__init__", noted)
         flock(cv=folds, alpha=0.01).fit(X, y)

@@ -306,7 +306,7 @@ class DaskRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) that were grown on these rows."""
-        sees = GateFeatures(gate.features == "quadratic", self._moments)
+        sees = GateFeatures.standardized(gate.features == "quadratic", *self._moments)
         if sees.quadratic and self._table.is_sparse:
             squares = moments_of_blocks(self._blocks, TableBlock.squares, sees)
             sees.standardize_squares(*squares[:2])
@@ -318,6 +318,8 @@ class DaskRows:
     def _gate_sums(self, gate: Gate, seed: int) -> GateSums:
         """What is summed up for a gate, of all rows and of the folds that choose its penalty."""
         rows, n_folds = self._blocks, 0
+        if gate.cv is not None:
+            raise ValueError("cv of a Gate is for rows in memory; leave it out with Dask.")
         if gate.alpha is None and self.class_counts.max() > 1:
             with warnings.catch_warnings():
                 # The only row of a class is always fitted on, which matters to no penalty.

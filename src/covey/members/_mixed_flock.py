@@ -167,7 +167,14 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
-        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_", "calibration_"):
+        for name in (
+            *_OF_LINEAR,
+            *_OF_MIXED,
+            "cv_results_",
+            "out_of_fold_",
+            "readable_",
+            "calibration_",
+        ):
             self.__dict__.pop(name, None)
         wanted = self._wanted()
         if self.members is None and not rows.keeps_folds:

@@ -524,14 +524,15 @@ def shrinkage(n_rows: float) -> float:
     return float(min(1.0, (_FEW_ROWS / n_rows) ** 0.8))
 
 
-def penalties(n_rows: float, *, numbers: bool) -> FloatArray:
+def penalties(n_rows: float, *, numbers: bool, single: bool = False) -> FloatArray:
     """The penalties to choose from, falling, for so many rows or such a sum of their weights.
 
     They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
+    A single member of few rows and many columns may need stronger ones than a gate does.
     """
-    highest = 0.3 if numbers else 0.03
-    shrunk = highest * shrinkage(n_rows)
-    return np.array([shrunk, shrunk / 10, shrunk / 100, shrunk / 1000])
+    shrunk = (0.3 if numbers else 0.03) * shrinkage(n_rows)
+    factors = np.array([1.0, 0.1, 0.01, 0.001])
+    return shrunk * (np.concatenate([[30.0, 10.0, 3.0], factors]) if single else factors)
 
 
 def best_penalty(

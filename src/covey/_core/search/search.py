@@ -55,24 +55,32 @@ class Compared:
     losses: FloatArray
     #: Where a candidate ended on each fold, if that is kept.
     on_folds: Callable[[Point], list[Group]]
+    #: The weights of the best selection that a person can read; None: there is no other.
+    readable: FloatArray | None = None
 
     def flocks_of_folds(self, bases: dict[str, ScaledBasis]) -> OnFolds:
         """What is selected as it was fitted on each fold, and the rows of the folds."""
         assert not isinstance(self.rung.folds, FoldAssignment)
-        selected = [
-            (share, self.on_folds((one.family.kind, one.alpha, one.size)))
-            for one, share in zip(self.candidates, self.shares, strict=True)
-            if share > 0
-        ]
         folds = list(self.rung.folds)
+
+        def flocks(shares: FloatArray | None) -> list[Flock]:
+            if shares is None:
+                return []
+            selected = [
+                (share, self.on_folds((one.family.kind, one.alpha, one.size)))
+                for one, share in zip(self.candidates, shares, strict=True)
+                if share > 0
+            ]
+            return [
+                assembled([(share, groups[fold]) for share, groups in selected], bases)
+                for fold in range(len(folds))
+            ]
+
+        found = OnFolds(folds, flocks(self.shares), self.rung.sample, flocks(self.readable))
         if self.rung.sample is not None:
             numbers, _ = self.rung.sample
-            folds = [(numbers[train], numbers[test]) for train, test in folds]
-        flocks = [
-            assembled([(share, groups[fold]) for share, groups in selected], bases)
-            for fold in range(len(folds))
-        ]
-        return OnFolds(folds, flocks, self.rung.sample)
+            found.folds = [(numbers[train], numbers[test]) for train, test in folds]
+        return found
 
     def surviving(self, families: Sequence[Family]) -> list[Family]:
         """The families, with the penalties whose path may win on more rows.
@@ -420,13 +428,13 @@ class Search:
             limits.members,
             _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
-        shares = thrifty_weights(
+        shares, readable = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
             lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
             self._plan.n_errors,
         )
-        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
+        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds, readable)
 
     def _refitted(
         self, fits: CrossFit, compared: Compared, n_restarts: int
