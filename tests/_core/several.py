@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from covey._core.rows import call
 from covey._core.search.block import SearchBlock
 from covey._core.search.rows import SearchRows
 from covey._core.search.targets import ClassTarget
@@ -55,6 +54,6 @@ class Several(SearchRows):
                 self.n_lost += 1
                 self.blocks[number] = self._made(number)
                 self.recipe.replay(self.blocks[number])
-            results.append(call(self.blocks[number], method, *args))
+            results.append(method(self.blocks[number], *args))
         self.recipe.note(method, args)
         return results

@@ -151,7 +151,7 @@ def test_same_seed_same_bits_with_any_number_of_threads(table, fitted, monkeypat
     monkeypatch.setattr(threads, "n_cores", lambda: 3)
     in_order = threads.in_order
     monkeypatch.setattr(
-        "covey._core.rows.in_order",
+        "covey._core.blocks.in_order",
         lambda *args: used.append(threads._shared.pool) or in_order(*args),
     )
     same(flock().fit(*table), fitted)

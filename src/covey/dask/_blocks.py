@@ -10,14 +10,11 @@ from scipy.sparse import csr_array
 
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.basis import Basis
 from covey._core.fusion.constancy import decision_counts
-from covey._core.gating.gate import GatedRows, Parts, softmax_first
-from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.gating.gate import Parts, softmax_first
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
-from covey._core.rows import call
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
@@ -85,7 +82,7 @@ class ReplayLog:
     def replay(self, block: SearchBlock) -> None:
         """Bring a block that was just made to the state of the lost one."""
         for method, args in self.calls:
-            call(block, method, *args)
+            method(block, *args)
 
     def _drop(self, superfluous: Callable[[Method, tuple[Any, ...]], bool]) -> None:
         self.calls = [call for call in self.calls if not superfluous(*call)]
@@ -111,23 +108,9 @@ DRAW_BITS = 53
 class TableBlock(SearchBlock):
     """A `SearchBlock` that can also hold rows out, score sizes, and refine a `Gate`."""
 
+    scratch = SCRATCH
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
-
-    def begin_growing(
-        self,
-        name: str,
-        settings: TrainingSettings,
-        columns: np.ndarray | None = None,
-        by_contrasts: bool = False,
-    ) -> None:
-        """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
-        design = self.designs[name] if columns is None else self.designs[name].only(columns)
-        if by_contrasts and self.n_classes == 2:
-            design = design.by_contrasts()
-        self._growing[name] = RowBlock(
-            design, self.target.truth, self.run_weight, settings, SCRATCH
-        )
 
     def own_rows(self) -> None:
         """Keep the rows in their order, and no longer as they were loaded."""
@@ -208,19 +191,9 @@ class TableBlock(SearchBlock):
 
     # -- a numeric target ------------------------------------------------------------------
 
-    def target_extent(self) -> np.ndarray:
-        """See `covey._core.moments.extent`, of y as it was given."""
-        return extent(self._values[None], self.weight)
-
-    def target_means(self, size: np.ndarray, total: np.ndarray) -> tuple[np.ndarray]:
-        """See `covey._core.moments.scaled_means`."""
-        return (scaled_means(self._values[None], self.weight, size, total),)
-
-    def target_squares(
-        self, size: np.ndarray, center: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray]:
-        """See `covey._core.moments.scaled_squares`."""
-        return (scaled_squares(self._values[None], self.weight, size, center, total),)
+    def target_columns(self) -> np.ndarray:
+        """Return y as it was given, as the only column (1, n)."""
+        return self._values[None]
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> None:
         """Center and scale y, and clip what is farther from 0."""
@@ -271,17 +244,11 @@ class TableBlock(SearchBlock):
 
     def prepare_gate(self, sees: GateFeatures) -> None:
         """Lay out the columns that a gate sees."""
-        self._gate_designs = sees.designs(self._given)
+        self.gates[GATE] = sees.designs(self._given)
 
-    def of_squares(self, sees: GateFeatures, method: Callable[..., Any], *args: Any) -> Any:
-        """What a method gives for the squares of the columns: see `GateFeatures.squares`."""
-        X, self._given = self._given, sees.squares(self._given.tocsc())
-        # What is kept of columns by the name of their basis is not of their squares.
-        self._expanded = None
-        try:
-            return call(self, method, *args)
-        finally:
-            self._given, self._expanded = X, None
+    def squares(self, sees: GateFeatures) -> Any:
+        """The squares of sparse columns: see `GateFeatures.squares`."""
+        return sees.squares(self._given.tocsc())
 
     def gate_importance(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
@@ -321,18 +288,6 @@ class TableBlock(SearchBlock):
         """How many rows have a weight, (1,), and sums of what members predict, and of squares."""
         values = linear_logits(self._given[self.weight > 0], coef, intercept)
         return np.array([float(values.shape[1])]), values.sum(axis=1), (values**2).sum(axis=1)
-
-    def _gated_rows(self, kind: Kind) -> GatedRows:
-        if kind.gate != GATE:
-            return super()._gated_rows(kind)
-        share = self._share[kind.folds, kind.single]
-        return GatedRows(
-            self.designs[kind.basis],
-            self._gate_designs,
-            self.target.likelihood,
-            share,
-            kind.pool,
-        )
 
 
 def table_block(

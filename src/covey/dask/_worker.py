@@ -28,7 +28,6 @@ from distributed import Client, fire_and_forget, futures_of, get_client, get_wor
 from distributed.scheduler import KilledWorker
 from distributed.system import MEMORY_LIMIT
 
-from covey._core.rows import call
 from covey._core.search.rows import SearchRows
 from covey.dask._blocks import TableLog, changes, table_block
 from covey.dask._loading import Facts, checked_rows, facts_of
@@ -109,7 +108,7 @@ class BlockStore:
                         if method is table_block:
                             block = method(block, key[1], *args)
                         else:
-                            entry.result = call(block, method, *args)
+                            entry.result = method(block, *args)
                 if self._entries.get(key) is entry:
                     self.buffer.put(key, block, any(changes(*call) for call in calls))
             except Exception as error:
@@ -269,13 +268,7 @@ class Cluster:
         """
         loaded = dask.delayed(load, pure=False)
         tasks = [
-            loaded(
-                *parts,
-                fit,
-                number,
-                *how,
-                dask_key_name=f"covey-load-{attempt}-{number}-{fit}",
-            )
+            loaded(*parts, fit, number, *how, dask_key_name=f"covey-load-{attempt}-{number}-{fit}")
             for number, parts in blocks
         ]
 

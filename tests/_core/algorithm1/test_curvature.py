@@ -117,7 +117,7 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     whole = in_memory(design, blocks, weight, NEWTON)
     monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 130)
     parts = in_memory(design, blocks, weight, NEWTON)
-    assert len(parts._blocks) == 8
+    assert len(parts.blocks) == 8
     np.testing.assert_allclose(
         parts.sum(RowBlock.gram)[0], whole.sum(RowBlock.gram)[0], rtol=1e-12
     )

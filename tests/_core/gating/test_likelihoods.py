@@ -9,7 +9,6 @@ from scipy.special import softmax
 from covey._core.design import Design
 from covey._core.gating.gate import (
     ClassLikelihood,
-    GatedLikelihood,
     ValueLikelihood,
     contrast,
     of_two_classes,
@@ -17,6 +16,7 @@ from covey._core.gating.gate import (
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss
+from tests._core.gated import GatedLikelihood
 
 LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]
 

@@ -9,8 +9,8 @@ import numpy as np
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
+from covey._core.blocks import Blocks
 from covey._core.random import Purpose, normals_of
-from covey._core.rows import Rows
 
 # A value has converged when what is left of its vector is this share of it. The error is then
 # no more than that share, and in general its square.
@@ -169,7 +169,7 @@ class LearningRates:
 
     def __init__(
         self,
-        rows: Rows[RowBlock],
+        rows: Blocks[RowBlock],
         settings: TrainingSettings,
         n_runs: int,
         usable: BoolArray,

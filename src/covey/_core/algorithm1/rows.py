@@ -12,7 +12,6 @@ product with the matrix serves both candidates of a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,10 @@ from covey._core.arrays import (
     namespace_of,
     to_host,
 )
+from covey._core.blocks import MemoryBlocks
 from covey._core.design import Design
 from covey._core.losses import ClassLoss
 from covey._core.quantiles import WeightedRows
-from covey._core.rows import BlocksInMemory
 from covey._core.softmax_linear import Blocks, highest_and_right, true_class, weight_of
 from covey._core.value_losses import ValueLoss
 
@@ -178,7 +177,7 @@ class Reweighting:
       member no better than chance changes nothing.
     - None: all rows weigh the same.
 
-    For values p is `MemberLosses.trust`. Weights of "divergence" and "adaboost" have a mean of one
+    For values p is `RowBlock.trust`. Weights of "divergence" and "adaboost" have a mean of one
     (over the user's weights): only their proportions have a meaning.
     """
 
@@ -198,7 +197,7 @@ class Reweighting:
         self._n_seen = 0
         self.weight = base_weight  # of the member that is grown, the user's weight included
 
-    def see(self, noted: Array) -> None:
+    def note(self, noted: Array) -> None:
         """Take note of a member by what it makes of each row, (R, n).
 
         This is the probability of the true class, or its counterpart for values; for "adaboost"
@@ -285,49 +284,10 @@ class Reweighting:
         return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
 
 
-class MemberLosses:
-    r"""The losses (R, n) of the rows of a block under a member of values, with the user's weights.
-
-    A member is trusted with a row as far as ``exp(-loss / typical loss)``: the counterpart of the
-    probability that a classifier gives the true class. The typical loss is the member's own, over
-    rows of the user's weights, so that neither the unit of y nor how hard the problem is matters.
-    It is the mean; or, for robust losses, the median divided by log 2, which is the mean of
-    exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
-    would matter: all members but the first would be fitted to that outlier.
-    """
-
-    def __init__(self, loss: Array, weight: Array) -> None:
-        self._loss = loss
-        self._weight = weight
-        self._sorted: WeightedRows | None = None
-
-    def sums(self) -> tuple[Array, Array]:
-        """The weighted sum of the losses, and the sum of the weights, both (R,)."""
-        xp = namespace_of(self._loss)
-        return xp.sum(self._loss * self._weight, axis=1), xp.sum(self._weight, axis=1)
-
-    def extent(self) -> FloatArray:
-        """The largest loss, and the largest of minus the losses, (2, R)."""
-        loss = to_host(self._loss).astype(np.float64)  # as its quantiles are found
-        return np.stack([loss.max(axis=1, initial=-np.inf), -loss.min(axis=1, initial=np.inf)])
-
-    def weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
-        """The weight of the rows whose losses are at most ``values`` (R, k)."""
-        if self._sorted is None:
-            loss, weight = (to_host(x).astype(np.float64) for x in (self._loss, self._weight))
-            self._sorted = WeightedRows(loss, weight)
-        return (self._sorted.up_to(values),)
-
-    def trust(self, typical: FloatArray) -> Array:
-        """How far the member is trusted with each row, (R, n)."""
-        unit = like(self._loss, typical)
-        return namespace_of(self._loss).exp(-self._loss / unit[:, None])
-
-
 NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
-class RowBlock:
+class RowBlock(Reweighting):
     """Some rows of a table, and what a stack of runs knows of each.
 
     For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
@@ -344,23 +304,22 @@ class RowBlock:
         scratch: Workspace | None = None,
     ) -> None:
         self.design = design
-        self._xp = design.xp
         self._target = target_of(truth, settings.loss)
         # How many outputs a member has: one a class, or one for a value.
         self.n_classes = self._target.n_outputs
-        self.n_runs = int(base_weight.shape[0])
-        self._base_weight = base_weight
-        self._reweighting_name = settings.reweighting
-        self._reweighting = Reweighting(base_weight, settings.reweighting, self.n_classes)
-        self._losses: MemberLosses | None = None
+        super().__init__(base_weight, settings.reweighting, self.n_classes)
+        self.n_features, self.like = design.n_features, design.like
+        self._everyone: IntArray = np.arange(base_weight.shape[0])
         self._workspace = Workspace(design.like)
         self._scratch = Workspace(design.like) if scratch is None else scratch
-        self._runs: IntArray = np.arange(self.n_runs)
         self._flipping: IntArray = NONE  # of the candidates that were evaluated last
-        self._weight: Array = base_weight  # of the active runs
+        self._runs = self._everyone  # the active ones
+        self._active_weight: Array = base_weight
         self._outputs: Array = None  # of the candidates that were evaluated last
         self._memo: Array = None  # what their evaluation leaves for the gradient
         self._steepest: Array = None
+        self._losses: Array = None  # (R, n), of the member of values that was seen last
+        self._sorted: WeightedRows | None = None
         self._index = Positions(base_weight)
 
     # -- between members -------------------------------------------------------------------
@@ -368,63 +327,50 @@ class RowBlock:
     def see(self, theta: Array, intercept: Array) -> None:
         """Take note of a member of every run, (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
-        outputs = self.design.logits(theta, intercept, np.arange(self.n_runs), out)
+        outputs = self.design.logits(theta, intercept, self._everyone, out)
         if isinstance(self._target, ValueTarget):
-            self._losses = MemberLosses(self._target.losses(outputs), self._base_weight)
-        elif self._reweighting_name == "adaboost":
-            self._reweighting.see(self._target.wrong(outputs))
-        elif self._reweighting_name is not None:
-            self._reweighting.see(self._target.true_probability(outputs))
+            self._losses, self._sorted = self._target.losses(outputs), None
+        elif self._name == "adaboost":
+            self.note(self._target.wrong(outputs))
+        elif self._name is not None:
+            self.note(self._target.true_probability(outputs))
 
     def loss_sums(self) -> tuple[Array, Array]:
-        """See `MemberLosses.sums`, of the member that was seen last."""
-        return self._seen_losses.sums()
+        """Return the weighted sums of the losses of the member seen last, and of the weights."""
+        xp, weight = self._xp, self._base_weight
+        return xp.sum(self._losses * weight, axis=1), xp.sum(weight, axis=1)
 
     def loss_extent(self) -> FloatArray:
-        """See `MemberLosses.extent`."""
-        return self._seen_losses.extent()
+        """Return the largest of these losses, and of minus the losses, (2, R)."""
+        losses = to_host(self._losses).astype(np.float64)  # as its quantiles are found
+        return np.stack([losses.max(axis=1, initial=-np.inf), -losses.min(axis=1, initial=np.inf)])
 
     def loss_weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
-        """See `MemberLosses.weight_up_to`."""
-        return self._seen_losses.weight_up_to(values)
+        """Return the weight of the rows whose losses are at most ``values`` (R, k)."""
+        if self._sorted is None:
+            losses, weight = (
+                to_host(x).astype(np.float64) for x in (self._losses, self._base_weight)
+            )
+            self._sorted = WeightedRows(losses, weight)
+        return (self._sorted.up_to(values),)
 
     def trust(self, typical: FloatArray) -> None:
-        """Take note of how far the member that was seen last is trusted with each row."""
-        self._reweighting.see(self._seen_losses.trust(typical))
-        self._losses = None
+        r"""Take note of how far the member of values that was seen last is trusted with each row.
 
-    @property
-    def _seen_losses(self) -> MemberLosses:
-        assert self._losses is not None
-        return self._losses
-
-    def peak(self) -> Array:
-        """See `Reweighting`."""
-        return self._reweighting.peak()
-
-    def errors(self, peak: Array) -> tuple[Array, Array]:
-        """See `Reweighting`."""
-        return self._reweighting.errors(peak)
-
-    def boost(self, error: Array) -> None:
-        """See `Reweighting`."""
-        self._reweighting.boost(error)
-
-    def weigh(self, peak: Array) -> tuple[Array, Array]:
-        """See `Reweighting`; all runs are active again."""
-        sums = self._reweighting.weigh(peak)
-        self._runs = np.arange(self.n_runs)
-        self._weight = self._reweighting.weight
-        return sums
-
-    def rescale(self, divisor: Array) -> None:
-        """See `Reweighting`."""
-        self._reweighting.rescale(divisor)
-        self._weight = self._reweighting.weight
+        That is ``exp(-loss / typical loss)``, the counterpart of the probability that a classifier
+        gives the true class. The typical loss is the member's own, over rows of the user's
+        weights, so that neither the unit of y nor how hard the problem is matters. It is the
+        mean; or, for robust losses, the median divided by log 2, which is the mean of
+        exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
+        would matter: all members but the first would be fitted to that outlier.
+        """
+        unit = like(self._losses, typical)
+        self.note(self._xp.exp(-self._losses / unit[:, None]))
+        self._losses = self._sorted = None
 
     def heaviest(self, base: bool) -> Array:
         """The largest weight of each run, (R,): the member's or the user's."""
-        return self._xp.max(self._base_weight if base else self._reweighting.weight, axis=1)
+        return self._xp.max(self._base_weight if base else self.weight, axis=1)
 
     def spread(self, vector: Array, heaviest: Array, base: bool) -> tuple[Array, Array]:
         """``sum_m w_m z_m z_m^T v`` for v (1, R, D + 1), z with the intercept's 1.
@@ -432,12 +378,10 @@ class RowBlock:
         The weights are divided by ``heaviest``: squares of very large or very small ones would
         be lost.
         """
-        everyone = np.arange(self.n_runs)
-        weight = self._base_weight if base else self._reweighting.weight
-        out = self._scratch.take("residual", 1, self.n_runs, self.design.n_rows)
-        product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], everyone, out)
-        product *= weight / heaviest[:, None]
-        return self.design.gradient(product, everyone)
+        out = self._scratch.take("residual", 1, len(self._everyone), self.design.n_rows)
+        product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], self._everyone, out)
+        product *= (self._base_weight if base else self.weight) / heaviest[:, None]
+        return self.design.gradient(product, self._everyone)
 
     def gram(self) -> tuple[Array]:
         """``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
@@ -454,17 +398,19 @@ class RowBlock:
         minus the weighted loss. ``flipping`` holds the positions, among the active ``runs``, of
         those that have a second candidate; ``theta`` (C, L, D) is zero outside the subsets.
         """
-        if not np.array_equal(runs, self._runs):
-            self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
-        self._flipping = flipping
         n_runs = len(runs)
+        if n_runs == len(self._everyone):
+            self._runs, self._active_weight = self._everyone, self.weight
+        elif not np.array_equal(runs, self._runs):
+            self._runs, self._active_weight = runs, self.weight[self._index(runs), :]
+        self._flipping = flipping
         out = self._workspace.take("outputs", *theta.shape[:2], self.design.n_rows)
         self._outputs = self.design.logits(theta, intercept, self._of_candidates(flipping), out)
         self._memo = self._workspace.take("memo", theta.shape[1], self.design.n_rows)
         judged = self._target.judge(self._outputs, self._memo)
-        total = weight_of(judged[:n_runs], self._weight)
+        total = weight_of(judged[:n_runs], self._active_weight)
         if len(flipping):
-            weight = self._of_runs(self._weight, flipping)
+            weight = self._active_weight[self._index(flipping), :]
             total = self._xp.concat([total, weight_of(judged[n_runs:], weight)])
         return (total,)
 
@@ -492,7 +438,7 @@ class RowBlock:
             else:
                 tried[...] = self._outputs[:, self._index(flipping), :]
             self.design.add_flipped(tried, change, self._runs[flipping])
-            weight = self._of_runs(self._weight, flipping)
+            weight = self._active_weight[self._index(flipping), :]
             self._target.climb(tried, weight, self._scratch, tried)
         return objective, *self.design.gradient(residual, self._of_candidates(flipping))
 
@@ -510,17 +456,13 @@ class RowBlock:
         """The weighted loss (R,) of some runs, and its gradients (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         outputs = self.design.logits(theta, intercept, runs, out)
-        weight = self._reweighting.weight[self._index(runs), :]
+        weight = self.weight[self._index(runs), :]
         loss = self._target.loss_gradient(outputs, weight, self._scratch, out)
         return loss, *self.design.gradient(out, runs)
 
     def _of_candidates(self, flipping: IntArray) -> IntArray:
         """The run of each candidate."""
         return np.concatenate([self._runs, self._runs[flipping]]) if len(flipping) else self._runs
-
-    def _of_runs(self, array: Array, positions: IntArray) -> Array:
-        """The rows of some of the active runs."""
-        return array if len(positions) == len(self._runs) else array[self._index(positions), :]
 
     def _settle(
         self, accepted: IntArray, active: IntArray | None, n_flipping: int
@@ -532,20 +474,19 @@ class RowBlock:
         """
         n_runs = len(self._runs)
         outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
-        flipped, flipped_memo = self._outputs[:, n_runs:, :], self._memo[n_runs:, :]
         for position, place in zip(self._flipping[accepted], accepted, strict=True):
-            outputs[:, int(position), :] = flipped[:, int(place), :]
-            memo[int(position), :] = flipped_memo[int(place), :]
+            outputs[:, int(position), :] = self._outputs[:, n_runs + int(place), :]
+            memo[int(position), :] = self._memo[n_runs + int(place), :]
         if active is not None and len(active) < n_runs:
             at = self._index(active)
             outputs, memo = outputs[:, at, :], memo[at, :]
-            self._weight, self._runs = self._weight[at, :], self._runs[active]
+            self._active_weight, self._runs = self._active_weight[at, :], self._runs[active]
         self._outputs = outputs
         residual = self._scratch.take(
             "residual", self.n_classes, len(self._runs) + n_flipping, self.design.n_rows
         )
         objective, self._steepest = self._target.climb(
-            outputs, self._weight, self._scratch, residual[:, : len(self._runs), :], memo
+            outputs, self._active_weight, self._scratch, residual[:, : len(self._runs), :], memo
         )
         return objective, residual
 
@@ -559,7 +500,7 @@ _FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
 
 def in_memory(
     design: Design, truth: Any, base_weight: Array, settings: TrainingSettings
-) -> InMemory:
+) -> MemoryBlocks[RowBlock]:
     """A table whose rows are all in memory; the arguments are those of `RowBlock`.
 
     Long tables have several blocks: what is made of a block's outputs then stays in the cache, and
@@ -570,7 +511,7 @@ def in_memory(
     is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_outputs > _CACHED
     at_once = min(max(_NUMBERS_AT_ONCE // n_outputs, _FEWEST_ROWS), _MOST_ROWS)
     if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
-        return InMemory([RowBlock(design, truth, base_weight, settings)])
+        return MemoryBlocks([RowBlock(design, truth, base_weight, settings)])
     scratch = Workspace(design.like)
     parts = []
     for start in range(0, n_rows, at_once):
@@ -578,15 +519,4 @@ def in_memory(
         part = target.rows(rows).truth
         weight = base_weight[:, rows]
         parts.append(RowBlock(design.rows(rows), part, weight, settings, scratch))
-    return InMemory(parts)
-
-
-class InMemory(BlocksInMemory[RowBlock]):
-    """The rows of a table in memory: `covey._core.rows.Rows`."""
-
-    def __init__(self, blocks: Sequence[RowBlock]) -> None:
-        super().__init__(blocks)
-        first = blocks[0]
-        self.n_features = first.design.n_features
-        self.n_classes = first.n_classes
-        self.like = first.design.like
+    return MemoryBlocks(parts)

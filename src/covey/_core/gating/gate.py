@@ -305,45 +305,39 @@ class GatedRows:
         self._xp = self.gate[0].xp
         self._n_rows = self.gate[0].n_rows
 
-    def member_logits(self, theta: Array | None, intercept: Array, runs: IntArray) -> Array:
-        """(K, C, R, n) from theta (R, K, C, D), zero outside the subsets."""
-        if theta is None:
-            assert self.frozen is not None
-            return self.frozen
-        xp = self._xp
-        n_runs, k, c, d = theta.shape
-        stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
-        flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
-        out = xp.empty((k * c, n_runs, self._n_rows), dtype=theta.dtype, device=device(theta))
-        assert self.members is not None
-        return xp.reshape(
-            self.members.logits(stacked, flat, runs, out), (k, c, n_runs, self._n_rows)
-        )
+    def outputs(self, parts: Parts, runs: IntArray) -> tuple[Array, Array]:
+        """The members' logits (K, C, R, n) and the gates (K, R, n) of these runs.
 
-    def gates(self, gate: Array, gate_intercept: Array, runs: IntArray) -> Array:
-        """G of shape (K, R, n)."""
-        xp = self._xp
+        Theta (R, K, C, D) is zero outside the subsets.
+        """
+        xp, (theta, intercept, gate, gate_intercept) = self._xp, parts
+        where = {"dtype": gate.dtype, "device": device(gate)}
         n_runs, k, _ = gate.shape
+        if theta is None or intercept is None:
+            logits = self.frozen
+        else:
+            assert self.members is not None
+            c, d = theta.shape[2:]
+            stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
+            flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
+            out = xp.empty((k * c, n_runs, self._n_rows), **where)
+            logits = self.members.logits(stacked, flat, runs, out)
+            logits = xp.reshape(logits, (k, c, n_runs, self._n_rows))
         if k == 1:
             # One member is always asked.
-            return xp.ones((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
-        total = None
-        at = 0
+            return logits, xp.ones((k, n_runs, self._n_rows), **where)
+        gates, bias, at = None, gate_intercept.T, 0
         for block in self.gate:
             part = xp.permute_dims(gate[:, :, at : at + block.n_features], (1, 0, 2))
-            at += block.n_features
-            bias = gate_intercept.T if total is None else xp.zeros_like(gate_intercept.T)
-            out = xp.empty((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
+            out = xp.empty((k, n_runs, self._n_rows), **where)
             block.logits(part, bias, runs, out)
-            total = out if total is None else total + out
-        return softmax_first(total)
+            gates = out if gates is None else gates + out
+            at, bias = at + block.n_features, xp.zeros_like(bias)
+        return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
         """What candidates are compared by, (R, n): see `Likelihood`."""
-        theta, intercept, gate, gate_intercept = parts
-        logits = self.member_logits(theta, intercept, runs)
-        gates = self.gates(gate, gate_intercept, runs)
-        return self.likelihood.predictions(logits, gates, self.pool)
+        return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
         """The sum of the losses of the rows that each run holds out, (R,)."""
@@ -358,43 +352,23 @@ class GatedRows:
         frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the members'
         intercepts, (R, K, C).
         """
-        xp = self._xp
-        theta, intercept, gate, gate_intercept = parts
-        logits = self.member_logits(theta, intercept, runs)
-        gates = self.gates(gate, gate_intercept, runs)
+        xp, (theta, _, gate, gate_intercept) = self._xp, parts
         value, by_logits, by_gates = self.likelihood.value_and_slopes(
-            logits, gates, self.share[runs, :], self.pool, theta is None
+            *self.outputs(parts, runs), self.share[runs, :], self.pool, theta is None
         )
-        slope_gate, slope_gate_intercept = self._slopes_of_gate(parts, by_gates, runs)
-        if theta is None or by_logits is None:
-            return value, slope_gate, slope_gate_intercept
-        assert self.members is not None
+        if gate.shape[1] == 1:
+            by_gate = xp.zeros_like(gate), xp.zeros_like(gate_intercept)
+        else:
+            slopes = [block.gradient(by_gates, runs) for block in self.gate]  # (K, R, P), (K, R)
+            slope = xp.concat([slope for slope, _ in slopes], axis=2)
+            by_gate = xp.permute_dims(slope, (1, 0, 2)), slopes[0][1].T
+        if self.members is None or by_logits is None:
+            return value, *by_gate
         k, c, n_runs, n_rows = by_logits.shape
         slope, total = self.members.gradient(xp.reshape(by_logits, (k * c, n_runs, n_rows)), runs)
-        slope = xp.permute_dims(
-            xp.reshape(slope, (k, c, n_runs, self.members.n_features)), (2, 0, 1, 3)
-        )
-        return (
-            value,
-            slope_gate,
-            slope_gate_intercept,
-            slope,
-            xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1)),
-        )
-
-    def _slopes_of_gate(
-        self, parts: Parts, by_gates: Array, runs: IntArray
-    ) -> tuple[Array, Array]:
-        """By the gate's coefficients, (R, K, P), and by its intercepts, (R, K)."""
-        xp = self._xp
-        _, _, gate, gate_intercept = parts
-        if gate.shape[1] == 1:
-            return xp.zeros_like(gate), xp.zeros_like(gate_intercept)
-        slopes = []
-        for block in self.gate:
-            slope, total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
-            slopes.append(slope)
-        return xp.permute_dims(xp.concat(slopes, axis=2), (1, 0, 2)), total.T
+        slope = xp.reshape(slope, (k, c, n_runs, self.members.n_features))
+        total = xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1))
+        return value, *by_gate, xp.permute_dims(slope, (2, 0, 1, 3)), total
 
 
 @dataclass(frozen=True)
@@ -481,9 +455,7 @@ class GatedObjective:
 
     def within(self, x: Array, runs: IntArray) -> Parts:
         """The parts of ``x``, the coefficients within their subsets."""
-        return self._within(x, self._of_runs(runs))
-
-    def _within(self, x: Array, known: _OfRuns) -> Parts:
+        known = self._of_runs(runs)
         theta, intercept, gate, gate_intercept = self.unpack(x)
         if theta is not None and known.support is not None:
             theta = theta * known.support
@@ -508,7 +480,7 @@ class GatedObjective:
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp, known = self._xp, self._of_runs(runs)
-        theta, intercept, gate, _ = parts = self._within(x, known)
+        theta, intercept, gate, _ = parts = self.within(x, runs)
         value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
         alpha = known.alpha
         value = 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2)) - value
@@ -520,7 +492,13 @@ class GatedObjective:
         by_theta, by_intercept = by_members
         distance = theta
         if self.toward_mean:
-            distance = theta - self.toward_mean * self._common(theta, known)
+            # The common model mu (R, 1, C, D) of the least sum of |mu|^2 and |theta_k - mu|^2 is
+            # the sum of the members over one more than their number (of those whose subsets have
+            # a column). At this mu the sum of squares is that of theta_k (theta_k - mu), and its
+            # slope by theta_k twice the distance from mu.
+            sharing = self.n_members + 1 if known.sharing is None else known.sharing
+            total = xp.sum(theta, axis=1, keepdims=True)
+            distance = theta - self.toward_mean * (total / sharing)
         by_theta = alpha[:, None, None, None] * distance - by_theta
         if known.support is not None:
             by_theta *= known.support
@@ -533,54 +511,6 @@ class GatedObjective:
         by_intercept = -by_intercept if self.fit_intercept else xp.zeros_like(by_intercept)
         value = value + 0.5 * alpha * xp.sum(theta * distance, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
-
-    def _common(self, theta: Array, known: _OfRuns) -> Array:
-        """The model mu (R, 1, C, D) with the least sum of |mu|^2 and |theta_k - mu|^2.
-
-        It is the sum of the members over one more than their number (of those whose subsets have
-        a column). At this mu the sum of squares is that of ``theta_k (theta_k - mu)``, and its
-        slope by theta_k twice the distance from mu.
-        """
-        total = self._xp.sum(theta, axis=1, keepdims=True)
-        if known.sharing is None:
-            return total / (self.n_members + 1)
-        return total / known.sharing
-
-
-class GatedLikelihood(GatedObjective):
-    """The same for rows that are all in memory: see `GatedRows`, but weights (R, n) as given."""
-
-    def __init__(
-        self,
-        members: Design | None,
-        gate: list[Design],
-        likelihood: Likelihood,
-        weight: Array,
-        alpha: Array,
-        pool: Pool,
-        n_members: int,
-        support: Array | None = None,
-        frozen: Array | None = None,
-        fit_intercept: bool = True,
-    ) -> None:
-        share = weight / namespace_of(weight).sum(weight, axis=1)[:, None]
-        self.rows = GatedRows(members, gate, likelihood, share, pool, frozen)
-        self.weight = weight
-        super().__init__(
-            self.rows.value_and_gradient,
-            alpha,
-            n_members,
-            likelihood.n_outputs,
-            None if members is None else members.n_features,
-            sum(block.n_features for block in gate),
-            support=support,
-            fit_intercept=fit_intercept,
-        )
-
-    def predictions(self, x: Array) -> Array:
-        """See `GatedRows`; the parameters of each run are a row of ``x``."""
-        runs = np.arange(x.shape[0])
-        return self.rows.predictions(self.within(x, runs), runs)
 
 
 # Penalties are for up to so many rows. Where there are more, each coefficient is better known.

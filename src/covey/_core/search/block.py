@@ -17,14 +17,21 @@ from array_api_compat import device
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Workspace,
+    like,
+    namespace_of,
+)
 from covey._core.basis import Basis
+from covey._core.blocks import P, Result
 from covey._core.design import Design
 from covey._core.gating.gate import GatedRows, Parts, Pool
 from covey._core.gating.groups import group_importance
-from covey._core.moments import extent, scaled_means, scaled_squares
 from covey._core.quantiles import WeightedRows
-from covey._core.rows import P, Result, call
 from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, drawn, sampled_rows
 from covey._core.search.held_out import HeldOutPredictions
 from covey._core.search.targets import ClassTarget, Target
@@ -34,23 +41,67 @@ from covey._core.softmax_linear import linear_logits
 NUMBERS_AT_ONCE = 1 << 18
 
 
-class TableRows:
-    """Rows of a table from row ``start`` on, in the order of their target, and their weights."""
+# Maxima over a block's rows: an empty block has none.
+_MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
 
-    def __init__(self, X: Any, target: Target, weight: FloatArray, start: int) -> None:
+
+@dataclass(frozen=True)
+class Kind:
+    """Which likelihood is meant."""
+
+    basis: str  # what members see
+    gate: str  # what the gate sees
+    pool: Pool
+    folds: bool  # whether runs are the folds, or the restarts on all rows
+    single: bool  # whether single precision is enough
+    restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
+
+
+class SearchBlock:
+    """Some rows of a table from row ``start`` on, and what a search keeps of each.
+
+    They lie in the order of their target.
+
+    Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
+    """
+
+    scratch: Workspace | None = None  # shared by blocks that are called one after another
+
+    def __init__(
+        self,
+        X: Any,
+        target: Target,
+        weight: FloatArray,
+        start: int = 0,
+        beside: Array | None = None,
+    ) -> None:
         self.target = target
-        self.n_classes = target.likelihood.n_outputs  # 1 for numbers
-        self._order = target.order
-        self._start = start
+        self.n_features, self.n_classes = int(X.shape[1]), target.likelihood.n_outputs
+        self.is_sparse = hasattr(X, "tocsr")
+        self.beside = beside
+        self.like = np.zeros(0) if beside is None else beside
+        self._order, self._start = target.order, start
         # The rows as they came, since a copy of all takes much memory, and where in them lies each
         # row of the block's own order (None: they came in this order).
         self._given = X
         self._at: IntArray | None = self._order
-        self.n_features = int(X.shape[1])
         self._raw_weight = self.weight = weight[self._order]
-        self.is_sparse = hasattr(X, "tocsr")
         self._expanded: tuple[str, FloatArray] | None = None
         self._sorted: tuple[slice, WeightedRows] | None = None
+        self.designs: dict[str, Design] = {}
+        self.gates: dict[str, list[Design]] = {}  # what gates see that are given
+        self._single_designs: dict[str, Design] = {}
+        self._unkept: dict[str, Callable[[], Design]] = {}
+        self._restricted: tuple[Design, Design]
+        self._features: Array | None = None
+        self._parts: Folds = []
+        self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
+        self._share: dict[tuple[bool, bool], Array] = {}
+        self._is_fitted_on = False  # whether any fold is fitted on these rows
+        self._growing: dict[str, RowBlock] = {}
+        self.held_out = HeldOutPredictions(target, self.weight, [])
+
+    # -- what is known of the table ----------------------------------------------------------
 
     def _rows_in_order(self, which: slice | IntArray | BoolArray = slice(None)) -> Any:
         """The rows, all or some, in the order in which the block keeps them."""
@@ -66,10 +117,9 @@ class TableRows:
         X = self._rows_in_order(at)
         return SampledRows(X, target[at], weight, sample.n_fitted)
 
-    def class_counts(self) -> tuple[IntArray, FloatArray]:
-        """How many rows of each class have a weight, (C,), and the sum of all weights, (1,)."""
-        counts = np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes)
-        return counts, np.array([self._raw_weight.sum()])
+    def class_counts(self) -> tuple[IntArray]:
+        """How many rows of each class have a weight, (C,)."""
+        return (np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes),)
 
     def n_rows(self) -> IntArray:
         """How many rows there are, (1,)."""
@@ -83,10 +133,6 @@ class TableRows:
         """Count weights in units of the largest one."""
         # Only their ratios matter; single precision has a smaller range.
         self.weight = self._raw_weight / unit[0]
-
-    def weight_sum(self) -> tuple[FloatArray]:
-        """The sum of all weights in these units, (1,)."""
-        return (np.array([self.weight.sum()]),)
 
     def extremes(self, used: bool) -> FloatArray:
         """The greatest value of each feature, and of its negative, (2, D).
@@ -125,23 +171,7 @@ class TableRows:
             self._sorted = which, WeightedRows(columns, weight)
         return self._sorted[1]
 
-    def extent(self, name: str, basis: Basis) -> FloatArray:
-        """See `covey._core.moments.extent`; of the columns of a basis."""
-        return extent(self._columns(name, basis), self.weight)
-
-    def scaled_means(
-        self, name: str, basis: Basis, size: FloatArray, total: FloatArray
-    ) -> tuple[FloatArray]:
-        """See `covey._core.moments.scaled_means`."""
-        return (scaled_means(self._columns(name, basis), self.weight, size, total),)
-
-    def scaled_squares(
-        self, name: str, basis: Basis, size: FloatArray, center: FloatArray, total: FloatArray
-    ) -> tuple[FloatArray]:
-        """See `covey._core.moments.scaled_squares`."""
-        return (scaled_squares(self._columns(name, basis), self.weight, size, center, total),)
-
-    def _columns(self, name: str, basis: Basis) -> Any:
+    def columns(self, name: str, basis: Basis) -> Any:
         """The columns of a basis: (P, n), or a CSC matrix; kept until they are standardized."""
         if self._expanded is None or self._expanded[0] != name:
             if self.is_sparse:
@@ -171,51 +201,6 @@ class TableRows:
         codes[self._order], used[self._order] = self.target.codes, self.weight > 0
         return codes, used
 
-
-# Maxima over a block's rows: an empty block has none.
-_MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Which likelihood is meant."""
-
-    basis: str  # what members see
-    gate: str  # what the gate sees
-    pool: Pool
-    folds: bool  # whether runs are the folds, or the restarts on all rows
-    single: bool  # whether single precision is enough
-    restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
-
-
-class SearchBlock(TableRows):
-    """Some rows of a table from row ``start`` on, and what a search keeps of each.
-
-    Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        target: Target,
-        weight: FloatArray,
-        start: int = 0,
-        beside: Array | None = None,
-    ) -> None:
-        super().__init__(X, target, weight, start)
-        self.beside = beside
-        self.designs: dict[str, Design] = {}
-        self._single_designs: dict[str, Design] = {}
-        self._unkept: dict[str, Callable[[], Design]] = {}
-        self._restricted: tuple[Design, Design]
-        self._features: Array | None = None
-        self._parts: Folds = []
-        self.run_weight: FloatArray = np.zeros((0, len(self.weight)))
-        self._share: dict[tuple[bool, bool], Array] = {}
-        self._is_fitted_on = False  # whether any fold is fitted on these rows
-        self._growing: dict[str, RowBlock] = {}
-        self.held_out = HeldOutPredictions(target, self.weight, [])
-
     # -- bases -----------------------------------------------------------------------------
 
     def standardize(
@@ -232,13 +217,17 @@ class SearchBlock(TableRows):
         With ``single``, rows that are not sparse are laid out in single precision only.
         """
         self._sorted = None
+        columns = self.columns(name, basis)
+        self._expanded = None
         if self.is_sparse:
-            columns = self._columns(name, basis)
-            self._expanded = None
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
-        columns = self._standardized(name, basis, mean, scale, usable)
+        columns -= mean[:, None]
+        columns /= scale[:, None]
+        columns[~usable] = 0.0
+        # A row without a weight may be beyond the range of single precision.
+        columns[:, self._raw_weight == 0] = 0.0
         if single:
             self._single_designs[name] = Design(self._on_device(columns.astype(np.float32)))
         else:
@@ -296,18 +285,6 @@ class SearchBlock(TableRows):
         """Forget all that members see, and those that were grown on it."""
         self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
         self.__dict__.pop("_restricted", None)
-
-    def _standardized(
-        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
-    ) -> FloatArray:
-        expanded: FloatArray = self._columns(name, basis)
-        self._expanded = None
-        expanded -= mean[:, None]
-        expanded /= scale[:, None]
-        expanded[~usable] = 0.0
-        # A row without a weight may be beyond the range of single precision.
-        expanded[:, self._raw_weight == 0] = 0.0
-        return expanded
 
     def _on_device(self, array: npt.NDArray[Any]) -> Array:
         """An array where likelihoods are computed, of the same precision."""
@@ -371,7 +348,7 @@ class SearchBlock(TableRows):
         settings: TrainingSettings,
         columns: IntArray | None = None,
         by_contrasts: bool = False,
-    ) -> None:
+    ) -> RowBlock:
         """Prepare to grow members on columns of a basis, on every fold and on all rows.
 
         With ``by_contrasts``, members of two classes take half of the products.
@@ -384,7 +361,9 @@ class SearchBlock(TableRows):
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)
-        self._growing[name] = RowBlock(design, truth, self._on_device(self.run_weight), settings)
+        weight = self._on_device(self.run_weight)
+        self._growing[name] = RowBlock(design, truth, weight, settings, self.scratch)
+        return self._growing[name]
 
     def grown(
         self,
@@ -397,7 +376,7 @@ class SearchBlock(TableRows):
         """Call a method of the `RowBlock` on which members are grown on a basis."""
         if not len(self.weight) and method in _MAXIMA:
             return cast(Result, self._on_device(np.full(len(self.run_weight), -np.inf)))
-        return call(self._growing[name], method, *args, **kwargs)
+        return method(self._growing[name], *args, **kwargs)
 
     # -- candidates ------------------------------------------------------------------------
 
@@ -466,10 +445,6 @@ class SearchBlock(TableRows):
         """See `HeldOutPredictions.loss_sums`."""
         return (self.held_out.loss_sums(candidates, runs, rival),)
 
-    def n_used(self) -> tuple[IntArray]:
-        """How many rows have a weight, (1,)."""
-        return (np.array([np.count_nonzero(self.weight)]),)
-
     def importance(
         self,
         every: int,
@@ -497,10 +472,11 @@ class SearchBlock(TableRows):
             members, gate = self._restricted
         else:
             members = gate = self._design(kind.basis, kind.single)
-            if kind.gate != kind.basis:
+            if kind.gate != kind.basis and kind.gate not in self.gates:
                 gate = self._design(kind.gate, kind.single)
+        gates = self.gates.get(kind.gate, [gate])
         share = self._share[kind.folds, kind.single]
-        return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
+        return GatedRows(members, gates, self.target.likelihood, share, kind.pool)
 
     def _design(self, name: str, single: bool) -> Design:
         if single:

@@ -80,19 +80,21 @@ class Contest:
         for point in np.unique(points):
             of_point = points == point
             path = self._points[point].alpha, int(folds[of_point][0])
-            beaten = apart is not None and _is_worse(apart[of_point].sum(axis=0))
-            self._worse[path] = self._worse[path] + 1 if beaten else 0
-            hopeless = self._is_hopeless(path, sums[of_point].sum(axis=0))
+            own = sums[of_point].sum(axis=0)
+            worse = hopeless = False
+            if own[0]:
+                # Far above the path's own best point, or clearly above another path.
+                now = mean_and_error(own)
+                best, error = self._best_of_path[path] = min(
+                    now, self._best_of_path.get(path, now)
+                )
+                hopeless = now[0] > best + _FAR * error
+                if apart is not None:
+                    more, error = mean_and_error(apart[of_point].sum(axis=0))
+                    worse = more > _WORSE * error
+            self._worse[path] = self._worse[path] + 1 if worse else 0
             ended[of_point] = hopeless or self._worse[path] >= _TIMES
         return ended
-
-    def _is_hopeless(self, path: tuple[float, int], sums: FloatArray) -> bool:
-        """Whether the last point of a path is far worse than its best one."""
-        if not sums[0]:
-            return False
-        now = mean_and_error(sums)
-        best, error = self._best_of_path[path] = min(now, self._best_of_path.get(path, now))
-        return now[0] > best + _FAR * error
 
     def end(self) -> None:
         """Keep the points of the family that all folds have come to."""
@@ -116,14 +118,6 @@ class Contest:
         self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
 
 
-def _is_worse(sums: FloatArray) -> bool:
-    """Whether losses less those of another path are clearly above zero."""
-    if not sums[0]:
-        return False
-    more, error = mean_and_error(sums)
-    return more > _WORSE * error
-
-
 # Of more than twice so many units, groups see the strongest ones of a member alone.
 _SCREENED = 64
 # The gate's logit for a member that is dropped: its importance is zero, and so is its gradient.
@@ -141,17 +135,6 @@ class _Fit:
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
     ended: BoolArray  # (r,), set for runs that go no further
-
-    def group(self, family: Family, alpha: float, position: int) -> Group:
-        """One of the runs."""
-        # A copy of this run alone: a view would keep the parts of all runs.
-        theta, intercept, gate, gate_intercept = (
-            np.array(to_host(part)[position]) for part in self.parts
-        )
-        n_iter = int(self.n_iter[position])
-        return Group(
-            family, alpha, theta, intercept, self.support[position], gate, gate_intercept, n_iter
-        )
 
 
 class CrossFit:
@@ -237,9 +220,19 @@ class CrossFit:
                 self._kept.setdefault(point, []).append((family, fit, position, run))
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
-        group = fit.group(family, alpha, position)
-        group.grown = self._history(family, alpha, run)
-        return group
+        """One of the runs, with what is known of how its members were grown, here or before."""
+        # A copy of this run alone: a view would keep the parts of all runs.
+        theta, intercept, gate, gate_intercept = (
+            np.array(to_host(part)[position]) for part in fit.parts
+        )
+        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
+        grown: list[tuple[int, Any]] = []
+        if before is not None:
+            grown = before.grown
+        elif family.n_members > 1:
+            grown = self._starts[self._grown_for(family)].history(family.n_members, run)
+        n_iter, support = int(fit.n_iter[position]), fit.support[position]
+        return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter, grown)
 
     def on_folds(self, point: Point) -> list[Group]:
         """Where a candidate ended on every fold, if that is kept."""
@@ -292,15 +285,6 @@ class CrossFit:
                 self.ended[family.kind, alpha, fit.size] = group
         return groups
 
-    def _history(self, family: Family, alpha: float, run: int) -> list[tuple[int, Any]]:
-        """How the members of a run were grown, on these rows or on fewer."""
-        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
-        if before is not None:
-            return before.grown
-        if family.n_members == 1:
-            return []
-        return self._starts[self._grown_for(family)].history(family.n_members, run)
-
     def _grown_for(self, family: Family) -> str:
         """Whose starts a family shares: all have the same ones, but on wide tables.
 
@@ -325,7 +309,6 @@ class CrossFit:
         )
         support = np.stack([one.support[:, columns] for one in before])
         kind = Kind(family.basis, family.gate, family.pool, folds=False, single=single)
-        self._optimum.set_totals(False, single)
         alpha = np.array([alpha for _, alpha, _ in points])
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
@@ -373,7 +356,6 @@ class CrossFit:
         go no further.
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        self._optimum.set_totals(folds, single)
         n_columns = self._columns[family.basis].n_columns
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
         for first in range(0, len(runs), at_once):
