@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from covey._core.arrays import (
     to_host,
 )
 from covey._core.journal import Arrays
+from covey._state import Array as Numbers
+from covey._state import Flags, Wholes
 
 
 @dataclass
@@ -25,16 +27,16 @@ class History:
     A step that ends a member judged by accuracy is not taken: the entry before it is repeated.
     """
 
-    objective: FloatArray
-    subset_size: IntArray
-    accepted_flip: BoolArray
+    objective: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
+    subset_size: Annotated[IntArray, Wholes("T")]
+    accepted_flip: Annotated[BoolArray, Flags("T")]
 
 
 @dataclass
 class AccuracyHistory(History):
     """The history of a member of classes; ``objective`` is eq. (9)."""
 
-    weighted_accuracy: FloatArray
+    weighted_accuracy: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
 
 
 @dataclass
@@ -45,7 +47,7 @@ class LossHistory(History):
     band of 0.05 or more there.
     """
 
-    weighted_loss: FloatArray
+    weighted_loss: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
 
 
 def history_of(columns: FloatArray, is_criterion: bool) -> History:
