@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._blocks import quiet
 from covey._core.fusion.constancy import staged_oracle
 from covey._devices import returned, to_numpy
+from covey._seen_columns import SeenColumns
+from covey._state import Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
@@ -59,6 +61,10 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
     apply ``_by_blocks`` to blocks of rows. The private methods take validated rows.
     """
+
+    n_features_in_: Whole(1, 1 << 31, letter="F")
+    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
+    _seen_columns: OrAbsent(Record(SeenColumns))
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:
@@ -239,6 +245,8 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
     >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
     (True, array([[0.5, 0.5]]))
     """
+
+    classes_: Labels("C")
 
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
         return make_fuser(rule, "fuser")

@@ -24,6 +24,7 @@ from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
 from covey._preparation import checked_rows
 from covey._seen_columns import seen_means
+from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
@@ -38,6 +39,16 @@ from covey.members._training_rows import TrainingRows
 
 # Products with so many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
+
+
+class ScaledColumns:
+    """What files hold of the columns D that members see."""
+
+    _usable: Flags("D")
+    mean_: Array("D")
+    scale_: Array("D", low=1e-200)
+    _means: Array("D")
+    _member_means: OrAbsent(Array("K C"))
 
 
 class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, FusedEnsemble):
@@ -55,6 +66,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
     >>> isinstance(flock, covey.members.LinearFlock), flock.support_.shape
     (True, (2, 2))
     """
+
+    _seed: Whole(0, 2**31)
 
     _numeric: bool  # whether values are predicted
 

@@ -11,11 +11,13 @@ from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from covey import _state as stored
 from covey._blocks import finite, in_blocks, take_rows
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
+from covey._state import equal, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
@@ -31,7 +33,8 @@ from covey.members._mixed_views import (
 )
 from covey.members._mixing import Clock, Library
 from covey.members._named import NamedParameters, is_dropped
-from covey.members._searched_flock import Progress, SearchedFlock
+from covey.members._searched_flock import LinearMembers, Progress, SearchedFlock
+from covey.members._stored import check_member, try_row
 from covey.members._training_rows import TrainingRows
 
 # The share of a time limit after which no linear members are begun, where other kinds are to be
@@ -43,6 +46,8 @@ _FARTHEST = 1e30
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
 # Numbers that are looked at at once.
 _NUMBERS_AT_ONCE = 1 << 22
+# No typical row, and no example, is farther out.
+_LARGEST_ROW = 1e100
 # What only a fit of linear members alone sets, and what only one of several kinds does.
 _OF_LINEAR = (
     "member_coef_",
@@ -63,6 +68,20 @@ _OF_LINEAR = (
 _OF_MIXED = ("named_estimators_", "weights_", "kind_", "_typical", "_examples", "_is_sparse")
 
 
+class MixedMembers:
+    """What files hold of a flock of K members of several kinds, on N examples of D columns."""
+
+    _usable: stored.OrAbsent(stored.Flags("D"))
+    mean_: stored.OrAbsent(stored.Array("D"))
+    scale_: stored.OrAbsent(stored.Array("D", low=1e-200))
+    named_estimators_: stored.Named("K", make=Bunch)
+    weights_: stored.Share("K")
+    cv_results_: stored.Columns()
+    _typical: stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)
+    _examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
+    _is_sparse: stored.Flag()
+
+
 class MixedFlock(NamedParameters, SearchedFlock):
     """What `FlockClassifier` and `FlockRegressor` share where members may be of several kinds.
 
@@ -70,7 +89,44 @@ class MixedFlock(NamedParameters, SearchedFlock):
     flock of their own, ``named_estimators_["linear"]``, and one member among others.
     """
 
+    members: stored.Parameter(members=True)
+    _members: stored.Either(
+        {"linear": LinearMembers, "mixed": MixedMembers},
+        lambda flock: "mixed" if flock._is_mixed() else "linear",
+    )
+
     _list_name = "members"
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    def _restored(self) -> None:
+        self._grown = []
+        if not self._is_mixed():
+            self.n_estimators_ = len(self.member_coef_)
+            self._check_width("mean", len(self.mean_))
+            return
+        self._check_width("typical", len(self._typical))
+        scaled = [hasattr(self, name) for name in ("_usable", "mean_", "scale_")]
+        refuse("scale", "is missing, or belongs to nothing.", len(set(scaled)) == 1)
+        for name, member in self.named_estimators_.items():
+            self._check_read(name, member)
+        self.n_estimators_ = len(self.named_estimators_)
+        self.kind_ = "value" if self._numeric else "probability"
+        self.fuser_ = Mean(weights=self.weights_)
+        try_row(self)
+
+    def _check_read(self, name: str, member: Any) -> None:
+        """Refuse a member of a file that is given other columns, or predicts other classes."""
+        if name != LINEAR:
+            check_member(self, member, len(self._typical), self._column_names())
+            return
+        linear = type(member) is type(self) and hasattr(member, "basis_")
+        refuse("members", "has another member as the linear one.", linear)
+        same = equal(self.preparation_, member.preparation_)
+        refuse("members", "has linear members that see other columns.", same)
+        check_member(self, member, self.n_features_in_)
+        same = self._numeric or np.array_equal(member.classes_, self.classes_)
+        refuse("members", "has a member of other classes.", same)
 
     # -- parameters ------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import importlib
 from functools import cache
 from typing import Any
 
+from covey._state import StateError
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._reading import Node
@@ -22,20 +23,19 @@ _DECLARED = {
         "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
         "TrimmedMean WeightedMedian"
     ),
+    "covey.members": (
+        "BaggedClassifier BaggedRegressor FlockClassifier FlockRegressor FusionClassifier "
+        "FusionRegressor LinearMember LinearRegressionMember SubsetEnsembleClassifier "
+        "SubsetEnsembleRegressor"
+    ),
+    "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
 }
 # {module: the classes that it writes and reads}.
 _HOMES = {
-    "_flocks": (
-        "FlockClassifier FlockRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor "
-        "LinearMember LinearRegressionMember"
-    ),
-    "_fusions": (
-        "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
-    ),
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "BaggedClassifier BaggedRegressor FrozenEstimator Pipeline",
+    "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_targets": "MultiOutputClassifier MultiOutputRegressor",
@@ -91,4 +91,7 @@ def read_model(node: Node) -> Any:
     """The model that an object of the document describes."""
     with node:
         name = node.text("kind", HOMES)
-        return format_of(name).read(node)
+        try:
+            return format_of(name).read(node)
+        except StateError as error:
+            node.refuse(error)
