@@ -183,7 +183,7 @@ class SearchedFlock(LinearFlock):
         )
         numbers, means = held_out.by_row(predicted)
         self.out_of_fold_ = Bunch(rows=numbers, predictions=means)
-        self._compared = held_out, predicted
+        self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
 
     def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:

@@ -101,6 +101,7 @@ class GrownClassifier(CallbackSupportMixin, FusedClassifier):
         continued = self.warm_start and hasattr(self, "fuser_")
         X, codes, weight = self._check_training_data(X, y, sample_weight, continued)
         self._keep_seen(X, weight)
+        self._keep_rows(X, self.classes_[codes], weight)
         if not continued:
             # If this fit fails, nothing of an earlier one must be left.
             self.__dict__.pop("fuser_", None)
