@@ -69,7 +69,7 @@ class ExplainedRows:
         names = feature_names(self)
         self._seen_columns = seen_columns(X, names, weight=weight, words=words)
 
-    def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray) -> None:
+    def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Keep some training rows, by which importance is measured when it is asked for."""
         from covey.members._importance import TrainingSample
 

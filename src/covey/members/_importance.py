@@ -13,6 +13,7 @@ from covey._core.gating.groups import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._core.search.assembly import Flock
 from covey._folds import check_groups
+from covey._validation import check_sample_weight
 from covey.inspection._importance import (
     Importance,
     column_importance,
@@ -25,9 +26,10 @@ from covey.members._explained import feature_names
 from covey.members._held_out import HeldOut
 from covey.members._member_kinds import LINEAR
 
-# Training rows that are kept to measure by, at most; and how much longer other kinds take than
-# linear members.
-_MOST_KEPT, _TIMES_LONGER = 500, 4
+# Training rows that are kept to measure by, at most.
+MOST_KEPT = 500
+# How much longer other kinds take than linear members.
+_TIMES_LONGER = 4
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class TrainingSample:
 
     @classmethod
     def of(
-        cls, X: Any, y: np.ndarray, weight: np.ndarray, unit: np.ndarray | None = None
+        cls, X: Any, y: np.ndarray, weight: np.ndarray | None, unit: np.ndarray | None = None
     ) -> TrainingSample:
         """Some of these rows."""
+        weight = check_sample_weight(weight, len(y))
         used = np.flatnonzero(weight)
-        step = -(-len(used) // _MOST_KEPT)
+        step = -(-len(used) // MOST_KEPT)
         kept = used[::step] if step > 1 else used
         return cls(take_rows(X, kept), np.asarray(y)[kept], weight[kept], unit, len(used))
 

@@ -6,6 +6,7 @@ import pickle
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import joblib
@@ -31,7 +32,7 @@ from covey.members._explained import feature_names
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
-from covey.members._importance import TrainingSample
+from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
 from covey.members._rows_in_memory import InMemoryRows
@@ -131,11 +132,16 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
 
     def _keep_prepared(self, rows: TrainingRows) -> None:
         """Keep some rows to measure importance by, where no folds did."""
-        if isinstance(rows, InMemoryRows):
-            unit = np.arange(rows.n_features)
-            if self.preparation_ is not None:
-                unit = self.preparation_.column_of
-            self._importance_of_columns = TrainingSample.of(rows.X, rows.y, rows.weight, unit)
+        if not (rows.keeps_folds or hasattr(self, "gate_support_")):
+            return  # blocks whose members are grown do not keep their rows
+        unit = np.arange(rows.n_features)
+        if self.preparation_ is not None:
+            unit = self.preparation_.column_of
+        X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
+        if self._numeric and not rows.keeps_folds:
+            y = self.y_center_ + y * self.y_scale_  # blocks have the standardized target
+        found = TrainingSample.of(X, y, weight, unit)
+        self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
     def _has_own_threads(self, rows: TrainingRows) -> bool:
         """Whether products have one thread each; large ones are left to BLAS."""

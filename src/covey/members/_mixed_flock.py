@@ -244,7 +244,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
         """Measure what columns are worth by the models of the folds, if they are known."""
         if all(len(found) == len(held_out.folds) for found in models.values()):
             weights = self.weights_ if self._is_mixed() else np.ones(1)
-            self._importance_of_columns = importance_on_folds(self, rows, held_out, models, weights)
+            self._importance_of_columns = importance_on_folds(
+                self, rows, held_out, models, weights
+            )
 
     def _keep_members(self, library: Library, shares: np.ndarray, members: dict[str, Any]) -> None:
         self.cv_results_ = {

@@ -25,6 +25,7 @@ from covey.persistence._calibration import read_calibration, write_calibration
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._fusers import read_fuser
+from covey.persistence._importance import read_importance, write_importance
 from covey.persistence._membership import check_member
 from covey.persistence._preparations import (
     read_preparation,
@@ -100,6 +101,7 @@ def _write_flock(flock: Any, out: Writer) -> dict[str, Any]:
         "target": _write_target(flock, out),
         "member_means": out.array(getattr(flock, "_member_means", None)),
         "seen": write_seen(flock._seen_columns, out),
+        "importance": write_importance(flock, out),
     }
 
 
@@ -113,6 +115,7 @@ def _read_flock(flock: Any, node: Node) -> tuple[int, int]:
     # Files of before have no means but those that columns are centered by.
     flock._means = node.array("means", (n_columns,)) if node.has("means") else flock.mean_
     read_seen(flock, node, feature_names(flock))
+    read_importance(flock, node, feature_names(flock))
     return n_columns, _read_target(flock, node)
 
 
@@ -263,6 +266,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
         "preparation": write_preparation(flock.preparation_, out),
         "typical": out.array(flock._typical),
         "seen": write_seen(flock._seen_columns, out),
+        "importance": write_importance(flock, out),
         "examples": out.array(flock._examples),
         "sparse": flock._is_sparse,
     }
@@ -271,6 +275,7 @@ def _write_mixed(flock: Any, out: Writer) -> dict[str, Any]:
 def _read_mixed(flock: Any, node: Node) -> None:
     n_given = read_features(flock, node)
     read_seen(flock, node, feature_names(flock))
+    read_importance(flock, node, feature_names(flock))
     flock._seed = node.whole("seed", 0, 2**31)
     flock.preparation_ = read_preparation(node, n_given)
     n_features = n_given if flock.preparation_ is None else flock.preparation_.n_columns

@@ -14,6 +14,7 @@ from covey.members import FusionClassifier, FusionRegressor, feature_names
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._fusers import read_fuser, read_ranks, write_ranks
+from covey.persistence._importance import read_importance, write_importance
 from covey.persistence._membership import check_member
 from covey.persistence._reading import Node
 from covey.persistence._seen import read_seen, write_seen
@@ -31,6 +32,7 @@ def _write_members(model: Any, members: list[Any], out: Writer) -> dict[str, Any
     return {
         **write_features(model, out),
         "seen": write_seen(model._seen_columns, out),
+        "importance": write_importance(model, out),
         "classes": out.labels(getattr(model, "classes_", None)),
         "names": out.texts(list(named)),
         "dropped": out.array(np.array(dropped, dtype=bool), "flag"),
@@ -42,6 +44,7 @@ def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
     """Set the features, classes and names; how many features there are, and the members."""
     n_features = read_features(model, node)
     read_seen(model, node, feature_names(model))
+    read_importance(model, node, feature_names(model))
     numeric = model._models.noun == "regressor"
     if not numeric:
         model.classes_ = node.labels("classes")
