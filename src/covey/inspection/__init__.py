@@ -22,6 +22,7 @@ from covey.inspection._changes import (
 )
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import (
@@ -47,11 +48,13 @@ __all__ = [
     "BiasVarianceDisplay",
     "Bound",
     "CoSelectionDisplay",
+    "ColumnEffect",
     "Contributions",
     "Curve",
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "EffectPoint",
     "FusionBound",
     "GateShare",
     "Importance",
@@ -65,6 +68,7 @@ __all__ = [
     "WhatIf",
     "ambiguity",
     "bias_variance",
+    "column_effect",
     "column_importance",
     "contributions",
     "curves",

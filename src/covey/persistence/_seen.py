@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from covey._seen_columns import MOST_WORDS, SHARES, SeenColumn, SeenColumns
+from covey._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
 
@@ -32,7 +32,38 @@ def write_seen(seen: SeenColumns | None, out: Writer) -> dict[str, Any] | None:
             for column in seen.columns
             if column.kind != "number"
         ],
+        **_written_rows(seen, out),
     }
+
+
+def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
+    """The rows that are kept, by column: numbers (n_numbers, n_kept), and lists of others."""
+    if not seen.kept:
+        return {}
+    kept = list(zip((column.kind == "number" for column in seen.columns), seen.kept, strict=True))
+    numbers = [values for is_number, values in kept if is_number]
+    rows = np.array(numbers, dtype=np.float64).reshape(len(numbers), len(seen.kept[0]))
+    words = [plain(list(values)) for is_number, values in kept if not is_number]
+    return {"kept": out.array(rows), "kept_words": words}
+
+
+def _read_rows(inner: Node, kinds: list[str]) -> tuple[tuple[Any, ...], ...]:
+    """The rows that are kept, by column; files of before have none."""
+    if not inner.has("kept"):
+        return ()
+    count = kinds.count("number")
+    numbers = inner.array("kept", (count, None), nan=True)
+    words = inner.plain_lists("kept_words", len(kinds) - count)
+    n_kept = numbers.shape[1]
+    inner.check(0 < n_kept <= MOST_KEPT, "kept", "has no rows, or too many.")
+    rows, others = iter(numbers.tolist()), iter(words)
+    kept = []
+    for kind in kinds:
+        values = next(rows if kind == "number" else others)
+        proper = kind == "number" or (len(values) == n_kept and _are_words(values, kind))
+        inner.check(proper, "kept_words", "is no list of words.")
+        kept.append(tuple(values))
+    return tuple(kept)
 
 
 def read_seen(model: Any, node: Node, names: list[str], name: str = "seen") -> None:
@@ -63,7 +94,8 @@ def read_seen(model: Any, node: Node, names: list[str], name: str = "seen") -> N
             proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
             inner.check(proper, "words", "is no list of words.")
             columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
-    model._seen_columns = SeenColumns(tuple(columns))
+        kept = _read_rows(inner, kinds)
+    model._seen_columns = SeenColumns(tuple(columns), kept)
 
 
 def _are_words(words: list[Any], kind: str) -> bool:
