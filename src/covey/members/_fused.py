@@ -29,6 +29,7 @@ from covey.fusers import (
     make_value_fuser,
     stage_scores,
 )
+from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
 
 if TYPE_CHECKING:
@@ -55,6 +56,14 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
+class _Measured(OrAbsent):
+    """What columns are worth, which is measured before it is written."""
+
+    def of(self, owner: Any, name: str) -> Any:
+        """Return what was measured, or is now."""
+        return owner.importance_
+
+
 class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     """An estimator whose prediction is fused from members: what both tasks share.
 
@@ -65,6 +74,7 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     n_features_in_: Whole(1, 1 << 31, letter="F")
     feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
     _seen_columns: OrAbsent(Record(SeenColumns))
+    _importance_of_columns: _Measured(Record(Importance))
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:

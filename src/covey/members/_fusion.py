@@ -121,6 +121,7 @@ class _Fusion(NamedMembers):
             )
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         if self.prefit:
             for name, member in pairs:
                 self._check_fitted(name, member)

@@ -23,6 +23,7 @@ from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
 from covey.members._held_out import HeldOut
+from covey.members._importance import importance_on_folds
 from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind, made
 from covey.members._mixed_views import (
     member_importances,
@@ -237,7 +238,9 @@ class MixedFlock(NamedParameters, SearchedFlock):
             wanted = {LINEAR: LINEAR}  # other kinds cannot be fitted to blocks of rows
         if list(wanted) == [LINEAR]:
             found = super()._fit_rows(rows, fuser, context, given)
-            self.__dict__.pop("_compared", None)
+            if "_compared" in self.__dict__:
+                held_out, _, flocks = self.__dict__.pop("_compared")
+                self._keep_importance(rows, held_out, {LINEAR: flocks})
             return found
         if not rows.keeps_folds:
             raise ValueError(
@@ -269,11 +272,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
                 weight_parameters(model, name, rows.weight)
         clock = Clock(self.time_limit)
         says = Progress(type(self).__name__, bool(self.verbose))
-        linear = None
+        linear, flocks = None, []
         if LINEAR in wanted:
             linear = self._linear_flock(clock)
             linear.fuser_ = SearchedFlock._fit_rows(linear, rows, fuser, context, given)
-            held_out, predicted = linear.__dict__.pop("_compared")
+            held_out, predicted, flocks = linear.__dict__.pop("_compared")
             library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
             if says.is_wanted:
@@ -294,7 +297,19 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self._keep_members(library, shares, dict(zip(kept, members, strict=True)))
         self._keep_calibration(rows, held_out, self._keep_predictions(library, kept))
         self._keep_typical(rows)
+        fitted = {LINEAR: flocks} | comparison.on_folds
+        self._keep_importance(rows, held_out, {name: fitted.get(name, []) for name in kept})
         return Mean(weights=self.weights_)
+
+    def _keep_importance(
+        self, rows: TrainingRows, held_out: HeldOut, models: dict[str, list[Any]]
+    ) -> None:
+        """Measure what columns are worth by the models of the folds, if they are known."""
+        if all(len(found) == len(held_out.folds) for found in models.values()):
+            weights = self.weights_ if self._is_mixed() else np.ones(1)
+            self._importance_of_columns = importance_on_folds(
+                self, rows, held_out, models, weights
+            )
 
     def _keep_members(self, library: Library, shares: np.ndarray, members: dict[str, Any]) -> None:
         self.cv_results_ = {
@@ -491,10 +506,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return list(self.named_estimators_.values()) if self._is_mixed() else super().estimators_
 
     @property
-    def feature_importances_(self) -> np.ndarray:
-        """How much each feature matters to the members, by their weights; sums to one."""
+    def coefficient_sizes_(self) -> np.ndarray:
+        """See `LinearFlock.coefficient_sizes_`; members of other kinds have their own sizes."""
         check_is_fitted(self, "fuser_")
-        return mixed_importances(self) if self._is_mixed() else super().feature_importances_
+        return mixed_importances(self) if self._is_mixed() else super().coefficient_sizes_
 
     @available_if(lambda flock: flock._is_mixed())
     def _member_importances(self) -> np.ndarray:

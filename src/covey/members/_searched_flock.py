@@ -247,7 +247,7 @@ class SearchedFlock(LinearFlock):
                 score=self._held_out_score(rows, numbers, smaller, weight),
                 score_of_all=self._held_out_score(rows, numbers, means, weight),
             )
-        self._compared = held_out, predicted
+        self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
 
     def _held_out_score(

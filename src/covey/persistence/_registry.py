@@ -52,7 +52,11 @@ HOMES = {
     for name in names.split()
 }
 # Classes within models whose functions are written by hand.
-_BY_HAND = {"Preparation": "_preparations", "SeenColumns": "_seen"}
+_BY_HAND = {
+    "Importance": "_importance",
+    "Preparation": "_preparations",
+    "SeenColumns": "_seen",
+}
 
 
 @cache

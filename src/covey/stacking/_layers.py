@@ -98,6 +98,7 @@ class Layered(NamedMembers):
         given, layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         prefit = self._is_prefit()
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:
