@@ -7,16 +7,25 @@ All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one clas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._intervals import CONFIDENCE, Interval, accuracy_interval, proportion_interval
+from covey._decisions import Decision, asked_decision
+from covey._intervals import (
+    CONFIDENCE,
+    Interval,
+    accuracy_interval,
+    mean_interval,
+    mean_interval_from_sums,
+    proportion_interval,
+)
 
 # A curve has thresholds at even steps, and at quantiles of the probabilities.
 _STEPS, _QUANTILES = 50, 100
+_COUNTS = ("threshold", "n_alarms", "n_found", "n_class", "n_rows")
 
 
 @dataclass(frozen=True)
@@ -233,20 +242,25 @@ def threshold_finding(
     share: float,
     weight: np.ndarray | None = None,
 ) -> float:
-    """The highest threshold at which at least a share of the rows of a class is found.
+    """The threshold at which at least a share of the rows of a class is found, and no more alarms.
+
+    It lies half way between the probability of the last row that is called and the next lower one,
+    so that rounding does not lose a row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> threshold_finding(np.array([0, 1, 1, 1, 1, 1]), [0.9, 0.1, 0.2, 0.3, 0.4, 0.5], 1, 0.8)
-    0.2
+    >>> y, chance = np.array([0, 1, 1, 1, 1, 1]), [0.9, 0.1, 0.2, 0.3, 0.4, 0.5]
+    >>> round(threshold_finding(y, chance, 1, 0.8), 9)
+    0.15
     """
     of_class, p = _of_class(y, probabilities, label)
     order = np.flatnonzero(of_class)[np.argsort(-p[of_class], kind="stable")]
     found = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
     # A sum of weights that is this close to what is wanted reaches it.
     position = np.searchsorted(found, share * found[-1] * (1 - 1e-9))
-    return float(p[order[position]])
+    last = p[order[position]]
+    return float((last + p[p < last].max(initial=0.0)) / 2)
 
 
 def threshold_curve(
@@ -270,6 +284,75 @@ def threshold_curve(
     found, alarms = (len(some) - np.searchsorted(np.sort(some), at) for some in (p[of_class], p))
     right = np.where(alarms > 0, found / np.maximum(alarms, 1), np.nan)
     return ThresholdCurve(at, found, alarms, right, int(of_class.sum()), len(p))
+
+
+def measured(
+    decision: Decision,
+    codes: np.ndarray | None,
+    probabilities: np.ndarray | None,
+    weight: np.ndarray | None = None,
+    source: str | None = None,
+) -> Decision:
+    """Count what a decision does on rows held out, and find the threshold that was asked for.
+
+    ``codes`` (n,) are the positions of the true classes in ``probabilities`` (n, n_classes).
+    """
+    if codes is None or probabilities is None:
+        if decision.kind == "find":
+            raise ValueError(
+                "find needs predictions of rows held out, and this model has none; give decide "
+                "rows that it was not fitted on as X and y, or fit with effort='balanced'."
+            )
+        return decision
+    alarms = cost = cost_without = None
+    if decision.code is not None:
+        given = codes, probabilities[:, decision.code], decision.code
+        threshold = decision.threshold
+        if threshold is None:
+            if not (codes == decision.code).any():
+                raise ValueError(f"find: no row held out is of the class {decision.label!r}.")
+            threshold = threshold_finding(*given, decision.asked, weight)
+        decision = replace(decision, threshold=threshold)
+        alarms = at_threshold(*given, threshold, weight=weight)
+    if decision.kind == "costs":
+        costs = np.asarray(decision.asked)
+        chosen = decision.codes(probabilities), probabilities.argmax(axis=1)
+        cost, cost_without = (_mean_cost(costs[codes, one], weight) for one in chosen)
+    return replace(decision, alarms=alarms, cost=cost, cost_without=cost_without, source=source)
+
+
+def decision_of(record: dict[str, Any], classes: np.ndarray) -> Decision:
+    """The decision that `Decision.as_record` has written; ValueError or KeyError if it is none."""
+    kind, label = record["kind"], record["label"]
+    asked = record["asked"] if kind == "costs" else {label: record["asked"]}
+    decision = asked_decision(classes, **{kind: asked})
+    threshold = record["threshold"]
+    if (threshold is None) != (decision.code is None) or not 0 <= (threshold or 0) <= 1:
+        raise ValueError("threshold is none")
+    intervals = {
+        name: None if record[name] is None else Interval(*map(float, record[name]))
+        for name in ("cost", "cost_without")
+    }
+    alarms = record["alarms"]
+    if alarms is not None:
+        shares = {
+            name: None if alarms[name] is None else Interval(*map(float, alarms[name]))
+            for name in ("found", "right")
+        }
+        alarms = Alarms(**{name: float(alarms[name]) for name in _COUNTS}, **shares)
+    source = record["source"]
+    if source not in (None, "out of fold", "given rows"):
+        raise ValueError("source is none")
+    return replace(decision, threshold=threshold, alarms=alarms, source=source, **intervals)
+
+
+def _mean_cost(costs: np.ndarray, weight: np.ndarray | None) -> Interval:
+    if weight is None:
+        return mean_interval(costs)
+    mean = float(np.average(costs, weights=weight))
+    squares = float(weight @ (costs - mean) ** 2)
+    n_rows = max(2, round(float(weight.sum())))
+    return mean_interval_from_sums(mean, squares, n_rows, n_rows)
 
 
 def _of_class(y: ArrayLike, probabilities: ArrayLike, label: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -22,8 +22,11 @@ def write_calibration(flock: Any, out: Writer) -> dict[str, Any] | None:
     known = getattr(flock, "calibration_", None)
     if known is None:
         return None
-    columns = out.columns({name: known[name] for name in known if name != "source"})
-    return {"source": known.source, "columns": columns}
+    written = {"source": known.source, "weight": out.array(known.weight)}
+    if flock._numeric:
+        return {**written, "error": out.array(known.error)}
+    label, probabilities = out.array(known.label, "whole"), out.array(known.probabilities)
+    return {**written, "label": label, "probabilities": probabilities}
 
 
 def read_calibration(flock: Any, node: Node) -> None:
@@ -32,26 +35,18 @@ def read_calibration(flock: Any, node: Node) -> None:
         return
     with node.child("calibration") as inner:
         source = inner.text("source", _SOURCES)
-        columns = inner.columns("columns")
-        values = {"error": "f"}
-        classes = {"label": "i", "probability": "f", "top": "f", "right": "b"}
-        wanted = {**(values if flock._numeric else classes), "weight": "f"}
-        found = {name: column.dtype.kind for name, column in columns.items()}
-        inner.check(found == wanted, "columns", "are not those of scores.")
-        weight = columns["weight"]
-        inner.check(len(weight) > 0 and _within(weight, 0, _LARGEST_WEIGHT), "weight", "is none.")
-        inner.check(weight.min() > 0, "weight", "holds a number that is not above 0.")
+        least = np.finfo(np.float64).tiny  # a row counts for more than nothing
+        weight = inner.array("weight", (None,), low=least, high=_LARGEST_WEIGHT)
+        shape = (len(weight),)
+        inner.check(len(weight) > 0, "weight", "is none.")
         if flock._numeric:
-            inner.check(np.isfinite(columns["error"]).all(), "error", "is not finite.")
+            scores = {"error": inner.array("error", shape)}
         else:
-            labels = columns["label"]
-            known = _within(labels, 0, len(flock.classes_) - 1)
-            inner.check(known, "label", "is no class.")
-            for name in ("probability", "top"):
-                inner.check(_within(columns[name], 0, _ALMOST_ONE), name, "is no probability.")
-    flock.calibration_ = Bunch(source=source, **{name: columns[name] for name in wanted})
-
-
-def _within(values: np.ndarray, low: float, high: float) -> bool:
-    """Whether all numbers are in a range; NaN is in none."""
-    return bool(((values >= low) & (values <= high)).all())
+            n_classes = len(flock.classes_)
+            label = inner.array("label", shape, "whole", low=0, high=n_classes - 1)
+            shape = (len(weight), n_classes)
+            scores = {
+                "label": label,
+                "probabilities": inner.array("probabilities", shape, low=0, high=_ALMOST_ONE),
+            }
+    flock.calibration_ = Bunch(source=source, **scores, weight=weight)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from covey.inspection._ranking import decision_of
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format
 from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._writing import Writer, plain
 
 # {module: the classes that it writes and reads}. Modules are imported when a class is met.
 _HOMES = {
@@ -55,11 +56,24 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
-    return {"kind": name, **format_of(name).write(model, out)}
+    written = {"kind": name, **format_of(name).write(model, out)}
+    decision = vars(model).get("decision_")
+    return written if decision is None else {**written, "decision": plain(decision.as_record())}
 
 
 def read_model(node: Node) -> Any:
     """The model that an object of the document describes."""
     with node:
         name = node.text("kind", HOMES)
-        return format_of(name).read(node)
+        model = format_of(name).read(node)
+        if node.has("decision"):
+            _read_decision(model, node)
+        return model
+
+
+def _read_decision(model: Any, node: Node) -> None:
+    """Set how a classifier makes classes of probabilities."""
+    try:
+        model.decision_ = decision_of(node.plain("decision"), model.classes_)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        node.check(False, "decision", "is none.")
