@@ -200,4 +200,5 @@ def _percent(share: float) -> str:
 
 
 def _between(share: Interval) -> str:
-    return f"{_percent(share.value)} ({_percent(share.low)} to {_percent(share.high)})"
+    low = _percent(share.low).removesuffix(" %")
+    return f"{_percent(share.value)} ({low} to {_percent(share.high)})"

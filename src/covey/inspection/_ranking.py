@@ -288,10 +288,11 @@ def threshold_curve(
 
 def measured(
     decision: Decision,
-    codes: np.ndarray | None,
-    probabilities: np.ndarray | None,
+    codes: np.ndarray | None = None,
+    probabilities: np.ndarray | None = None,
     weight: np.ndarray | None = None,
     source: str | None = None,
+    groups: np.ndarray | None = None,
 ) -> Decision:
     """Count what a decision does on rows held out, and find the threshold that was asked for.
 
@@ -313,11 +314,11 @@ def measured(
                 raise ValueError(f"find: no row held out is of the class {decision.label!r}.")
             threshold = threshold_finding(*given, decision.asked, weight)
         decision = replace(decision, threshold=threshold)
-        alarms = at_threshold(*given, threshold, weight=weight)
+        alarms = at_threshold(*given, threshold, groups, weight)
     if decision.kind == "costs":
         costs = np.asarray(decision.asked)
         chosen = decision.codes(probabilities), probabilities.argmax(axis=1)
-        cost, cost_without = (_mean_cost(costs[codes, one], weight) for one in chosen)
+        cost, cost_without = (_mean_cost(costs[codes, one], weight, groups) for one in chosen)
     return replace(decision, alarms=alarms, cost=cost, cost_without=cost_without, source=source)
 
 
@@ -346,9 +347,11 @@ def decision_of(record: dict[str, Any], classes: np.ndarray) -> Decision:
     return replace(decision, threshold=threshold, alarms=alarms, source=source, **intervals)
 
 
-def _mean_cost(costs: np.ndarray, weight: np.ndarray | None) -> Interval:
+def _mean_cost(
+    costs: np.ndarray, weight: np.ndarray | None, groups: np.ndarray | None
+) -> Interval:
     if weight is None:
-        return mean_interval(costs)
+        return mean_interval(costs, groups)
     mean = float(np.average(costs, weights=weight))
     squares = float(weight @ (costs - mean) ** 2)
     n_rows = max(2, round(float(weight.sum())))
