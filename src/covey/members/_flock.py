@@ -181,7 +181,8 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     calibration_ : Bunch
         What sets and rejections go by, of rows held out (or given to `calibrate`, as ``source``
         says), in an order that tells nothing of the rows: ``label``, the number of the true
-        class, ``probabilities`` (n_rows, n_classes) and ``weight``. Not with ``effort="fast"``, nor for Dask collections.
+        class, ``probabilities`` (n_rows, n_classes) and ``weight``. Not with ``effort="fast"``,
+        nor for Dask collections.
     named_estimators_, weights_ : Bunch and ndarray of shape (n_estimators_,)
         Of several kinds: the members that have a weight, and what it is. The linear members are
         one of them, "linear", a flock with all of these attributes; the flock itself then has
