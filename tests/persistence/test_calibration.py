@@ -27,7 +27,7 @@ def calibrated(tmp_path):
 def test_a_loaded_flock_makes_the_same_promises(tmp_path):
     model = flock(effort="fast").fit(X[::2], y[::2]).calibrate(X[1::2], y[1::2])
     again = round_trip(model, tmp_path)
-    np.testing.assert_array_equal(again.predict_set(X, 0.9), model.predict_set(X, 0.9))
+    np.testing.assert_array_equal(again.predict_set(X, 0.5), model.predict_set(X, 0.5))
     assert again.rejection(0.2) == model.rejection(0.2)
     assert again.calibration_.source == "given rows"
     numbers = FlockRegressor(effort="fast", n_estimators=2, random_state=0)
@@ -45,7 +45,7 @@ def test_the_order_of_scores_tells_nothing_of_the_order_of_rows():
     assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def columns(document):
+def scores(document):
     return document["model"]["fitted"]["calibration"]
 
 
@@ -54,8 +54,8 @@ def columns(document):
     [
         ("label", 3, "label holds a number above 2"),
         ("label", -1, "label holds a number below 0"),
-        ("probability", 1.5, "probability holds a number above 1"),
-        ("top", np.nan, "top holds NaN"),
+        ("probabilities", 1.5, "probabilities holds a number above 1"),
+        ("probabilities", np.nan, "probabilities holds NaN"),
         ("weight", -1.0, "weight holds a number that is not above 0"),
         ("weight", 0.0, "weight holds a number that is not above 0"),
         ("weight", np.inf, "weight holds NaN, or a number beyond"),
@@ -63,22 +63,22 @@ def columns(document):
 )
 def test_scores_that_are_none_are_refused(name, number, match, calibrated):
     def set_first(values):
-        values[0] = number
+        values.flat[0] = number
 
-    path = with_array(calibrated, lambda document: columns(document)[name], set_first)
+    path = with_array(calibrated, lambda document: scores(document)[name], set_first)
     with pytest.raises(ModelFileError, match=match):
         load(path)
 
 
 def test_columns_and_sources_are_those_that_there_are(calibrated, tmp_path):
-    def without_tops(document):
-        del columns(document)["top"]
+    def without_probabilities(document):
+        del scores(document)["probabilities"]
 
     def from_somewhere(document):
-        columns(document)["source"] = "/etc/passwd"
+        scores(document)["source"] = "/etc/passwd"
 
     kept = calibrated.read_bytes()
-    for change in (without_tops, from_somewhere):
+    for change in (without_probabilities, from_somewhere):
         calibrated.write_bytes(kept)
         with pytest.raises(ModelFileError):
             load(changed(calibrated, change))

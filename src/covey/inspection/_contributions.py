@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.inspection.contributions import SMALL_SHARE, shapley
+from covey._decisions import decided
 from covey._seen_columns import shown_value
 from covey._validation import check_number
 from covey.inspection._rows import MixedRows, seen_by, user_table, values_of
@@ -166,7 +167,7 @@ def reasons(
         heads: list[dict[str, Any]] = [{"prediction": float(one)} for one in prediction]
         towards = np.where(prediction >= baseline, 1.0, -1.0)
     else:
-        code, every = found.prediction.argmax(axis=1), np.arange(n_rows)
+        code, every = decided(model, found.prediction), np.arange(n_rows)
         pushes, towards = found.values[every, :, code], np.ones(n_rows)
         prediction, baseline = found.prediction[every, code], found.baseline[code]
         heads = [

@@ -14,6 +14,7 @@ from covey._blocks import as_table
 from covey._categories import column_of
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.inspection.contributions import differing, same_as_all
+from covey._decisions import decided
 from covey._devices import to_numpy
 from covey._seen_columns import SeenColumn, SeenColumns, as_column, seen_columns, shown_value
 
@@ -244,7 +245,7 @@ class Row:
         """What the model says, as a dict."""
         if not hasattr(self.model, "classes_"):
             return {"prediction": float(answer[0])}
-        labels, code = self.model.classes_.tolist(), int(answer.argmax())
+        labels, code = self.model.classes_.tolist(), int(decided(self.model, answer[None])[0])
         return {
             "prediction": labels[code],
             "probability": float(answer[code]),

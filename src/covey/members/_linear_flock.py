@@ -138,8 +138,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
 
     def _keep_typical_row(self, rows: TrainingRows) -> None:
         """Learn what is typical of the columns, where rows are in memory."""
-        self.__dict__.pop("_seen_columns", None)
-        self.__dict__.pop("_importance_of_columns", None)
+        for name in ("_seen_columns", "_importance_of_columns", "decision_"):
+            self.__dict__.pop(name, None)
         if isinstance(rows, InMemoryRows):
             self._keep_seen(rows.X, rows.weight, rows.words)
 

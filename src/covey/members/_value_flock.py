@@ -151,6 +151,9 @@ class ValueFlock(LinearFlock, FusedRegressor):
     def _decision(self, value: np.ndarray) -> tuple[dict[str, Any], int]:
         return {"prediction": float(value)}, 0
 
+    def _decided(self, value: np.ndarray) -> dict[str, Any]:
+        return self._decision(value)[0]
+
     def _fused(self, X: Any) -> np.ndarray:
         if self._is_linear():
             return linear_logits(X, *self._as_one())[0]

@@ -11,10 +11,11 @@ from functools import cache
 from typing import Any
 
 from covey._state import StateError
+from covey.inspection._ranking import decision_of
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._writing import Writer, plain
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
@@ -88,7 +89,9 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
-    return {"kind": name, **format_of(name).write(model, out)}
+    written = {"kind": name, **format_of(name).write(model, out)}
+    decision = vars(model).get("decision_")
+    return written if decision is None else {**written, "decision": plain(decision.as_record())}
 
 
 def read_model(node: Node) -> Any:
@@ -96,6 +99,17 @@ def read_model(node: Node) -> Any:
     with node:
         name = node.text("kind", HOMES)
         try:
-            return format_of(name).read(node)
+            model = format_of(name).read(node)
         except StateError as error:
             node.refuse(error)
+        if node.has("decision"):
+            _read_decision(model, node)
+        return model
+
+
+def _read_decision(model: Any, node: Node) -> None:
+    """Set how a classifier makes classes of probabilities."""
+    try:
+        model.decision_ = decision_of(node.plain("decision"), model.classes_)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        node.check(False, "decision", "is none.")
