@@ -167,6 +167,11 @@ class DaskRows:
         self._moments = basis_moments(self._blocks, "features", plain)[:2]
         return self._moments
 
+    def ranges(self) -> np.ndarray:
+        """The least and the greatest value of each column, (2, D)."""
+        highest, lowest = self._blocks.max(SearchBlock.extremes, True)
+        return np.stack([-lowest, highest])
+
     def total_weight(self) -> float:
         """The sum of all weights."""
         return float(self.class_weights @ self._factors)
@@ -399,6 +404,11 @@ class DaskRows:
             lambda size, center: rows.sum(TableBlock.target_squares, size, center, total)[0],
         )
         return float(mean[0] if deviation[0] > 0 else extent[1, 0]), float(deviation[0])
+
+    def target_range(self) -> tuple[float, float]:
+        """The least and the greatest y."""
+        _, highest, lowest = self._blocks.max(TableBlock.target_extent)[:, 0]
+        return float(-lowest), float(highest)
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """The weighted quantile of y, or of its distance from a center."""

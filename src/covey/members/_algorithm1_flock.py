@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -193,7 +193,7 @@ class Algorithm1Flock(LinearFlock):
         members = self._grown[:n_members]
         coef = theta / self.scale_
         return self._attributes_of(
-            Basis.plain(coef.shape[2]),
+            replace(Basis.plain(coef.shape[2]), seen=self._ranges),
             coef,
             intercept - coef @ self.mean_,
             support,

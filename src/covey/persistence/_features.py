@@ -29,3 +29,11 @@ def read_features(estimator: Any, node: Node) -> int:
         node.check(len(set(names)) == len(names), "feature_names", "holds one name twice.")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     return n_features
+
+
+def read_y_range(estimator: Any, node: Node) -> None:
+    """Set the range that predicted numbers keep to; files of before have none."""
+    if node.has("y_range"):
+        low, high = node.array("y_range", (2,)).tolist()
+        node.check(low <= high, "y_range", "is no range.")
+        estimator.y_range_ = np.array([low, high])

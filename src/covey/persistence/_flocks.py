@@ -22,7 +22,7 @@ from covey.members import (
     feature_names,
 )
 from covey.persistence._calibration import read_calibration, write_calibration
-from covey.persistence._features import read_features, write_features
+from covey.persistence._features import read_features, read_y_range, write_features
 from covey.persistence._formats import Format, estimator_format
 from covey.persistence._fusers import read_fuser
 from covey.persistence._membership import check_member
@@ -127,6 +127,7 @@ def _write_target(flock: Any, out: Writer) -> dict[str, Any]:
         return {"classes": out.labels(flock.classes_)}
     loss = flock._value_loss
     return {
+        **({"y_range": out.array(flock.y_range_)} if hasattr(flock, "y_range_") else {}),
         "center": float(flock.y_center_),
         "scale": float(flock.y_scale_),
         "loss": loss.name,
@@ -142,6 +143,7 @@ def _read_target(flock: Any, node: Node) -> int:
             flock.classes_ = target.labels("classes")
             target.check(len(flock.classes_) > 1, "classes", "has fewer than two.")
             return len(flock.classes_)
+        read_y_range(flock, target)
         flock.y_center_ = target.number("center")
         flock.y_scale_ = target.number("scale", _NARROWEST)
         flock._value_loss = ValueLoss(
@@ -214,7 +216,7 @@ def _read_linear(flock: Any, node: Node) -> None:
     basis = _read_basis(node.child("basis"), n_features)
     n_features = flock.n_features_in_
     n_columns = basis.n_columns
-    flock.basis_ = basis
+    flock.basis_, flock._ranges = basis, basis.seen
     flock.member_coef_ = node.array("coef", (None, n_outputs, n_columns))
     n_members = flock.n_estimators_ = len(flock.member_coef_)
     node.check(0 < n_members <= _MOST_MEMBERS, "coef", "has no members, or too many.")
@@ -332,6 +334,7 @@ def _write_grown(flock: Any, out: Writer) -> dict[str, Any]:
             None if member.history is None else out.columns(vars(member.history))
             for member in members
         ],
+        **({} if flock._ranges is None else {"ranges": out.array(flock._ranges)}),
         "member_shares": out.array(flock._member_shares),
         "grown_with": {name: bool(value) for name, value in flock._grown_with.items()},
         "fuser": out.model(flock.fuser_),
@@ -362,6 +365,10 @@ def _read_grown(flock: Any, node: Node) -> None:
         names = ("scale_features", "fit_intercept")
         flock._grown_with = {name: layout.flag(name) for name in names}
     n_members = node.whole("n_members", 1, n_grown)
+    flock._ranges = None  # files of before have none
+    if node.has("ranges"):
+        flock._ranges = node.array("ranges", (2, n_features))
+        node.check((flock._ranges[0] <= flock._ranges[1]).all(), "ranges", "are none.")
     # The rest is computed from these, as a fit does.
     with np.errstate(over="ignore", invalid="ignore"):
         flock._keep_first(n_members)

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from covey.fusers import Fuser, Stacking
 from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
 from covey.members import FusionClassifier, FusionRegressor, feature_names
-from covey.persistence._features import read_features, write_features
+from covey.persistence._features import read_features, read_y_range, write_features
 from covey.persistence._formats import estimator_format
 from covey.persistence._fusers import read_fuser, read_ranks, write_ranks
 from covey.persistence._membership import check_member
@@ -35,6 +35,7 @@ def _write_members(model: Any, members: list[Any], out: Writer) -> dict[str, Any
         "names": out.texts(list(named)),
         "dropped": out.array(np.array(dropped, dtype=bool), "flag"),
         "members": out.models(members),
+        **({"y_range": out.array(model.y_range_)} if hasattr(model, "y_range_") else {}),
     }
 
 
@@ -47,6 +48,7 @@ def _read_members(model: Any, node: Node) -> tuple[int, list[Any]]:
         model.classes_ = node.labels("classes")
     else:
         node.check(node.none("classes"), "classes", "belong to nothing.")
+        read_y_range(model, node)
     names = node.member_names("names")
     dropped = node.array("dropped", (len(names),), "flag")
     members = node.models("members", int((~dropped).sum()))

@@ -34,6 +34,7 @@ class Features:
     usable: BoolArray  # (D,)
     unit: IntArray  # (D,), which features flip together; -1: never
     grouped: bool = False  # whether some do: then there are no products
+    seen: FloatArray | None = None  # (2, D), the range in which values are multiplied
     centered: bool = True  # whether columns are centered
     scaled: bool = True
     # Columns that are made of one variable: one of each counts, and some are not multiplied.
@@ -88,7 +89,6 @@ def standardized_bases(
     rows: SearchRows,
     features: Features,
     *,
-    bounds_products: bool,
     sampled: bool = False,
     single: bool = False,
 ) -> dict[str, ScaledBasis]:
@@ -125,18 +125,14 @@ def standardized_bases(
     if features.multiplied is not None:
         multiplied = multiplied & features.multiplied
     if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
-        add("products", _products(rows, features, multiplied, bounds_products))
+        add("products", _products(rows, features, multiplied))
     return bases
 
 
-def _products(rows: SearchRows, features: Features, multiplied: BoolArray, bounded: bool) -> Basis:
+def _products(rows: SearchRows, features: Features, multiplied: BoolArray) -> Basis:
     highest, lowest = rows.max(SearchBlock.extremes, False)
     two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
-    if not bounded:
-        return Basis.products(two_valued, features.mean, used=multiplied)
-    highest, lowest = rows.max(SearchBlock.extremes, True)
-    seen = np.stack([-lowest, highest])
-    return Basis.products(two_valued, features.mean, seen, used=multiplied)
+    return Basis.products(two_valued, features.mean, features.seen, used=multiplied)
 
 
 def standardize(rows: SearchRows, name: str, scaled: ScaledBasis, *, single: bool = False) -> None:

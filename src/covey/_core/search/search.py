@@ -142,7 +142,6 @@ class Search:
         self._bases = standardized_bases(
             rungs[-1].rows if rungs else rows,
             features,
-            bounds_products=plan.task.numbers,
             sampled=bool(rungs),
             single=self._compares_only(rungs),
         )
