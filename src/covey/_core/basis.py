@@ -146,8 +146,12 @@ class Basis:
         # That of the shared functions makes masks of NumPy's arrays, which takes longer.
         clip = np.clip if is_on_host(columns) else xp.clip
         reach = self.reach
-        if reach is not None:
-            columns = clip(columns, *(like(columns, end[:, None]) for end in reach))
+        if reach is not None and columns.shape[1]:
+            low, high = (like(columns, end) for end in reach)
+            # Mostly all rows are within reach, and need no copy.
+            beyond = (xp.min(columns, axis=1) < low) | (xp.max(columns, axis=1) > high)
+            if bool(xp.any(beyond)):
+                columns = clip(columns, low[:, None], high[:, None])
         if self.is_plain:
             return columns
 
