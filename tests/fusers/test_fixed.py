@@ -266,9 +266,46 @@ def test_a_class_that_a_member_never_saw():
         [[[0.2, 0.2, 0.6], [0.5, 0.5, 0.0]]],
         seen=np.array([[True, True, True], [True, True, False]]),
     )
-    assert_allclose(Mean().fuse(P), [[0.35, 0.35, 0.3]])  # counts 0 in sums
-    assert Product().fuse(P).argmax() == 2  # abstains in products
-    assert_allclose(Min().fuse(P), [[0.2, 0.2, 0.6]])  # and in minima
+    assert_allclose(Mean().fuse(P), np.array([[0.35, 0.35, 0.6]]) / 1.3)
+    assert Product().fuse(P).argmax() == 2
+    assert_allclose(Max().fuse(P), np.array([[0.5, 0.5, 0.6]]) / 1.6)
+    assert_allclose(Min().fuse(P), [[0.2, 0.2, 0.6]])
+    # One vote of one member that knows the third class, none of two for the first two but half.
+    assert_allclose(Majority().fuse(P), np.array([[0.5, 0.0, 1.0]]) / 1.5)
+    # Two points of two; ties have none.
+    assert_allclose(Borda().fuse(P), [[0.0, 0.0, 1.0]])
+
+
+@settings(max_examples=50, deadline=None)
+@given(opinions(n_classes=4), st.integers(0, 10**6))
+def test_members_abstain_on_classes_that_they_never_saw(values, seed):
+    rng = np.random.default_rng(seed)
+    seen = rng.random(values.shape[1:]) < 0.7
+    seen[:, 0] = True
+    values = values * seen + 1e-9 * seen
+    values /= values.sum(axis=2, keepdims=True)
+    P, weights = Predictions(values, seen=seen), rng.uniform(0.1, 1.0, values.shape[1])
+    for rule in (Mean(weights), Majority(weights), Borda(weights)):
+        fused = rule.fuse(P)
+        for row, found in zip(values, fused, strict=True):
+            wanted = np.zeros(4)
+            for code in range(4):
+                total = 0.0
+                for own, knows, weight in zip(row, seen, weights, strict=True):
+                    known = np.flatnonzero(knows)
+                    if not knows[code] or (isinstance(rule, Borda) and len(known) < 2):
+                        continue
+                    total += weight
+                    if isinstance(rule, Mean):
+                        wanted[code] += weight * own[code]
+                    elif isinstance(rule, Majority):
+                        wanted[code] += weight * (own.argmax() == code)
+                    else:
+                        wanted[code] += weight * np.mean(own[code] > own[known[known != code]])
+                wanted[code] /= total or 1.0
+            even = np.full(4, 0.25)
+            wanted = wanted / wanted.sum() if wanted.any() else even
+            assert_allclose(found, wanted, atol=1e-12)
 
 
 @settings(max_examples=50, deadline=None)

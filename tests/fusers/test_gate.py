@@ -136,7 +136,6 @@ def test_without_intercept_members_stay_without():
     X, y = load_iris(return_X_y=True)
     model = gated().set_params(fit_intercept=False).fit(X, y)
     assert not model.member_intercept_.any()
-    assert_allclose(model.predict_proba(np.zeros((1, 4))), 1 / 3)
 
 
 def test_an_infinite_penalty_is_the_mean_of_priors_and_a_warning():

@@ -373,9 +373,10 @@ def test_members_are_classifiers_that_agree_with_the_ensemble(wine):
 def test_collapse_has_the_products_probabilities(load):
     X, y = load(return_X_y=True)
     model = flock(n_estimators=7, max_iter=1000).fit(X, y)
-    # Eq. (10) with i_k = 1/K, written out; far away, where probabilities underflow, too.
+    # Eq. (10) with i_k = 1/K, written out; far away, where values are held, too.
     for rows in (X, 30 * X):
-        logits = np.einsum("nd,kcd->nkc", rows, model.member_coef_) + model.member_intercept_
+        held = model.basis_.rows(rows)
+        logits = np.einsum("nd,kcd->nkc", held, model.member_coef_) + model.member_intercept_
         logs = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
         product = logs.mean(axis=1)
         product -= np.logaddexp.reduce(product, axis=1, keepdims=True)

@@ -245,3 +245,12 @@ def test_a_graph_is_written_whole(tmp_path):
     graph = to_onnx(model, tmp_path / "flock.onnx")
     assert onnx.load(tmp_path / "flock.onnx") == graph
     assert [path.name for path in tmp_path.iterdir()] == ["flock.onnx"]
+
+
+@pytest.mark.parametrize("fuser", ["search", "product", "mean"])
+def test_rows_far_outside_of_what_was_seen_predict_the_same_too(fuser):
+    model = flock(fuser=fuser).fit(X_WINE, Y_WINE)
+    far = X_WINE.copy()
+    far[::2, 12] *= 1000.0
+    far[1::2, 9] -= 1000.0
+    assert_equal_graph(to_onnx(model), model, far)

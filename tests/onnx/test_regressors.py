@@ -19,6 +19,7 @@ from covey import FlockRegressor, FusionRegressor, Gate, SubsetEnsembleRegressor
 from covey.fusers import Mean
 from covey.members import LinearRegressionMember
 from covey.onnx import to_onnx
+from covey.stacking import GeneralStackingRegressor
 from tests._core.bases import products_of, ramps_of
 from tests.onnx._helpers import CLOSE, session_of
 
@@ -111,3 +112,23 @@ def test_a_fuser_without_a_graph_is_refused_by_name():
     model = flock(fuser="trimmed_mean").fit(X, Y)
     with pytest.raises(ValueError, match="fused by TrimmedMean.*fuse by 'mean', 'median', a Gate"):
         to_onnx(model)
+
+
+@pytest.mark.parametrize("dtype", CLOSE)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: FlockRegressor(n_estimators=3, cv=2, random_state=0),
+        flock,
+        lambda: FusionRegressor([Ridge(0.01), DecisionTreeRegressor(max_depth=2)]),
+        lambda: GeneralStackingRegressor([Ridge(0.01), DecisionTreeRegressor(max_depth=2)]),
+    ],
+    ids=["search", "algorithm 1", "fusion", "stack"],
+)
+def test_rows_far_outside_of_what_was_seen_predict_the_same_too(make, dtype):
+    model = make().fit(X, Y)
+    far = X.copy()
+    far[::2, 2] *= 1000.0
+    far[1::2, 8] -= 3.0
+    assert np.isin(model.predict(far), model.y_range_).any()
+    assert_equal_values(to_onnx(model, dtype=dtype), model, far, dtype)

@@ -163,6 +163,11 @@ class DaskRows:
         self._moments = moments_of_blocks(self._blocks, SearchBlock.columns, "features", plain)[:2]
         return self._moments
 
+    def ranges(self) -> np.ndarray:
+        """The least and the greatest value of each column, (2, D)."""
+        highest, lowest = self._blocks.max(SearchBlock.extremes, True)
+        return np.stack([-lowest, highest])
+
     def total_weight(self) -> float:
         """The sum of all weights."""
         return float(self.class_weights @ self._factors)
@@ -391,6 +396,11 @@ class DaskRows:
         mean, deviation, _ = moments_of_blocks(self._blocks, TableBlock.target_columns)
         center = float(mean[0]) if deviation[0] > 0 else self.target_quantile(0.5)
         return center, float(deviation[0])
+
+    def target_range(self) -> tuple[float, float]:
+        """The least and the greatest y."""
+        _, highest, lowest = self._blocks.max(TableBlock.target_extent)[:, 0]
+        return float(-lowest), float(highest)
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """The weighted quantile of y, or of its distance from a center."""

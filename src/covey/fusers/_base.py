@@ -305,6 +305,17 @@ def agreeing_importance(P: Predictions, fused: np.ndarray, weight: np.ndarray) -
     return share_among(agrees, weight)
 
 
+def of_those_that_know(P: Predictions, mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Sums over members (n, C), for each class divided by the weight of members that know it.
+
+    So a member abstains on a class that it never saw. A class that nobody saw gets nothing.
+    """
+    if P.seen is None or P.seen.all():
+        return mass
+    known = weight @ P.seen
+    return np.where(known > 0, mass / np.where(known > 0, known, 1.0), 0.0)
+
+
 def values_by(P: Predictions, importance: np.ndarray) -> np.ndarray:
     """Numbers fused by the members' importances (n_samples, n_members), as (n_samples, 1)."""
     return np.einsum("nkc,nk->nc", P.values, importance)

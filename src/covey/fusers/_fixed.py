@@ -28,6 +28,7 @@ from covey.fusers._base import (
     agreeing_importance,
     available_weight,
     equal_shares,
+    of_those_that_know,
     values_by,
 )
 from covey.fusers._predictions import Predictions
@@ -40,6 +41,12 @@ def _known(P: Predictions) -> np.ndarray | None:
     if P.seen is None or P.seen.all():
         return available
     return P.seen[None] if available is None else available & P.seen[None]
+
+
+def _mean(P: Predictions, weight: np.ndarray) -> np.ndarray:
+    """The mean rule, in which members abstain on classes that they never saw."""
+    sums = np.einsum("nkc,nk->nc", P.values, weight)
+    return normalized(of_those_that_know(P, sums, weight), uniform(P.n_samples, P.n_classes))
 
 
 class Mean(WeightedFuser, name="mean"):
@@ -68,7 +75,7 @@ class Mean(WeightedFuser, name="mean"):
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return values_by(P, self._importance(P, X, codes))
-        return weighted_mean(P.values, self._weight(P))
+        return _mean(P, self._weight(P))
 
 
 class Product(WeightedFuser, name="product"):
@@ -127,7 +134,7 @@ class _OrderRule(Fuser):
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
             return self._statistic(P)
-        fallback = weighted_mean(P.values, available_weight(P))
+        fallback = _mean(P, available_weight(P))
         return normalized(self._statistic(P), fallback)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -245,6 +252,8 @@ class Borda(VotingFuser, name="borda"):
     only the order of its scores matters. Probabilities are shares of all points; where
     members tie all classes, they are uniform.
 
+    A member that never saw a class ranks those that it did see, and has no say on that one.
+
     Take it where members rank classes, or give scores in units of their own.
 
     Parameters
@@ -262,7 +271,14 @@ class Borda(VotingFuser, name="borda"):
     """
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        points = np.einsum("nkc,nk->nc", borda_counts(P.values), self._vote_weight(P))
+        weight, counts = self._vote_weight(P), borda_counts(P.values)
+        if P.seen is not None and not P.seen.all():
+            # Ranks are among the classes that a member knows, and count as those among all.
+            n_known = P.seen.sum(axis=1)
+            counts = np.maximum(counts - (P.n_classes - n_known)[:, None], 0.0) * P.seen
+            counts *= ((P.n_classes - 1) / np.maximum(n_known - 1, 1))[:, None]
+            weight = weight * (n_known > 1)
+        points = of_those_that_know(P, np.einsum("nkc,nk->nc", counts, weight), weight)
         return normalized(points, uniform(P.n_samples, P.n_classes))
 
 

@@ -43,8 +43,8 @@ class Predictions:
         Where a member has a prediction. By default everywhere, except where all its values of a
         sample are NaN.
     seen : array of shape (n_members, n_classes), bool, optional
-        Which classes a member knows of; all by default. A class that a member never saw
-        counts 0 in sums, and the member abstains on it in products and minima.
+        Which classes a member knows of; all by default. On a class that it never saw a member
+        abstains: the others decide how probable that is.
     log_values : array like ``values``, optional
         The logarithms of probabilities, where they are known better than from the
         probabilities themselves (which may have underflowed).

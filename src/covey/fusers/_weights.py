@@ -12,7 +12,13 @@ from covey._core.fusion.competence import keep_highest
 from covey._core.fusion.rules import k_of_n, normalized, uniform, vote_shares
 from covey._state import Array, Where, refuse
 from covey._validation import check_number, check_one_each
-from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
+from covey.fusers._base import (
+    Fuser,
+    agreeing_importance,
+    available_weight,
+    effective_weight,
+    of_those_that_know,
+)
 from covey.fusers._predictions import Predictions, encode_labels
 
 LEARNT_WEIGHTS = ("accuracy", "log_odds")
@@ -221,7 +227,10 @@ class Majority(VotingFuser, name="majority"):
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         equal = self.weights is None and P.available is None
-        return vote_shares(P.labels, None if equal else self._vote_weight(P), P.n_classes)
+        weight = self._vote_weight(P)
+        shares = vote_shares(P.labels, None if equal else weight, P.n_classes)
+        even = uniform(P.n_samples, P.n_classes)
+        return normalized(of_those_that_know(P, shares, weight), even)
 
 
 class KOfN(VotingFuser, name="k_of_n"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
     _grown: stored.Stacked(GrownMember, "R")
     n_estimators_: stored.Whole(1, "R", letter="K")
     _member_shares: stored.Array("K", low=0)
+    _ranges: stored.OrNone(stored.Array("2 D"))
     _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
     fuser_: stored.Model(Fuser)
 
@@ -215,7 +216,7 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
         members = self._grown[:n_members]
         coef = theta / self.scale_
         return self._attributes_of(
-            Basis.plain(coef.shape[2]),
+            replace(Basis.plain(coef.shape[2]), seen=self._ranges),
             coef,
             intercept - coef @ self.mean_,
             support,

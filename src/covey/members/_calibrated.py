@@ -403,4 +403,6 @@ class CalibratedRegressor(CalibratedFlock, ValueFlock):
         low = -upper_bound(-known.error, known.weight, side)
         high = upper_bound(known.error, known.weight, side)
         predicted = to_numpy(self.predict(X))
-        return returned(np.column_stack([predicted + low, predicted + high]), X)
+        bounds = np.column_stack([predicted + low, predicted + high])
+        never_negative = hasattr(self, "y_range_") and self.y_range_[0] >= 0
+        return returned(np.maximum(bounds, 0.0) if never_negative else bounds, X)

@@ -97,7 +97,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
             self.classes_,
             support,
             getattr(self, "feature_names_in_", None),
-            None if self.basis_.is_plain else self.basis_,
+            self.basis_,
             self.preparation_,
             self._column_scale,
         )
@@ -135,7 +135,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         Returns
         -------
         model : sklearn.linear_model.LogisticRegression
-            Fitted; with the same probabilities.
+            Fitted; with the same probabilities of rows within what was seen.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
 
     def _fused_log(self, X: Any) -> np.ndarray:
         if self._is_linear():
-            return log_softmax(linear_logits(X, *self._as_one())).T
+            return log_softmax(linear_logits(self.basis_.rows(X), *self._as_one())).T
         if isinstance(self.fuser_, GatedGroups):
             with np.errstate(divide="ignore"):
                 return np.log(self._fused(X))
@@ -206,7 +206,7 @@ class ClassFlock(LinearFlock, FusedClassifier):
         """
         if not (hasattr(self, "fuser_") and self._is_linear()):
             return super().decision_function(X)
-        rows = self._check_rows(X)
+        rows = self.basis_.rows(self._check_rows(X))
         coef, intercept = self._difference()
         # Classes first: sums along few classes are slow.
         scores = (rows @ coef.T).T if hasattr(rows, "tocsr") else coef @ rows.T

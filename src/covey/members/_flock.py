@@ -233,6 +233,9 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     the members of other kinds, and in models that a user gives, these columns stand for the
     features. Dask collections must be without gaps and categories.
 
+    A value of a new row that is far outside of what was seen counts as no farther out than once
+    the length of the range of the training rows.
+
     New names of the labels and columns that are constant change nothing. Other units of the
     columns change the rounding, of which a search once made another selection (of three tables,
     by .02 at most). The order of the rows does more, for it decides which rows are folds;
@@ -377,6 +380,8 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
     y_center_, y_scale_ : float
         What y was standardized by: mean and standard deviation; for "huber" and "quantile" the
         median (or quantile) and the median absolute deviation, which outliers do not move.
+    y_range_ : ndarray of shape (2,)
+        The least and the greatest number that is predicted: see Notes.
     n_iter_, basis_, group_of_, group_weights_, fuser_, out_of_fold_, named_estimators_, weights_
         As of `FlockClassifier`.
     calibration_ : Bunch
@@ -401,6 +406,14 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
     Intervals (`predict_interval`) are as sure as the sets of a `FlockClassifier`: exactly so after
     `calibrate`, about so without it. On four tables those of ``level=0.9`` held .897 to .915 of
     the new numbers (``make bench-coverage``).
+
+    Predictions do not run away. A value far outside of what was seen counts as no farther out than
+    once the length of the training range, and what is predicted stays in the range of the training
+    rows' y (``y_range_``), with a margin on either side: 5 % of its length, or 50 / n of it for
+    fewer than 1,000 rows, at most all of it. Where no y is negative, no prediction and no bound of
+    an interval is. (Tighter limits cost much on tables of few rows that are linear:
+    ``benchmarks/regression/limits.md``.) Coefficients, `collapse` and `to_sklearn` know of no
+    ``y_range_``.
 
     Gaps and categories are as in `FlockClassifier`; more than 20 categories are encoded by the
     mean of y in each.

@@ -19,7 +19,7 @@ from covey._core.fusion.constancy import staged_oracle
 from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
 from covey._seen_columns import SeenColumns
-from covey._state import Labels, OrAbsent, Record, Texts, Whole, names_array
+from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from covey.reporting import Report
 
 
+# Predictions of numbers go beyond the range of the training rows by this share of its length, or
+# by that of so many rows among all, at most by all of it.
+_LEAST_MARGIN = 0.05
+_ROWS_OF_MARGIN = 50
 # The squares of numbers to be predicted must stay finite, and sums of them too.
 _LARGEST = 1e150
 
@@ -94,7 +98,11 @@ class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
         return self._predictions(X).values
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse(self._predictions(X), X)
+        return self._bounded(self.fuser_.fuse(self._predictions(X), X))
+
+    def _bounded(self, fused: np.ndarray) -> np.ndarray:
+        """What is fused, within the range that numbers keep to."""
+        return fused
 
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(self._predictions(X), X)
@@ -454,6 +462,8 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
     (True, array([[0.5, 0.5]]))
     """
 
+    y_range_: OrAbsent(Array("2"))
+
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
         return make_value_fuser(rule)
 
@@ -463,6 +473,19 @@ class FusedRegressor(RegressorMixin, FusedEnsemble):
 
     def _predictions(self, X: Any) -> Predictions:
         return Predictions(self._member_values(X), names=self._names(), kind="value")
+
+    def _keep_y_range(self, low: float, high: float, n_rows: int) -> None:
+        """Learn from the least and the greatest y of so many rows what numbers are predicted."""
+        # Of few rows, new ones go farther beyond the range.
+        margin = (high - low) * max(_LEAST_MARGIN, min(1.0, _ROWS_OF_MARGIN / n_rows))
+        least = low - margin if low < 0 else max(low - margin, 0.0)
+        self.y_range_ = np.array([least, high + margin])
+
+    def _bounded(self, fused: np.ndarray) -> np.ndarray:
+        if not hasattr(self, "y_range_"):
+            return fused
+        # What is infinite is refused, not hidden.
+        return np.where(np.isfinite(fused), np.clip(fused, *self.y_range_), fused)
 
     def member_predictions(self, X: Any) -> np.ndarray:
         """What each member predicts, (n_samples, n_members)."""

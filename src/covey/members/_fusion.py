@@ -122,6 +122,9 @@ class _Fusion(NamedMembers):
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
         self._keep_rows(X, y, weight)
+        if self._models.noun == "regressor":
+            used = y if weight is None else y[weight > 0]
+            self._keep_y_range(used.min(), used.max(), len(used))
         if self.prefit:
             for name, member in pairs:
                 self._check_fitted(name, member)
@@ -334,6 +337,8 @@ class FusionRegressor(_Fusion, FusedRegressor):
     ----------
     estimators_, named_estimators_, fuser_, out_of_fold_, n_features_in_, feature_names_in_
         As of `FusionClassifier`; ``out_of_fold_.members`` is (n_rows, n_members).
+    y_range_ : ndarray of shape (2,)
+        The least and the greatest number that is predicted, as of `FlockRegressor`.
 
     Examples
     --------

@@ -120,6 +120,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             self._keep_typical_row(rows)
             rows = self._prepared(rows, continued)
             self._set_target(rows, continued)
+            self._keep_ranges(rows, continued)
             context = self._init_callback_context(max_subtasks=self._max_tasks())
             given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
             context.call_on_fit_task_begin(estimator=self, **given)
@@ -155,6 +156,13 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             y = self.y_center_ + y * self.y_scale_  # blocks have the standardized target
         found = TrainingSample.of(X, y, weight, unit)
         self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
+
+    def _keep_ranges(self, rows: TrainingRows, continued: bool) -> None:
+        """Learn how far columns go, beyond which new rows are held."""
+        low, high = rows.ranges()
+        if continued and self._ranges is not None:
+            low, high = np.minimum(low, self._ranges[0]), np.maximum(high, self._ranges[1])
+        self._ranges = np.stack([low, high])
 
     def _has_own_threads(self, rows: TrainingRows) -> bool:
         """Whether products have one thread each; large ones are left to BLAS."""
@@ -331,7 +339,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         Returns
         -------
         member : LinearMember, or LinearRegressionMember of a regressor
-            With the same predictions.
+            With the same predictions (of a regressor, but for its ``y_range_``).
         """
         check_is_fitted(self, "fuser_")
         if not self._is_linear():

@@ -104,6 +104,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self._grown = []
         if not self._is_mixed():
             self.n_estimators_ = len(self.member_coef_)
+            self._ranges = self.basis_.seen
             self._check_width("mean", len(self.mean_))
             return
         self._check_width("typical", len(self._typical))
@@ -386,7 +387,7 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _keep_predictions(self, library: Library, kept: list[str]) -> np.ndarray:
         """Keep what is predicted of rows held out; it is returned fold by fold."""
         members = np.stack([library.predicted[name] for name in kept], axis=1)
-        fused = np.tensordot(self.weights_, members, axes=(0, 1))
+        fused = self._bounded(np.tensordot(self.weights_, members, axes=(0, 1)))
         numbers, means = library.held_out.by_row(fused)
         _, members = library.held_out.by_row(members)
         self.out_of_fold_ = Bunch(
@@ -402,7 +403,8 @@ class MixedFlock(NamedParameters, SearchedFlock):
 
         It fills gaps of new rows, too, as means do in a flock of linear members.
         """
-        self.__dict__.pop("_means", None)
+        for name in ("_means", "_ranges"):
+            self.__dict__.pop(name, None)
         sample = take_rows(rows.X, _spread(np.flatnonzero(rows.weight), _N_TYPICAL))
         n_features = rows.n_features
         if hasattr(sample, "tocsc"):

@@ -19,6 +19,7 @@ from covey._core.fusion.constancy import (
 from covey._core.gating.gate import GatedObjective, GatedRows, ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
+from covey._core.search.block import extremes
 from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
 from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
@@ -171,6 +172,11 @@ class InMemoryRows:
         values = self.y if center is None else np.abs(self.y - center)
         return weighted_quantile(values, self.weight, share)
 
+    def target_range(self) -> tuple[float, float]:
+        """See `TrainingRows`."""
+        used = self.y[self.weight > 0]
+        return float(used.min()), float(used.max())
+
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
         """See `TrainingRows`."""
         # The y of a row of weight 0 does not count.
@@ -205,6 +211,12 @@ class InMemoryRows:
         if self._held_out is not None:
             X, weight = X[~self._held_out], weight[~self._held_out]
         return moments(X.tocsc() if hasattr(X, "tocsr") else X.T, weight)
+
+    def ranges(self) -> np.ndarray:
+        """See `TrainingRows`."""
+        used = self.weight > 0
+        highest, lowest = extremes(self.X if used.all() else self.X[used])
+        return np.stack([-lowest, highest])
 
     @property
     def can_narrow(self) -> bool:

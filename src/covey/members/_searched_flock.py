@@ -163,6 +163,7 @@ class SearchedFlock(LinearFlock):
             self._units()[kept],
             grouped=self.feature_groups is not None,
             **self._made_of(kept),
+            seen=self._ranges[:, kept] if self._numeric else None,
             centered=bool(self._setting("scale_features") and self._setting("fit_intercept")),
             scaled=bool(self._setting("scale_features")),
         )
@@ -188,6 +189,7 @@ class SearchedFlock(LinearFlock):
             self._limits(search),
             self._progress(rows, context, given),
         ).widened(kept)
+        flock = flock.within(self._ranges)
         found = self._attributes_of(
             flock.basis,
             flock.coef,
@@ -266,7 +268,7 @@ class SearchedFlock(LinearFlock):
         coef, intercept = self._in_units_of_y(flock.coef, flock.intercept)
         fuser = GatedGroups.of(flock, None if self._numeric else self.classes_)
         fused = self._by_blocks(lambda block: fuser.fuse_linear(block, coef, intercept), X)
-        return fused[:, 0] if self._numeric else fused
+        return self._bounded(fused[:, 0]) if self._numeric else fused
 
     def _gate_sizes(self) -> np.ndarray:
         # Gates have logits; what members predict of numbers has the unit of y.

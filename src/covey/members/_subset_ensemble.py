@@ -352,8 +352,9 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         Coefficients in the units of X and y; zero outside a member's subset.
     coef_, intercept_ : ndarray of shape (n_features,) and float
         Only with ``fuser="mean"``, where the flock is one linear model.
-    y_center_, y_scale_ : float
-        What y was standardized by; see `FlockRegressor`.
+    y_center_, y_scale_, y_range_
+        What y was standardized by, and what is predicted at least and at most; see
+        `FlockRegressor`.
     n_iter_, basis_, fuser_
         As of `SubsetEnsembleClassifier`.
     member_intercept_, history_, feature_importances_, estimators_

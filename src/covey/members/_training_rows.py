@@ -67,6 +67,9 @@ class TrainingRows(Protocol):
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """A weighted quantile of y, or of its distances from a center."""
 
+    def target_range(self) -> tuple[float, float]:
+        """The least and the greatest y of the rows that have a weight."""
+
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
         """Let the target be (y - center) / scale, clipped; the largest size before that."""
 
@@ -83,6 +86,9 @@ class TrainingRows(Protocol):
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Weighted mean and standard deviation of the columns, of rows that are not held out."""
+
+    def ranges(self) -> np.ndarray:
+        """The least and the greatest value of each column, (2, D), of rows that have a weight."""
 
     def only(self, columns: np.ndarray) -> TrainingRows:
         """The same rows with some of the columns (D,), where ``can_narrow``."""

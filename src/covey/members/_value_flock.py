@@ -56,7 +56,9 @@ class ValueFlock(LinearFlock, FusedRegressor):
         """Standardize y and choose the loss in its units; a warm start keeps both."""
         if continued:
             rows.standardize_target(self.y_center_, self.y_scale_, None)
+            known = self.y_range_
         else:
+            known = None
             self._set_scale(*rows.moments())
             self.y_center_, self.y_scale_ = standardize_values(rows, self.loss, self.quantile)
             narrow, kept = self._narrowed(rows)
@@ -69,6 +71,10 @@ class ValueFlock(LinearFlock, FusedRegressor):
                 self.quantile,
             )
         rows.set_loss(self._value_loss)
+        self._keep_y_range(*rows.target_range(), rows.n_weighted())
+        if known is not None:
+            low, high = zip(known, self.y_range_, strict=True)
+            self.y_range_ = np.array([min(low), max(high)])
 
     def _share_left(self, rows: TrainingRows) -> float:
         """The share of a constant's loss that a linear model leaves."""
@@ -102,7 +108,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
             float(intercept[0]),
             support,
             getattr(self, "feature_names_in_", None),
-            None if self.basis_.is_plain else self.basis_,
+            self.basis_,
             self.preparation_,
             self._column_scale,
         )
@@ -126,7 +132,8 @@ class ValueFlock(LinearFlock, FusedRegressor):
     def to_sklearn(self) -> LinearRegression:
         """The whole ensemble as a plain ``LinearRegression``, which needs no covey.
 
-        Only a flock with ``fuser="mean"`` is one linear model; the predictions are the same.
+        Only a flock with ``fuser="mean"`` is one linear model; the predictions are the same for
+        rows within what was seen.
         """
         self.collapse()
         self._check_numbers_alone()
@@ -156,9 +163,10 @@ class ValueFlock(LinearFlock, FusedRegressor):
 
     def _fused(self, X: Any) -> np.ndarray:
         if self._is_linear():
-            return linear_logits(X, *self._as_one())[0]
+            return self._bounded(linear_logits(self.basis_.rows(X), *self._as_one())[0])
         if isinstance(self.fuser_, GatedGroups):
-            return self.fuser_.fuse_linear(X, self.member_coef_, self.member_intercept_)[:, 0]
+            fused = self.fuser_.fuse_linear(X, self.member_coef_, self.member_intercept_)
+            return self._bounded(fused[:, 0])
         return super()._fused(X)
 
     predict = accepts_dask(FusedRegressor.predict)

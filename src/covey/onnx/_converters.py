@@ -66,6 +66,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """A model as nodes; its outputs are values, or the most probable class and probabilities."""
     model, graph = operator.raw_operator, Graph(scope, operator, container)
     fused = CONVERTERS[type(model)](graph, model)
+    if hasattr(model, "y_range_"):
+        fused = graph.node("Clip", fused, *model.y_range_)
     names = [variable.full_name for variable in graph.operator.outputs]
     graph.node("Identity", fused, output=names[-1])
     if is_regressor(model):

@@ -65,6 +65,13 @@ class Outputs:
             weights = np.asarray(weights, dtype=float)[None, :, None]
         return graph.total(graph.node("Mul", values, weights), 1)
 
+    def of_those_that_know(self, mass: str, weights: np.ndarray) -> str:
+        """Sums (n, C) over members of weights (K,), divided by those that know each class."""
+        if self.seen.all():
+            return mass
+        known = weights @ self.seen
+        return self.graph.node("Mul", mass, 1.0 / np.where(known > 0, known, 1.0)[None])
+
     def normalized(self, mass: str, fallback: str | None = None) -> str:
         """Rows divided by their sum; rows without any are ``fallback``, or even."""
         even = np.full((1, self.n_classes), 1.0 / self.n_classes)
@@ -158,8 +165,11 @@ def _by_product(outputs: Outputs, fuser: Any) -> str:
 
 
 def _by_mean(outputs: Outputs, fuser: Any) -> str:
-    mean = outputs.weighted(outputs.values, fuser.member_weights(outputs.n_members))
-    return mean if outputs.kind == "value" else outputs.normalized(mean)
+    weight = fuser.member_weights(outputs.n_members)
+    mean = outputs.weighted(outputs.values, weight)
+    if outputs.kind == "value":
+        return mean
+    return outputs.normalized(outputs.of_those_that_know(mean, weight))
 
 
 def _by_median(outputs: Outputs, fuser: Any) -> str:
@@ -176,7 +186,8 @@ def _by_median(outputs: Outputs, fuser: Any) -> str:
     if outputs.kind == "value":
         return statistic
     equal = np.full(outputs.n_members, 1.0 / outputs.n_members)
-    mean = outputs.normalized(outputs.weighted(outputs.values, equal))
+    mean = outputs.of_those_that_know(outputs.weighted(outputs.values, equal), equal)
+    mean = outputs.normalized(mean)
     return outputs.normalized(statistic, mean)
 
 
@@ -192,7 +203,9 @@ def _middle(graph: Graph, values: str, n_members: int) -> str:
 def _by_majority(outputs: Outputs, fuser: Any) -> str:
     weights = fuser.weights_ if fuser.learns else fuser.weights
     weights = np.ones(outputs.n_members) if weights is None else np.asarray(weights, dtype=float)
-    return outputs.normalized(outputs.weighted(outputs.votes(), weights / weights.sum()))
+    weights = weights / weights.sum()
+    votes = outputs.weighted(outputs.votes(), weights)
+    return outputs.normalized(outputs.of_those_that_know(votes, weights))
 
 
 _RULES = {

@@ -221,7 +221,8 @@ class Columns:
         width = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
         rise = (1.0 / width).astype(graph.dtype).astype(np.float64)
         width = 1.0 / rise
-        centered = graph.centered(graph.rows, center, rise)
+        within = self._clipped(graph.rows, basis.reach)
+        centered = graph.centered(within, center, rise)
         parts = [(np.arange(n_features), centered, width, center)]
         ramps = np.flatnonzero(~np.isnan(basis.low))
         if len(ramps):
@@ -244,10 +245,7 @@ class Columns:
         self, basis: Basis, pairs: np.ndarray, rise: np.ndarray
     ) -> tuple[str, np.ndarray, np.ndarray]:
         graph = self._graph
-        inside = graph.rows
-        if basis.seen is not None:
-            inside = graph.node("Max", inside, basis.seen[0])
-            inside = graph.node("Min", inside, basis.seen[1])
+        inside = self._clipped(graph.rows, basis.seen)
         scaled = graph.centered(inside, basis.center, rise)
         one, other = basis.feature[pairs], basis.partner[pairs]
         product = graph.node(
@@ -259,6 +257,11 @@ class Columns:
             most = _LARGEST[graph.dtype]
             product = graph.node("Clip", product, np.array(-most), np.array(most))
         return product, 1.0 / (rise[one] * rise[other]), np.zeros(len(pairs))
+
+    def _clipped(self, rows: str, ends: np.ndarray | None) -> str:
+        if ends is None:
+            return rows
+        return self._graph.node("Min", self._graph.node("Max", rows, ends[0]), ends[1])
 
     def linear(self, coef: np.ndarray, intercept: np.ndarray) -> str:
         """Linear functions of the columns, for coefficients (J, P) and intercepts (J,)."""

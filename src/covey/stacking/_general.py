@@ -251,7 +251,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
 
     The regressor's `GeneralStackingClassifier`, which explains how layers, folds, chosen and
     generated columns work. With one layer, values and folds that are a partition this is
-    scikit-learn's `StackingRegressor` to rounding.
+    scikit-learn's `StackingRegressor` to rounding, within ``y_range_``.
 
     Take it where regressors are strong and rows are many; with few rows ``FusionRegressor(...,
     fuser="linear_stacking")`` is safer.
@@ -275,6 +275,8 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
         As of `GeneralStackingClassifier`.
     final_estimator_, n_features_in_, feature_names_in_
         As of `GeneralStackingClassifier`.
+    y_range_ : ndarray of shape (2,)
+        The least and the greatest number that is predicted, as of `FlockRegressor`.
 
     Examples
     --------

@@ -99,6 +99,9 @@ class Layered(NamedMembers):
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
         self._keep_rows(X, y, weight)
+        if self._models.noun == "regressor":
+            used = y if weight is None else y[weight > 0]
+            self._keep_y_range(used.min(), used.max(), len(used))
         prefit = self._is_prefit()
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:
@@ -437,7 +440,7 @@ class Layered(NamedMembers):
             return [str(column) for column in range(self._n_made)]
 
     def _fused(self, X: Any) -> np.ndarray:
-        return self.fuser_.fuse(*self._forward(X))
+        return self._bounded(self.fuser_.fuse(*self._forward(X)))
 
     def _importance(self, X: Any) -> np.ndarray:
         return self.fuser_.importance(*self._forward(X))

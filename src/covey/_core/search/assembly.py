@@ -74,6 +74,13 @@ class Flock:
             on_folds=of_folds,
         )
 
+    def within(self, seen: FloatArray) -> Flock:
+        """The same flock, for which values far beyond those seen (2, D) count as less far."""
+        of_folds = self.on_folds
+        if of_folds is not None:
+            of_folds = replace(of_folds, flocks=[flock.within(seen) for flock in of_folds.flocks])
+        return replace(self, basis=replace(self.basis, seen=seen), on_folds=of_folds)
+
 
 @dataclass
 class OnFolds:

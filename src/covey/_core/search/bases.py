@@ -34,6 +34,7 @@ class Features:
     usable: BoolArray  # (D,)
     unit: IntArray  # (D,), which features flip together; -1: never
     grouped: bool = False  # whether some do: then there are no products
+    seen: FloatArray | None = None  # (2, D), the range in which values are multiplied
     centered: bool = True  # whether columns are centered
     scaled: bool = True
     # Columns that are made of one variable: one of each counts, and some are not multiplied.
@@ -74,7 +75,6 @@ def standardized_bases(
     rows: SearchRows,
     features: Features,
     *,
-    bounds_products: bool,
     sampled: bool = False,
     single: bool = False,
 ) -> dict[str, ScaledBasis]:
@@ -113,11 +113,10 @@ def standardized_bases(
     if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
         highest, lowest = rows.max(SearchBlock.extremes, False)
         two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
-        seen = None
-        if bounds_products:
-            highest, lowest = rows.max(SearchBlock.extremes, True)
-            seen = np.stack([-lowest, highest])
-        add("products", Basis.products(two_valued, features.mean, seen, used=multiplied))
+        add(
+            "products",
+            Basis.products(two_valued, features.mean, features.seen, used=multiplied),
+        )
     return bases
 
 

@@ -57,6 +57,20 @@ class Kind:
     restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
 
 
+def extremes(rows: Any) -> FloatArray:
+    """Return the greatest value of each column, and of its negative, (2, D).
+
+    A sparse column holds a 0, whether or not it has an empty entry.
+    """
+    if not hasattr(rows, "tocsr"):
+        highest = np.max(rows, axis=0, initial=-np.inf)
+        return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
+    if not rows.shape[0]:
+        return np.zeros((2, rows.shape[1]))
+    ends = rows.max(axis=0), -rows.min(axis=0)
+    return np.maximum([end.toarray().ravel() for end in ends], 0.0)
+
+
 class SearchBlock:
     """Some rows of a table from row ``start`` on, and what a search keeps of each.
 
@@ -142,8 +156,7 @@ class SearchBlock:
         rows = self._given
         if used and not (self.weight > 0).all():
             rows = self._rows_in_order(self.weight > 0)
-        highest = np.max(rows, axis=0, initial=-np.inf)
-        return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
+        return extremes(rows)
 
     def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
         """How many rows have a value of each feature that is neither, (D,)."""

@@ -221,7 +221,6 @@ class Search:
         self._bases = standardized_bases(
             last,
             features,
-            bounds_products=plan.task.numbers,
             sampled=bool(rungs),
             single=len(rungs) > 1 and self._bears_single(last),
         )
