@@ -38,7 +38,7 @@ _CHANGES: dict[Method, int | None] = {
     SearchBlock.predict_held_out: None,
 }
 # The same of a `RowBlock`: which earlier ones each makes superfluous.
-_STEP = (RowBlock.slopes, RowBlock.objective)
+_STEP = (RowBlock.slopes,)
 _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
     RowBlock.see: (),
     RowBlock.trust: (),
@@ -47,7 +47,6 @@ _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
     RowBlock.rescale: (),
     RowBlock.evaluate: (RowBlock.evaluate, *_STEP),
     RowBlock.slopes: _STEP,
-    RowBlock.objective: _STEP,
 }
 
 
