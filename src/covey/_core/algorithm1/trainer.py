@@ -13,7 +13,6 @@ from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.step import (
-    TIE,
     Candidates,
     FlipProposals,
     Scales,
@@ -35,7 +34,7 @@ from covey._core.arrays import (
 from covey._core.blocks import Blocks
 from covey._core.journal import Journal, Task, arrays_of, restored
 from covey._core.lbfgs import minimise
-from covey._core.limits import MOST_COEFFICIENT
+from covey._core.limits import FAR, TIE
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
 from covey._core.value_losses import ValueLoss
@@ -174,7 +173,7 @@ class StackTrainer:
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let the weights of later members depend on one already grown: lines 3 and 4."""
-        see(self.rows, self._settings, theta, intercept)
+        see(self.rows, self._settings, self._to_device(theta), self._to_device(intercept))
         self.n_grown += 1
         self.step.member = self.n_grown
 
@@ -197,7 +196,7 @@ class StackTrainer:
                 (objective,) = self.rows.sum(RowBlock.slopes, *settled, None, None)
                 members.record(1, objective, runs, progress.step)
             largest = float(to_host(self._xp.max(self._xp.abs(members.theta))))
-            if not (np.isfinite(members.recorded[1]).all() and largest <= MOST_COEFFICIENT):
+            if not (np.isfinite(members.recorded[1]).all() and largest <= FAR):
                 raise DivergedError(self.n_grown + 1)
             if task is not None:
                 task.finish(arrays_of(members))
