@@ -55,7 +55,7 @@ class Everything:
     alpha: OrNone(Number(low=0))
     depth: Whole(1, "P")
     about: Plain(dict)
-    first: Where(lambda one: one.alpha is None, Array("G"), Whole()) = 0
+    first: Where("alpha", Whole(), Array("G")) = 0
 
     def _restored(self):
         refuse("depth", "is odd.", self.depth % 2 == 0)
@@ -150,7 +150,7 @@ def test_every_declaration_says_what_it_is():
     assert said["table"] == "numbers (G, D), at least -1"
     assert said["feature"] == "index (P) among D"
     assert said["pools"] == 'list (G) of "linear" or "log"'
-    assert said["first"] == "in some numbers (G), in others whole number, at least 0"
+    assert said["first"] == "in some whole number, at least 0, in others numbers (G)"
     assert not issubclass(Either, Array)
 
 

@@ -21,7 +21,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -105,10 +105,9 @@ class Stored:
         """Return the kind of the field that this object has, or None if it has none."""
         return self
 
-    @property
-    def required(self) -> bool:
-        """Whether an object without the field is not fitted."""
-        return True
+    def found(self, owner: Any, name: str) -> bool:
+        """Return whether an object has what it must have of this field to be fitted."""
+        return hasattr(owner, name)
 
 
 # -- arrays ---------------------------------------------------------------------------------------
@@ -531,33 +530,31 @@ class OrAbsent(OrNone):
         """Return the value, or ABSENT."""
         return ABSENT if node.none(name) else self.kind.read(node, name, sizes)
 
-    @property
-    def required(self) -> bool:
-        """Whether an object without the field is not fitted."""
-        return False
+    def found(self, owner: Any, name: str) -> bool:
+        """Return True: an object need not have it."""
+        return True
 
 
 @dataclass(frozen=True)
 class Where(Stored):
-    """A field of the objects for which a function, which is given the object, is true.
+    """A field of the objects for which another attribute is true.
 
-    The function may read parameters, and the fields that come before. Others have a field of the
-    other kind, if there is one.
+    That attribute may be a property of parameters and of the fields that come before. Other
+    objects have a field of the other kind, if there is one.
     """
 
-    holds: Callable[[Any], Any]
+    attribute: str
     kind: Stored
     otherwise: Stored | None = None
 
     def for_(self, owner: Any) -> Stored | None:
         """Return the kind of the field that this object has."""
-        kind = self.kind if self.holds(owner) else self.otherwise
+        kind = self.kind if getattr(owner, self.attribute) else self.otherwise
         return None if kind is None else kind.for_(owner)
 
-    @property
-    def required(self) -> bool:
-        """Whether an object without the field is not fitted."""
-        return False
+    def found(self, owner: Any, name: str) -> bool:
+        """Return True: whether there is one is known of fitted objects alone."""
+        return True
 
     def __str__(self) -> str:
         said = "" if self.otherwise is None else f", in others {self.otherwise}"
@@ -613,11 +610,71 @@ class Record(Stored):
 
 
 @dataclass(frozen=True)
+class AnyOf(Stored):
+    """An object of one of several classes with declared fields; the file has the class's name."""
+
+    classes: tuple[type, ...]
+    letters: str = ""
+
+    def __init__(self, *classes: type, letters: str = "") -> None:
+        object.__setattr__(self, "classes", classes)
+        object.__setattr__(self, "letters", letters)
+
+    def write(self, value: Any, out: Any) -> Any:
+        """Return the fields under the name of the class."""
+        return {type(value).__name__: out.record(value)}
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return the object."""
+        with node.child(name) as inner:
+            found = next((cls for cls in self.classes if inner.has(cls.__name__)), None)
+            inner.check(found is not None, "kind", "is not known.")
+            return Record(found, self.letters).read(inner, found.__name__, sizes)
+
+    def __str__(self) -> str:
+        return " or ".join(cls.__name__ for cls in self.classes)
+
+
+@dataclass(frozen=True)
+class Named(Stored):
+    """Models by name, in an order; ``dropped`` is the word for one that is left out, if any is."""
+
+    letter: str = "K"
+    make: Callable[..., Any] = dict
+    dropped: str | None = None
+
+    def write(self, value: Any, out: Any) -> Any:
+        """Return names and models."""
+        models = [None if self._is_dropped(one) else out.model(one) for one in value.values()]
+        return {"names": out.texts(list(value)), "models": models}
+
+    def _is_dropped(self, model: Any) -> bool:
+        return isinstance(model, str) and model == self.dropped
+
+    def read(self, node: Any, name: str, sizes: Sizes) -> Any:
+        """Return the models by name."""
+        with node.child(name) as inner:
+            names = inner.member_names("names")
+            sizes.bind(self.letter, [len(names)], name)
+            left_out = self.dropped is not None
+            models = inner.models("models", len(names), missing=left_out)
+            inner.check(any(one is not None for one in models), "models", "are missing.")
+        found = self.make()
+        for called, model in zip(names, models, strict=True):
+            found[called] = self.dropped if model is None else model
+        return found
+
+    def __str__(self) -> str:
+        return f"models ({self.letter}) by name"
+
+
+@dataclass(frozen=True)
 class Stacked(Stored):
     """A list of objects with declared fields, each field of all of them in one array."""
 
     cls: type
     letter: str
+    most: int = 100_000
 
     def write(self, value: Any, out: Any) -> Any:
         """Return one part for each field."""
@@ -635,6 +692,8 @@ class Stacked(Stored):
             for part, kind in stored_fields(self.cls).items():
                 stacked = kind.stacked(self.letter)
                 column = stacked.read(inner, part.strip("_"), sizes)
+                count = sizes.length(self.letter) or 0
+                node.check(0 < count <= self.most, part, "has no members, or too many.")
                 single = isinstance(column, np.ndarray) and column.ndim == 1
                 columns[part] = column.tolist() if single else column
         rows = zip(*columns.values(), strict=True)
@@ -694,10 +753,10 @@ class Either(Stored):
         refuse(name, "is of the other kind.", self.which(sizes.owner) == which)
         return ABSENT
 
-    @property
-    def required(self) -> bool:
-        """Whether an object without the field is not fitted."""
-        return False
+    def found(self, owner: Any, name: str) -> bool:
+        """Return whether the object has all fields of its class."""
+        kinds = stored_fields(self.choices[self.which(owner)])
+        return all(kind.found(owner, part) for part, kind in kinds.items())
 
     def __str__(self) -> str:
         return " or ".join(f"the fields of {cls.__name__}" for cls in self.choices.values())
@@ -745,7 +804,7 @@ def stored_parameters(cls: type) -> dict[str, Parameter]:
 def has_state(model: Any) -> bool:
     """Return whether an object has all fields that it must have to be stored."""
     kinds = stored_fields(type(model))
-    return all(hasattr(model, name) for name, kind in kinds.items() if kind.required)
+    return all(kind.found(model, name) for name, kind in kinds.items())
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -760,6 +819,8 @@ def equal(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     names = stored_fields(type(one))
+    if not names and is_dataclass(one):
+        return equal(vars(one), vars(other))
     if not names:
         return bool(one == other or (one != one and other != other))
     return all(

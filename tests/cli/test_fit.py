@@ -65,8 +65,10 @@ def test_sets_bounds_and_sureness_are_by_the_rows_that_it_is_judged_by(session):
     assert len(known.weight) == 89
     own = said["scores"][0]
     if "accuracy" in own:
-        assert known.right.mean() == pytest.approx(own["accuracy"])
-        assert -np.log(known.probability).mean() == pytest.approx(own["log_loss"])
+        right = known.probabilities.argmax(axis=1) == known.label
+        assert right.mean() == pytest.approx(own["accuracy"])
+        of_truth = known.probabilities[np.arange(89), known.label]
+        assert -np.log(of_truth).mean() == pytest.approx(own["log_loss"])
     else:
         assert np.sqrt(np.mean(known.error**2)) == pytest.approx(own["rmse"])
 

@@ -59,7 +59,7 @@ def assert_same(flock, local, X):
     np.testing.assert_array_equal(flock.support_, local.support_)
     np.testing.assert_allclose(flock.group_weights_, local.group_weights_)
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-2)
-    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-2)
+    np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-2)
     np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-2)
 
 
@@ -207,7 +207,7 @@ def assert_same_gate(flock, local, X):
     np.testing.assert_allclose(flock.fuser_.coef_, local.fuser_.coef_, rtol=1e-6, atol=1e-6)
     assert flock.fuser_.n_iter_ == local.fuser_.n_iter_ > 1
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
-    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-6)
+    np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-6)
     np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-6)
 
 

@@ -50,8 +50,10 @@ def test_after_calibrate_sets_hold_the_class_as_often_as_the_level_says(level):
     shares, least = [], []
     for seed in range(30):
         flock.calibrate(*classes(99, seed))
-        shares.append(covered(flock, flock.predict_set(X_test, level), y_test).mean())
-        sets = flock.predict_set(X_test, level, by_class=True)
+        shares.append(
+            covered(flock, flock.predict_set(X_test, level, by_class=False), y_test).mean()
+        )
+        sets = flock.predict_set(X_test, level)
         within = covered(flock, sets, y_test)
         least.append([within[y_test == label].mean() for label in flock.classes_])
     # The mean over draws of the rows is the level, up to 1 / (n + 1); its error is below .01.
@@ -112,7 +114,8 @@ def test_rows_that_are_held_out_several_times_count_once():
     flock = FlockClassifier(n_estimators=2, cv=2, random_state=0).fit(X, y)
     assert len(flock.calibration_.weight) == 3 * 120  # folds are drawn three times
     np.testing.assert_allclose(flock.calibration_.weight.sum(), 120)
-    assert flock.predict_set(X[:1], 0.999).all()  # which 120 rows do not bear
+    with pytest.warns(UserWarning, match="needs 999 rows"):
+        assert flock.predict_set(X[:1], 0.999).all()  # which 120 rows do not bear
 
 
 def test_a_mixed_flock_is_calibrated_by_what_it_predicts_itself():
@@ -124,7 +127,9 @@ def test_a_mixed_flock_is_calibrated_by_what_it_predicts_itself():
     codes = np.searchsorted(flock.classes_, y[found.rows])
     own = found.predictions[np.arange(len(codes)), codes]
     # Folds are drawn twice, so that scores are those of two halves of the mean.
-    means = flock.calibration_.probability @ flock.calibration_.weight / 200
+    known = flock.calibration_
+    of_truth = known.probabilities[np.arange(len(known.label)), known.label]
+    means = of_truth @ flock.calibration_.weight / 200
     np.testing.assert_allclose(means, own.mean())
     X, y = classes(2_000, 99)
     assert 0.85 < covered(flock, flock.predict_set(X, 0.9), y).mean() < 0.97

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
 
@@ -85,6 +86,10 @@ def fit(
             help="Keep what is done: after a kill, the same command goes on from there.",
         ),
     ] = None,
+    threshold: decide.Threshold = None,
+    find: decide.Find = None,
+    costs: decide.Costs = None,
+    label: decide.Class = None,
     group: options.Group = None,
     time: options.Time = None,
     drop: options.Drop = None,
@@ -129,6 +134,12 @@ def fit(
         **checked_search(members, time_limit),
     }
     _check_kind(linear, simple, limits, fuser, effort, checkpoint)
+    decision = decide.decision_wanted(threshold, find, costs, label)
+    if decision and (linear or engine == "dask"):
+        raise CommandError(
+            f"--{next(iter(decision))}: it is for flocks of --engine plain; give it to covey "
+            "predict instead."
+        )
     if simple:
         limits = {**_SIMPLE, **limits}
     check_writable(model, (".covey",))
@@ -161,7 +172,8 @@ def fit(
     elif scheduler is not None:
         raise CommandError("--scheduler: it is for --engine dask, which is not given.")
     else:
-        _fit_and_save(console, table, target, linear=linear, simple=simple, **settings)
+        kind = {"linear": linear, "simple": simple, "decision": decision}
+        _fit_and_save(console, table, target, **kind, **settings)
 
 
 def _check_kind(
@@ -202,6 +214,7 @@ def _fit_and_save(
     limits: dict[str, Any],
     linear: bool,
     simple: bool,
+    decision: dict[str, Any] | None,
     verbose: bool,
     checkpoint: str | None,
     seed: int,
@@ -223,6 +236,7 @@ def _fit_and_save(
         check_reporting()
     started = clock.perf_counter()
     problem = read_problem(path, target, console, **reading)
+    how_to_decide = decide.for_problem(decision, problem) if decision else None
     how_to_search = {"effort": effort, "fuser": fuser, "seed": seed}
     rivals, full = simplest_model(problem), None
     if linear:
@@ -249,6 +263,8 @@ def _fit_and_save(
     judgement = judgement_of(problem, found.scores, found.how) if found.scores else None
     records = judgement.scores if judgement else []
     keep_facts(found.model, problem, records, found.how, problem.table, n_rows, judgement)
+    if how_to_decide:
+        console.note(decide.set_decision(found.model, how_to_decide, judgement).sentence())
     save_model(found.model, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)

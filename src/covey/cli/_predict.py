@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from covey.cli import _console
+from covey.cli import _decide as decide
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console, as_json
 
@@ -49,6 +51,10 @@ def predict(
             "person: they get no prediction.",
         ),
     ] = None,
+    threshold: decide.Threshold = None,
+    find: decide.Find = None,
+    costs: decide.Costs = None,
+    label: decide.Class = None,
     copy: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of the table; repeatable."),
@@ -66,7 +72,8 @@ def predict(
     give the prediction. It names the member that decided most, too; gate_share is how much of the
     prediction is due to the weights that members have on the row, from 0 (all rows have the same
     weights) to 1 (members are constant). --level and --reject go by the rows that the search for
-    the model held out.
+    the model held out; --level holds for the rows of each class by itself. What --threshold,
+    --find or --costs said in covey fit holds here, too, unless one of them is given again.
     """
     from covey.cli._models import check_needed, formats_of, load_model, number_columns
     from covey.cli._notable import Notable
@@ -79,6 +86,8 @@ def predict(
     fitted = load_model(model)
     if proba and not hasattr(fitted, "classes_"):
         raise CommandError("--proba: the model predicts numbers, which have no probabilities.")
+    if wanted := decide.decision_wanted(threshold, find, costs, label):
+        console.note(decide.override(fitted, wanted).sentence())
     _check_promises(fitted, level, reject, console)
     n_rows, notable = 0, Notable(fitted)
     stream = as_json and out is None
@@ -136,6 +145,10 @@ def _check_promises(
                 f"{name}: the model was fitted without rows held out (--effort fast, --engine "
                 "dask, or an older covey); fit it again with --effort balanced."
             )
+    if level is not None and classes:
+        always = model.estimator_._always_in_sets(level)
+        if always:
+            console.note(always)
     if reject is not None:
         found = model.rejection(reject)
         console.note(
@@ -178,18 +191,22 @@ def predictions(
     import numpy as np
     import pandas as pd
 
+    from covey._decisions import decided
+
     made = {} if copies is None else {name: copies[name] for name in copies.columns}
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(piece)
-        labels = model.classes_[probabilities.argmax(axis=1)]
+        labels = model.classes_[decided(model, probabilities)]
         if reject is not None:
             left = probabilities.max(axis=1) < model.rejection(reject).threshold
             labels = np.where(left, None, labels.astype(object))
         made["prediction"] = labels
         if level is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # classes that are in all sets are noted
+                sets = model.predict_set(piece, level)
             made["set"] = [
-                "; ".join(str(label) for label in model.classes_[one].tolist())
-                for one in model.predict_set(piece, level)
+                "; ".join(str(label) for label in model.classes_[one].tolist()) for one in sets
             ]
         if proba:
             for code, label in enumerate(model.classes_.tolist()):

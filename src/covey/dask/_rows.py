@@ -200,6 +200,19 @@ class DaskRows:
         n_fitted = sum(part.n_fitted for part in parts)
         return sampled_rung(X, target_of, weight, n_fitted, factor, folds=folds)
 
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """About so many rows X with their y and weights, in this process."""
+        found = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
+        stack = vstack if self._table.is_sparse else np.concatenate
+        X = stack([part.X[: part.n_fitted] for part in found])
+        target, weight = (
+            np.concatenate([getattr(part, name)[: part.n_fitted] for part in found])
+            for name in ("target", "weight")
+        )
+        if self.classes is not None:
+            return X, self.classes[target], weight
+        return X, target, weight
+
     # -- training --------------------------------------------------------------------------
 
     def trainer(

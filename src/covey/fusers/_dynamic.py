@@ -19,6 +19,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from covey import _state as stored
 from covey._core.fusion.competence import (
     alike,
     divergence,
@@ -38,19 +39,7 @@ from covey._core.fusion.competence import (
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
 from covey._core.limits import SQUARABLE
-from covey._state import (
-    Array,
-    Flag,
-    Flags,
-    Index,
-    Matrix,
-    Model,
-    OrNone,
-    Parameter,
-    Where,
-    Whole,
-    refuse,
-)
+from covey._state import refuse
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (
@@ -371,33 +360,23 @@ class DynamicSelection(Fuser):
     array([0, 2, 2])
     """
 
-    meta_classifier: Parameter(BaseEstimator)
-    right_: Flags("N K", fewest=1)
-    available_: OrNone(Flags("N K"))
-    squared_errors_: OrNone(Array("N K", low=0))
-    squared_errors_of_mean_: OrNone(Array("N", low=0))
-    truth_: Where(lambda fuser: fuser._of_numbers, Array("N"), Index("N", "C"))
-    worth_: Where(
-        lambda fuser: fuser._row.worth,
-        Where(
-            lambda fuser: fuser._row.worth is true_probability,
-            Array("N K", 0.0, 1.0),
-            Array("N K", -FARTHEST, FARTHEST),
-        ),
-    )
-    _known_labels: Where(lambda fuser: fuser._row.weight is by_likeness, Index("N K", "C"))
-    _known_profiles: Where(lambda fuser: fuser._n_profiles(), Array("N W", -FARTHEST, FARTHEST))
-    _scaler: Where(lambda fuser: fuser.needs_X, OrNone(Model(StandardScaler)))
-    _points: Where(lambda fuser: fuser._row.space == "features", Matrix("N D", FARTHEST))
-    centers_: Where(
-        lambda fuser: fuser._row.space == "clusters",
-        Array("L D", -FARTHEST, FARTHEST, fewest=1),
-    )
-    competence_: Where(lambda fuser: fuser._row.space == "clusters", Array("L K", 0.0, 2.0))
-    _n_nearest: Where(lambda fuser: fuser._row.measure is learnt, Whole(1, "N"))
-    _n_alike: Where(lambda fuser: fuser._row.measure is learnt, Whole(1, "N"))
-    _all_alike: Where(lambda fuser: fuser._row.measure is learnt, Flag())
-    _judge: Where(lambda fuser: fuser._row.measure is learnt and not fuser._all_alike, Model())
+    meta_classifier: stored.Parameter(BaseEstimator)
+    right_: stored.Flags("N K", fewest=1)
+    available_: stored.OrNone(stored.Flags("N K"))
+    squared_errors_: stored.OrNone(stored.Array("N K", low=0))
+    squared_errors_of_mean_: stored.OrNone(stored.Array("N", low=0))
+    truth_: stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
+    worth_: stored.Where("_has_worth", stored.Array("N K", -FARTHEST, FARTHEST))
+    _known_labels: stored.Where("_has_likeness", stored.Index("N K", "C"))
+    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FARTHEST, FARTHEST))
+    _scaler: stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
+    _points: stored.Where("_has_points", stored.Matrix("N D", FARTHEST))
+    centers_: stored.Where("_has_clusters", stored.Array("L D", -FARTHEST, FARTHEST, fewest=1))
+    competence_: stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
+    _n_nearest: stored.Where("_has_judge", stored.Whole(1, "N"))
+    _n_alike: stored.Where("_has_judge", stored.Whole(1, "N"))
+    _all_alike: stored.Where("_has_judge", stored.Flag())
+    _judge: stored.Where("_judges", stored.Model())
 
     learns = True
 
@@ -453,9 +432,13 @@ class DynamicSelection(Fuser):
                 return f"whose {name} is no whole number above 0"
         return None
 
-    @property
-    def _of_numbers(self) -> bool:
-        return self.squared_errors_ is not None
+    _of_numbers = property(lambda self: self.squared_errors_ is not None)
+    _has_worth = property(lambda self: self._row.worth is not None)
+    _has_likeness = property(lambda self: self._row.weight is by_likeness)
+    _has_points = property(lambda self: self._row.space == "features")
+    _has_clusters = property(lambda self: self._row.space == "clusters")
+    _has_judge = property(lambda self: self._row.measure is learnt)
+    _judges = property(lambda self: self._has_judge and not self._all_alike)
 
     @property
     def _judge(self) -> Any:
@@ -486,18 +469,21 @@ class DynamicSelection(Fuser):
             refuse("scaler", "is missing, or belongs to nothing.", self.scale == bool(scaler))
             fits = scaler is None or getattr(scaler, "n_features_in_", 0) == points.shape[1]
             refuse("scaler", "does not scale these columns.", fits)
+        if self._row.worth is true_probability:
+            inside = ((self.worth_ >= 0) & (self.worth_ <= 1)).all()
+            refuse("worth", "are no probabilities.", inside)
         if self._n_profiles():
             n_members, n_classes = self.right_.shape[1], len(self.classes_)
             width = n_members * (1 if n_classes == 2 else n_classes)
             fits = self._known_profiles.shape[1] == width
             refuse("known_profiles", "are not those of the members.", fits)
             self._set_profiles(self._known_profiles)
-        if self._row.space == "features":
+        if self._has_points:
             try:
                 self._set_points(self._points)
             except (ValueError, ArithmeticError) as error:
                 refuse("points", f"cannot be searched: {str(error).splitlines()[0]}")
-        if self._row.measure is learnt:
+        if self._has_judge:
             fits = self._n_nearest <= self._n_near() and self._n_alike <= self._n_profiles()
             refuse("n_nearest", "is more than are looked up.", fits)
             if self._all_alike:

@@ -49,7 +49,7 @@ class WeightedFuser(Fuser):
     array([[0.725, 0.275]])
     """
 
-    weights_: Where(lambda fuser: fuser.learns, Array("K", low=0))
+    weights_: Where("learns", Array("K", low=0))
 
     def __init__(self, weights: ArrayLike | str | None = None) -> None:
         self.weights = weights

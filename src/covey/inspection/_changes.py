@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from covey._core.inspection.contributions import shapley
+from covey._decisions import decided, scored
 from covey._seen_columns import shown_value
 from covey._validation import check_number
 from covey.inspection._rows import MixedRows, Row, TriedValues, values_of, varied
@@ -125,8 +126,8 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
         changed = varied(changed, [place], [value])
     mixed = MixedRows(model, changed, asked.table)
     to_change = np.isin(np.arange(len(mixed.names)), list(wanted))
-    found = shapley(mixed.value, mixed.differs() & to_change, mixed.width)
-    code = 0 if mixed.numeric else int(found.baseline.argmax())
+    found = shapley(mixed.value, mixed.differs() & to_change, width=mixed.width)
+    code = 0 if mixed.numeric else int(decided(model, found.baseline[None])[0])
     moved = [
         {**asked.change(place, value), "push": float(found.values[0, place, code])}
         for place, value in wanted.items()
@@ -301,7 +302,8 @@ class _Goal:
             self._least = float(to)
             self._sign = 1.0 if before[0] < to else -1.0
             return
-        self._now = int(before.argmax())
+        self._model = model
+        self._now = int(decided(model, before[None])[0])
         if to is None:
             return
         labels = model.classes_.tolist()
@@ -315,15 +317,16 @@ class _Goal:
         if self._least is not None:
             return self._sign * (answers[:, 0] - self._least)
         code = self._now if self._code is None else self._code
-        others = np.delete(answers, code, axis=1).max(axis=1)
-        way: np.ndarray = answers[:, code] - others
+        scores = scored(self._model, answers)
+        others = np.delete(scores, code, axis=1).max(axis=1)
+        way: np.ndarray = scores[:, code] - others
         return -way if self._code is None else way
 
     def reached(self, answers: np.ndarray) -> np.ndarray:
         """Which answers are the one that is wanted."""
         if self._least is not None:
             return self.sure(answers) >= 0
-        predicted = answers.argmax(axis=1)
+        predicted = decided(self._model, answers)
         return predicted != self._now if self._code is None else predicted == self._code
 
 

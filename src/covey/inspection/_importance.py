@@ -28,10 +28,11 @@ from covey._preparation import MOST_ONE_HOT, prepare
 from covey._validation import check_number, check_sample_weight
 from covey.inspection._rows import as_model_answers, column_names, user_table
 
-# Rows that are measured, at most, and the least number of them where there are many columns.
+# Rows that are measured, at most, and where there are many columns.
 MOST_ROWS, _FEWEST_ROWS = 2000, 300
-# Predictions of rows, over all columns; numbers in these rows; and columns that are measured.
-_MOST_PREDICTIONS, _MOST_NUMBERS, _MOST_COLUMNS = 1 << 17, 1 << 23, 200
+# Predictions of rows, over all columns, of a short table; numbers in these rows; and columns that
+# are measured.
+_FEW_PREDICTIONS, _MOST_NUMBERS, _MOST_COLUMNS = 1 << 15, 1 << 21, 200
 _SURE = 1.959963984540054
 
 
@@ -240,8 +241,10 @@ def _standard_errors(
 
 def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = None) -> np.ndarray:
     """The positions of the rows that are measured, of a table that has so many."""
-    most = _MOST_PREDICTIONS // (N_DRAWS * max(1, n_columns))
-    most = min(max(most, _FEWEST_ROWS), MOST_ROWS, max(3, _MOST_NUMBERS // max(width or 1, 1)))
+    most = _FEW_PREDICTIONS // (N_DRAWS * max(1, n_columns))
+    # A fit of more rows takes longer, and so may this.
+    most = max(most, n_rows // 4, _FEWEST_ROWS)
+    most = min(most, MOST_ROWS, max(3, _MOST_NUMBERS // max(width or 1, 1)))
     if n_rows <= most:
         return np.arange(n_rows)
     draws = UniformRows(seed, Purpose.EXPLAIN, 2, 0, 1).read(0, n_rows)[:, 0]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._decisions import decided
 from covey._plain_words import one_line, reason_words, value_words
 from covey.inspection._changes import Curve, SmallestChange, curves, smallest_change
 from covey.inspection._contributions import reasons
@@ -254,10 +255,14 @@ def _how_sure(model: Any, table: Any, record: dict[str, Any]) -> dict[str, Any]:
     if "probability" not in record:
         found["interval"] = [float(end) for end in model.predict_interval(table, _LEVEL)[0]]
         return found
-    near = np.abs(scores.top - record["probability"]) <= _AS_SURE
+    codes = decided(model, scores.probabilities)
+    said = scores.probabilities[np.arange(len(codes)), codes]
+    near = np.abs(said - record["probability"]) <= _AS_SURE
     if near.sum() >= _FEWEST_ROWS:
         found["rows"] = int(near.sum())
-        found["right"] = float(np.average(scores.right[near], weights=scores.weight[near]))
+        found["right"] = float(
+            np.average((codes == scores.label)[near], weights=scores.weight[near])
+        )
     found["classes"] = model.classes_[model.predict_set(table, _LEVEL)[0]].tolist()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from covey._core.conformal import effective_weights, least_accuracy, upper_bound
+from covey._decisions import decided
 from covey._devices import returned, to_numpy
+from covey._state import Array, Index, OneOf, OrAbsent, Parts
 from covey._validation import check_number, check_sample_weight
 from covey.members._class_flock import ClassFlock
 from covey.members._fused import FusedEnsemble, accepts_dask, check_numbers
@@ -22,6 +25,10 @@ OUT_OF_FOLD, GIVEN_ROWS = "out of fold", "given rows"
 # The shares of rows to hand on that are compared where an accuracy is wanted.
 _SHARES = np.arange(20) / 20
 _CONFIDENCE = 0.95
+# How far rounding may take a mean of probabilities beyond one.
+_ALMOST_ONE = 1 + 1e-6
+# Sums over this many rows, of this much weight, are finite.
+_LARGEST_WEIGHT = 1e12
 
 
 class CalibratedFlock(FusedEnsemble):
@@ -111,6 +118,18 @@ class CalibratedFlock(FusedEnsemble):
 class CalibratedClassifier(CalibratedFlock, ClassFlock):
     """A flock that predicts sets of classes, and may hand rows on to a person."""
 
+    calibration_: OrAbsent(
+        Parts(
+            {
+                "source": OneOf(OUT_OF_FOLD, GIVEN_ROWS),
+                "label": Index("S", "C"),
+                "probabilities": Array("S C", 0.0, _ALMOST_ONE),
+                "weight": Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1),
+            },
+            make=Bunch,
+        )
+    )
+
     def _known(self, y: Any) -> np.ndarray:
         y = column_or_1d(y)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
@@ -124,36 +143,40 @@ class CalibratedClassifier(CalibratedFlock, ClassFlock):
         return np.array(found, dtype=np.int64)
 
     def _scores(self, codes: np.ndarray, predicted: np.ndarray, weight: np.ndarray) -> dict:
-        of_truth = predicted[np.arange(len(codes)), codes]
         # In an order that tells nothing of the rows.
-        order = np.lexsort((weight, predicted.max(axis=1), of_truth, codes))
+        order = np.lexsort((weight, *predicted.T, codes))
         return {
             "label": codes[order],
-            "probability": of_truth[order],
-            "top": predicted.max(axis=1)[order],
-            "right": (predicted.argmax(axis=1) == codes)[order],
+            "probabilities": predicted[order],
             "weight": weight[order],
         }
 
+    def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:
+        if not hasattr(self, "calibration_"):
+            return super()._rows_held_out_for_decisions()
+        known = self.calibration_
+        return known.label, known.probabilities, known.weight, known.source
+
     @accepts_dask
-    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = False) -> np.ndarray:
+    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = True) -> np.ndarray:
         """The classes that a row may have: the true one is among them with a chance of ``level``.
 
-        A class is in the set where it is at least as probable as the true class of most rows held
-        out (split conformal prediction, with the probability as score). The most probable class
-        is always in it, so that no set is empty. The Notes of the class say what is guaranteed.
+        A class is in the set where it is at least as probable as for most rows of this class
+        that were held out (split conformal prediction by class, with the probability as score),
+        so that a rare class is missed no more often than the others. What is predicted is always
+        in it, so that no set is empty. The Notes of the class say what is guaranteed.
 
         Parameters
         ----------
         X : array-like, sparse matrix, data frame or Dask collection of shape \
 (n_samples, n_features)
         level : float, default=0.9
-            How often the true class is to be in the set, at least; above 0 and below 1. If there
-            are fewer than ``level / (1 - level)`` rows held out, sets hold all classes.
-        by_class : bool, default=False
-            Whether the level is to hold for the rows of each class by itself, so that a rare
-            class is missed no more often than the others. Sets are larger, and a class of which
-            fewer rows than that were held out is in all of them.
+            How often the true class is to be in the set, at least; above 0 and below 1. A class
+            of which fewer than ``level / (1 - level)`` rows were held out is in all sets, with a
+            warning.
+        by_class : bool, default=True
+            Whether the level holds for the rows of each class by itself. False: for all rows
+            together. Sets are smaller, and may never hold a rare class.
 
         Returns
         -------
@@ -170,17 +193,41 @@ class CalibratedClassifier(CalibratedFlock, ClassFlock):
         >>> sets.shape, flock.classes_[sets[0]].tolist()
         ((150, 3), [0])
         """
+        bounds = self._bounds_of_sets(level, by_class)
+        if by_class and (said := self._always_in_sets(level)):
+            warnings.warn(said, UserWarning, stacklevel=3)
+        probabilities = to_numpy(self.predict_proba(X))
+        sets = -probabilities <= bounds
+        sets[np.arange(len(sets)), decided(self, probabilities)] = True
+        return returned(sets, X)
+
+    def _bounds_of_sets(self, level: float, by_class: bool) -> np.ndarray:
+        """The score (n_classes,) up to which a class is in a set; infinite if it always is."""
         check_number(level, "level", low=0, high=1, closed="neither")
         known = self._measured("predict_set")
-        probabilities = to_numpy(self.predict_proba(X))
-        if by_class:
-            of = [known.label == code for code in range(len(self.classes_))]
-            bounds = [upper_bound(-known.probability[i], known.weight[i], level) for i in of]
-        else:
-            bounds = upper_bound(-known.probability, known.weight, level)
-        sets = -probabilities <= np.asarray(bounds)
-        sets[np.arange(len(sets)), probabilities.argmax(axis=1)] = True
-        return returned(sets, X)
+        every = np.arange(len(known.label))
+        scores = -known.probabilities[every, known.label]
+        n_classes = len(self.classes_)
+        if not by_class:
+            return np.full(n_classes, upper_bound(scores, known.weight, level))
+        of = [known.label == code for code in range(n_classes)]
+        return np.array([upper_bound(scores[i], known.weight[i], level) for i in of])
+
+    def _always_in_sets(self, level: float) -> str | None:
+        """A sentence about classes that are in all sets of this level; None without any."""
+        always = np.flatnonzero(np.isinf(self._bounds_of_sets(level, True)))
+        if not len(always):
+            return None
+        known = self.calibration_
+        sizes = [f"{known.weight[known.label == code].sum():.0f}" for code in always]
+        labels = list(map(repr, self.classes_[always].tolist()))
+        least = int(np.ceil(level / (1 - level) - 1e-9))
+        few = ", ".join(f"{label} has {n}" for label, n in zip(labels[:3], sizes, strict=False))
+        few += f" and {len(labels) - 3} more have too few" if len(labels) > 3 else ""
+        return (
+            f"A level of {level:g} needs {least:,} rows held out of a class; {few}, so every set "
+            f"holds {'it' if len(labels) == 1 else 'them'}."
+        )
 
     @accepts_dask
     def predict(self, X: Any, *, reject: float | None = None) -> np.ndarray:
@@ -206,7 +253,7 @@ class CalibratedClassifier(CalibratedFlock, ClassFlock):
             return super().predict(X)
         threshold = self.rejection(reject).threshold
         probabilities = to_numpy(self.predict_proba(X))
-        labels = self.classes_[probabilities.argmax(axis=1)]
+        labels = self.classes_[decided(self, probabilities)]
         if labels.dtype.kind == "U":
             labels = labels.astype(object)  # any text can be put where a row is masked
         return np.ma.masked_array(labels, mask=probabilities.max(axis=1) < threshold)
@@ -260,10 +307,10 @@ class CalibratedClassifier(CalibratedFlock, ClassFlock):
         known = self._measured("reject")
         if reject is not None:
             check_number(reject, "reject", low=0, high=1, closed="left")
-            return _without_the_least_sure(known, float(reject), 1.0 - confidence)
+            return self._without_the_least_sure(float(reject), 1.0 - confidence)
         check_number(accuracy, "accuracy", low=0, high=1, closed="neither")
         chance = (1.0 - confidence) / len(_SHARES)
-        tried = [_without_the_least_sure(known, share, chance) for share in _SHARES]
+        tried = [self._without_the_least_sure(share, chance) for share in _SHARES]
         for found in tried:
             if found.low >= accuracy:
                 return found
@@ -274,27 +321,42 @@ class CalibratedClassifier(CalibratedFlock, ClassFlock):
             "rows held out; want less, or calibrate with more rows."
         )
 
-
-def _without_the_least_sure(known: Bunch, share: float, chance: float) -> Bunch:
-    """What is known of the rows that are answered, if at most a share of them is not."""
-    tops, position = np.unique(known.top, return_inverse=True)
-    weights = np.bincount(position, known.weight)
-    # How much lies below each of the probabilities that are found.
-    below = np.append(0.0, np.cumsum(weights))[:-1] / weights.sum()
-    first = np.flatnonzero(below <= share + 1e-12)[-1]
-    answered = known.top >= tops[first]
-    n_rows = known.weight[answered].sum()
-    n_right = known.weight[answered & known.right].sum()
-    return Bunch(
-        reject=float(below[first]),
-        threshold=float(tops[first]) if first else 0.0,
-        accuracy=float(n_right / n_rows),
-        low=least_accuracy(n_right, n_rows, chance),
-    )
+    def _without_the_least_sure(self, share: float, chance: float) -> Bunch:
+        """What is known of the rows that are answered, if at most a share of them is not."""
+        known = self.calibration_
+        top, right = (
+            known.probabilities.max(axis=1),
+            decided(self, known.probabilities) == known.label,
+        )
+        tops, position = np.unique(top, return_inverse=True)
+        weights = np.bincount(position, known.weight)
+        # How much lies below each of the probabilities that are found.
+        below = np.append(0.0, np.cumsum(weights))[:-1] / weights.sum()
+        first = np.flatnonzero(below <= share + 1e-12)[-1]
+        answered = top >= tops[first]
+        n_rows = known.weight[answered].sum()
+        n_right = known.weight[answered & right].sum()
+        return Bunch(
+            reject=float(below[first]),
+            threshold=float(tops[first]) if first else 0.0,
+            accuracy=float(n_right / n_rows),
+            low=least_accuracy(n_right, n_rows, chance),
+        )
 
 
 class CalibratedRegressor(CalibratedFlock, ValueFlock):
     """A flock that predicts intervals."""
+
+    calibration_: OrAbsent(
+        Parts(
+            {
+                "source": OneOf(OUT_OF_FOLD, GIVEN_ROWS),
+                "error": Array("S"),
+                "weight": Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1),
+            },
+            make=Bunch,
+        )
+    )
 
     def _known(self, y: Any) -> np.ndarray:
         return check_numbers(y)

@@ -11,7 +11,9 @@ from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss
 from covey._core.search.families import CLASSIFICATION
 from covey._core.softmax_linear import linear_logits, log_softmax
+from covey._decisions import decided
 from covey._devices import returned
+from covey._state import Labels
 from covey._validation import check_choice, check_number
 from covey.fusers import GatedGroups, Predictions, Product
 from covey.members._fused import FusedClassifier, accepts_dask
@@ -25,6 +27,8 @@ _MOST_FOR_NEWTON = 2000
 
 class ClassFlock(LinearFlock, FusedClassifier):
     """What `FlockClassifier` and `SubsetEnsembleClassifier` share."""
+
+    classes_: Labels("C", 2)
 
     _numeric = False
     _task = CLASSIFICATION
@@ -170,6 +174,12 @@ class ClassFlock(LinearFlock, FusedClassifier):
         code = int(probabilities.argmax())
         label = self.classes_[code : code + 1].tolist()[0]
         return {"prediction": label, "probability": float(probabilities[code])}, code
+
+    def _decided(self, probabilities: np.ndarray) -> dict[str, Any]:
+        """A record of the class that the flock predicts."""
+        code = int(decided(self, probabilities[None])[0])
+        label = self.classes_[code : code + 1].tolist()[0]
+        return {"prediction": label, "probability": float(probabilities[code])}
 
     def _fused_log(self, X: Any) -> np.ndarray:
         if self._is_linear():

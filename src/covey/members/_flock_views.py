@@ -54,7 +54,7 @@ def decisions(
         shares = of_columns @ shares
     strongest = _strongest(flock, names, shares)
     records = [
-        {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
+        {**flock._decided(fused), "members": []} for fused in flock._by_blocks(flock._fused, X)
     ]
     if hasattr(flock, "_member_means"):
         found = flock._by_blocks(lambda rows: _gate_shares(flock, rows), X)

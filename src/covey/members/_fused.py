@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from covey._blocks import quiet
 from covey._core.fusion.constancy import staged_oracle
+from covey._decisions import Decision, asked_decision, code_of, decided
 from covey._devices import returned, to_numpy
+from covey._seen_columns import SeenColumns
+from covey._state import Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
@@ -27,6 +30,7 @@ from covey.fusers import (
     make_value_fuser,
     stage_scores,
 )
+from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
 
 if TYPE_CHECKING:
@@ -53,12 +57,25 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
+class _Measured(OrAbsent):
+    """What columns are worth, which is measured before it is written."""
+
+    def of(self, owner: Any, name: str) -> Any:
+        """Return what was measured, or is now."""
+        return owner.importance_
+
+
 class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     """An estimator whose prediction is fused from members: what both tasks share.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
     apply ``_by_blocks`` to blocks of rows. The private methods take validated rows.
     """
+
+    n_features_in_: Whole(1, 1 << 31, letter="F")
+    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
+    _seen_columns: OrAbsent(Record(SeenColumns))
+    _importance_of_columns: _Measured(Record(Importance))
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:
@@ -240,8 +257,16 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
     (True, array([[0.5, 0.5]]))
     """
 
+    classes_: Labels("C")
+    # The most probable class is predicted, unless `decide` says otherwise.
+    decision_: Decision | None = None
+
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
         return make_fuser(rule, "fuser")
+
+    def _keep_seen(self, X: Any, *given: Any, **how: Any) -> None:
+        self.__dict__.pop("decision_", None)  # it was measured on the model of the last fit
+        super()._keep_seen(X, *given, **how)
 
     def _fused_log(self, X: Any) -> np.ndarray:
         return self.fuser_.fuse_log(self._predictions(X), X)
@@ -265,9 +290,85 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
         return returned(self._by_blocks(self._fused, self._check_rows(X)), X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class with the highest fused probability, (n_samples,)."""
+        """The class with the highest fused probability, or what `decide` has set, (n_samples,)."""
         fused = self._by_blocks(self._fused, self._check_rows(X))
-        return returned(self.classes_[fused.argmax(axis=1)], X)
+        return returned(self.classes_[decided(self, fused)], X)
+
+    @property
+    def threshold_(self) -> float | None:
+        """The probability from which on the class of ``decision_`` is predicted, or None."""
+        return None if self.decision_ is None else self.decision_.threshold
+
+    def decide(
+        self,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        threshold: Mapping[Any, float] | None = None,
+        find: Mapping[Any, float] | None = None,
+        costs: Mapping[Any, float] | Sequence[Sequence[float]] | None = None,
+    ) -> Self:
+        """Choose how probabilities become a class: by a threshold, or by costs.
+
+        From then on ``predict`` and what explains its answers use it, until the next fit;
+        ``predict_proba`` stays as it is. Without arguments the most probable class is predicted
+        again.
+
+        Parameters
+        ----------
+        X, y : array-like of shape (n_samples, n_features) and (n_samples,), optional
+            Rows that the model was **not** fitted on, by which it is counted what a decision
+            finds. By default those that the search held out, or that ``calibrate`` was given.
+        threshold : dict {label: probability}, optional
+            A row is of this class if its probability is at least this; else it is of the most
+            probable of the other classes.
+        find : dict {label: share}, optional
+            The highest threshold that finds at least this share of the class's rows, among rows
+            held out.
+        costs : dict {label: cost} or array-like of shape (n_classes, n_classes), optional
+            The class with the smallest expected cost: what it costs to miss a row of a class
+            (1 for those that are not named), or what it costs if the true class (row) is
+            predicted as another (column).
+
+        Returns
+        -------
+        self : object
+            With ``decision_``, which says what is found on rows held out, and ``threshold_``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from covey import FlockClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
+        >>> flock.decide(X[1::2], y[1::2], find={0: 0.99}).threshold_ < 0.5
+        True
+        >>> flock.decision_.alarms.n_class
+        110.0
+        """
+        check_is_fitted(self, "fuser_")
+        if all(given is None for given in (X, y, threshold, find, costs)):
+            self.__dict__.pop("decision_", None)
+            return self
+        if not hasattr(self, "predict_proba"):
+            raise ValueError(f"This {type(self).__name__} has no probabilities to decide by.")
+        asked = asked_decision(self.classes_, threshold, find, costs)
+        if (X is None) != (y is None):
+            raise ValueError("decide takes rows as X and y together; give both, or none.")
+        if X is None:
+            known = self._rows_held_out_for_decisions()
+        else:
+            codes = [code_of(self.classes_, label, "y") for label in column_or_1d(y).tolist()]
+            probabilities = to_numpy(self.predict_proba(X))
+            known = np.array(codes), probabilities, None, "given rows"
+        from covey.inspection._ranking import measured
+
+        self.decision_ = measured(asked, *known)
+        return self
+
+    def _rows_held_out_for_decisions(self) -> tuple[Any, ...]:
+        """Codes, probabilities and weights of rows held out, and where they are from."""
+        return None, None, None, None
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-odds of the second class, or the logarithm of each class's probability; finite.

@@ -48,7 +48,7 @@ def mixed_decisions(
     """The records of ``explain`` for checked rows; see `decisions`."""
     X = X.toarray() if hasattr(X, "toarray") else X
     records = [
-        {**flock._decision(fused)[0], "members": []} for fused in flock._by_blocks(flock._fused, X)
+        {**flock._decided(fused), "members": []} for fused in flock._by_blocks(flock._fused, X)
     ]
     values = flock._by_blocks(flock._member_values, X)
     for number, (name, weight) in enumerate(zip(flock._names(), flock.weights_, strict=True)):

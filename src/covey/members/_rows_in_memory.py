@@ -238,6 +238,10 @@ class InMemoryRows:
         columns /= scale[:, None]
         return Design(columns)
 
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        return self.X, self.y, self.weight
+
     # -- training --------------------------------------------------------------------------
 
     def hold_out(self, fraction: float, seed: int) -> None:

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch
 
+from covey import _state as stored
+from covey._core.basis import Basis
 from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
@@ -22,10 +24,11 @@ from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
+from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
 from covey.members._held_out import HeldOut
-from covey.members._linear_flock import LinearFlock
+from covey.members._linear_flock import LinearFlock, ScaledColumns
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
@@ -34,6 +37,32 @@ _FEW_ROWS = (350, 200)
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
+
+
+class LinearMembers(ScaledColumns):
+    """What files hold of a flock whose members are linear: K in G groups, on P columns."""
+
+    basis_: stored.Record(Basis, "D P")
+    member_coef_: stored.Array("K C P", fewest=1, most=100_000)
+    member_intercept_: stored.Array("K C")
+    support_: stored.Flags("K F")
+    n_iter_: stored.Wholes("K", low=0)
+    history_: stored.ListOf(stored.Columns(), "K")
+    _column_mean: stored.Array("P")
+    _column_scale: stored.Array("P", low=0)
+    _member_shares: stored.Array("K", low=0)
+    group_weights_: stored.Share("G")
+    group_of_: stored.Index("K", "G")
+    gate_support_: stored.Flags("G F")
+    _gates: stored.Parts(
+        {
+            "coef": stored.Array("K P"),
+            "intercept": stored.Array("K"),
+            "pools": stored.ListOf(stored.OneOf("linear", "log"), "G"),
+        }
+    )
+    n_terms_: stored.Whole()
+    cv_results_: stored.Columns()
 
 
 class SearchedFlock(LinearFlock):
@@ -56,6 +85,29 @@ class SearchedFlock(LinearFlock):
         "fuser": "gate",
         "warm_start": False,
     }
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    @property
+    def _gates(self) -> dict[str, Any]:
+        gates = self.fuser_
+        return {"coef": gates.coef, "intercept": gates.intercept, "pools": list(gates.pools)}
+
+    @_gates.setter
+    def _gates(self, gates: dict[str, Any]) -> None:
+        weights = self.group_weights_
+        sizes = np.bincount(self.group_of_, minlength=len(weights))
+        in_order = np.array_equal(self.group_of_, np.repeat(np.arange(len(sizes)), sizes))
+        refuse("group_of", "are not those of the members.", in_order and sizes.all())
+        self.fuser_ = GatedGroups(
+            self.basis_,
+            gates["coef"],
+            gates["intercept"],
+            sizes.tolist(),
+            gates["pools"],
+            weights,
+            None if self._numeric else self.classes_,
+        )
 
     def _setting(self, name: str) -> Any:
         return self._fixed[name] if name in self._fixed else getattr(self, name)
@@ -195,7 +247,7 @@ class SearchedFlock(LinearFlock):
                 score=self._held_out_score(rows, numbers, smaller, weight),
                 score_of_all=self._held_out_score(rows, numbers, means, weight),
             )
-        self._compared = held_out, predicted
+        self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
 
     def _held_out_score(

@@ -93,6 +93,9 @@ class TrainingRows(Protocol):
     def n_weighted(self) -> int:
         """How many rows have a weight above 0."""
 
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """X, y and weights: all in memory, or about so many of the rows that lie elsewhere."""
+
     # -- training --
 
     def hold_out(self, fraction: float, seed: int) -> None:

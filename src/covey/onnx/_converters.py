@@ -73,8 +73,22 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     # skl2onnx's option "nocl": the label is the position of the class.
     numbered = graph.scope.get_options(model, {"nocl": False})["nocl"]
     classes = np.arange(len(model.classes_)) if numbered else labels_of(model.classes_)
-    winner = graph.node("ArgMax", fused, axis=1, keepdims=0)
+    winner = graph.node("ArgMax", _scores(graph, model, fused), axis=1, keepdims=0)
     graph.node("Gather", classes, winner, axis=0, output=names[0])
+
+
+def _scores(graph: Graph, model: Any, fused: str) -> str:
+    """Scores that are highest for the class that is predicted; see `covey._decisions`."""
+    decision = getattr(model, "decision_", None)
+    if decision is None:
+        return fused
+    if decision.threshold is None:
+        return graph.node("MatMul", fused, -np.asarray(decision.asked))
+    # The class that is looked for has 2 from its threshold on, and -1 below.
+    is_class = np.arange(len(model.classes_)) == decision.code
+    below = graph.node("Less", fused, np.where(is_class, decision.threshold, 2.0))
+    low = graph.node("Sub", graph.node("Mul", fused, 1.0 - is_class), 1.0 * is_class)
+    return graph.node("Where", below, low, np.array([2.0]))
 
 
 def _of_member(graph: Graph, member: Any) -> str:

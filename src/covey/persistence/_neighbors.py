@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer
 
 # Squared distances stay finite.
@@ -79,7 +79,7 @@ def _read_neighbors(cls: type) -> Any:
                 damaged(inner.where, f"cannot be searched: {str(error).splitlines()[0]}")
             if hasattr(stand_in, "feature_names_in_"):
                 model.feature_names_in_ = stand_in.feature_names_in_
-            try_row(model, inner)
+            try_row(model)
         return model
 
     return read

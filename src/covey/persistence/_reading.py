@@ -305,9 +305,10 @@ class Node:
         """A model within this one."""
         return self._source.read_model(self.child(name))
 
-    def models(self, name: str, length: int | None = None) -> list[Any]:
-        """A list of models."""
-        return [self._model_of(node, name) for node in self.children(name, length)]
+    def models(self, name: str, length: int | None = None, missing: bool = False) -> list[Any]:
+        """A list of models; None in the place of one that may be missing."""
+        nodes = self.children(name, length)
+        return [None if missing and node is None else self._model_of(node, name) for node in nodes]
 
     def _model_of(self, node: Node | None, name: str) -> Any:
         self.check(node is not None, name, "lacks a model.")
@@ -332,7 +333,7 @@ class Node:
                     if value is not ABSENT:
                         setattr(sizes.owner, name, value)
         except StateError as error:
-            self._refuse(error)
+            self.refuse(error)
 
     def state(self, model: Any) -> None:
         """Set the declared fields of an estimator, and what is derived from them."""
@@ -365,9 +366,10 @@ class Node:
         try:
             getattr(made, "_restored", lambda: None)()
         except StateError as error:
-            self._refuse(error)
+            self.refuse(error)
 
-    def _refuse(self, error: StateError) -> NoReturn:
+    def refuse(self, error: StateError) -> NoReturn:
+        """Refuse the file for what a class says of one of its fields."""
         (out_of_range if error.too_large else damaged)(f"{self.where}.{error.part}", error.what)
 
     def members(self, name: str) -> list[Any]:

@@ -10,10 +10,12 @@ import importlib
 from functools import cache
 from typing import Any
 
+from covey._state import StateError
+from covey.inspection._ranking import decision_of
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._formats import Format, declared_format
 from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey.persistence._writing import Writer, plain
 
 # {module: its classes that declare what is stored}. Modules are imported when a class is met.
 _DECLARED = {
@@ -22,20 +24,19 @@ _DECLARED = {
         "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
         "TrimmedMean WeightedMedian"
     ),
+    "covey.members": (
+        "BaggedClassifier BaggedRegressor FlockClassifier FlockRegressor FusionClassifier "
+        "FusionRegressor LinearMember LinearRegressionMember SubsetEnsembleClassifier "
+        "SubsetEnsembleRegressor"
+    ),
+    "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
 }
 # {module: the classes that it writes and reads}.
 _HOMES = {
-    "_flocks": (
-        "FlockClassifier FlockRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor "
-        "LinearMember LinearRegressionMember"
-    ),
-    "_fusions": (
-        "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
-    ),
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "BaggedClassifier BaggedRegressor FrozenEstimator Pipeline",
+    "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_targets": "MultiOutputClassifier MultiOutputRegressor",
@@ -52,7 +53,11 @@ HOMES = {
     for name in names.split()
 }
 # Classes within models whose functions are written by hand.
-_BY_HAND = {"Preparation": "_preparations", "SeenColumns": "_seen"}
+_BY_HAND = {
+    "Importance": "_importance",
+    "Preparation": "_preparations",
+    "SeenColumns": "_seen",
+}
 
 
 @cache
@@ -84,11 +89,27 @@ def write_model(model: Any, out: Writer) -> dict[str, Any]:
     name = type(model).__name__
     if name not in HOMES or format_of(name).cls is not type(model):
         raise NotCoveredError(f"a {name}")
-    return {"kind": name, **format_of(name).write(model, out)}
+    written = {"kind": name, **format_of(name).write(model, out)}
+    decision = vars(model).get("decision_")
+    return written if decision is None else {**written, "decision": plain(decision.as_record())}
 
 
 def read_model(node: Node) -> Any:
     """The model that an object of the document describes."""
     with node:
         name = node.text("kind", HOMES)
-        return format_of(name).read(node)
+        try:
+            model = format_of(name).read(node)
+        except StateError as error:
+            node.refuse(error)
+        if node.has("decision"):
+            _read_decision(model, node)
+        return model
+
+
+def _read_decision(model: Any, node: Node) -> None:
+    """Set how a classifier makes classes of probabilities."""
+    try:
+        model.decision_ = decision_of(node.plain("decision"), model.classes_)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        node.check(False, "decision", "is none.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from starlette.exceptions import HTTPException
 
+from covey._decisions import decided
 from covey._kinds import without_point
 from covey.serving._columns import Column
 
@@ -95,7 +96,7 @@ class Answers:
                     "probability": row[best],
                     "probabilities": dict(zip(names, row, strict=True)),
                 }
-                for row, best in zip(values.tolist(), values.argmax(axis=1), strict=True)
+                for row, best in zip(values.tolist(), decided(estimator, values), strict=True)
             ]
         if level is not None and classes is not None:
             for answer, own in zip(made, estimator.predict_set(numbers, level), strict=True):

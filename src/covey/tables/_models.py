@@ -23,6 +23,8 @@ from covey.members import ExplainedRows, Origins, RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
+    from covey._decisions import Decision
+    from covey.inspection import Importance
     from covey.reporting import Report
 
 
@@ -207,10 +209,14 @@ class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
         return Pipeline([("table", self.preparation_), ("flock", self.estimator_)])
 
     @property
-    def feature_importances_(self) -> np.ndarray:
-        """How much each of ``feature_names_in_`` counts; sums to one."""
+    def importance_(self) -> Importance | None:
+        """What is lost without each of ``feature_names_in_``; see `FlockClassifier`."""
         check_is_fitted(self, "estimator_")
-        return np.asarray(self.estimator_.feature_importances_) @ self._columns_of_features()
+        found = getattr(self.estimator_, "importance_", None)
+        if found is None:
+            return None
+        of = self._columns_of_features().argmax(axis=1)
+        return found.on_columns(self.feature_names_in_.tolist(), of)
 
     # -- explain ---------------------------------------------------------------------------
 
@@ -382,6 +388,29 @@ class TableClassifier(ClassifierMixin, _TableModel):
 
         return FlockClassifier(random_state=self.random_state)
 
+    @property
+    def decision_(self) -> Decision | None:
+        """How probabilities become a class, None for the most probable one."""
+        return getattr(self.estimator_, "decision_", None)
+
+    @_of_estimator("decide")
+    def decide(self, X: Any = None, y: ArrayLike | None = None, **how: Any) -> Self:
+        """Choose how probabilities become a class; see `FlockClassifier.decide`.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns), optional
+        y : array-like of shape (n_rows,), optional
+        **how
+            ``threshold``, ``find`` or ``costs``.
+
+        Returns
+        -------
+        self : TableClassifier
+        """
+        self.estimator_.decide(None if X is None else self._prepared(X), y, **how)
+        return self
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes.
 
@@ -416,14 +445,14 @@ class TableClassifier(ClassifierMixin, _TableModel):
         return self.estimator_.predict(self._prepared(X), reject=reject)
 
     @_of_estimator("predict_set")
-    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = False) -> np.ndarray:
+    def predict_set(self, X: Any, level: float = 0.9, *, by_class: bool = True) -> np.ndarray:
         """The classes that a row may have; see `FlockClassifier.predict_set`.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
         level : float, default=0.9
-        by_class : bool, default=False
+        by_class : bool, default=True
 
         Returns
         -------

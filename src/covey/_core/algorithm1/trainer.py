@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from covey._core.limits import FAR, TIE
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
 from covey._core.value_losses import ValueLoss
+from covey._state import Array as Numbers
+from covey._state import Flags, Wholes
 
 
 @dataclass
@@ -47,16 +49,16 @@ class History:
     A step that ends a member judged by accuracy is not taken: the entry before it is repeated.
     """
 
-    objective: FloatArray
-    subset_size: IntArray
-    accepted_flip: BoolArray
+    objective: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
+    subset_size: Annotated[IntArray, Wholes("T")]
+    accepted_flip: Annotated[BoolArray, Flags("T")]
 
 
 @dataclass
 class AccuracyHistory(History):
     """The history of a member of classes; ``objective`` is eq. (9)."""
 
-    weighted_accuracy: FloatArray
+    weighted_accuracy: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
 
 
 @dataclass
@@ -67,7 +69,7 @@ class LossHistory(History):
     band of 0.05 or more there.
     """
 
-    weighted_loss: FloatArray
+    weighted_loss: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
 
 
 @dataclass

@@ -18,10 +18,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.basis import Basis
 from covey._core.gating.groups import Groups
 from covey._core.random import Purpose, UniformRows
-from covey._core.softmax_linear import linear_logits
 
 # From how many rows that are alike each row takes the values of a unit.
 N_DRAWS = 4
@@ -84,7 +82,7 @@ def replaced_in(
 
     def replaced(rows: IntArray, units: IntArray, donors: IntArray) -> FloatArray:
         table = numbers[rows]
-        columns = np.flatnonzero(np.isin(unit, units))
+        columns = np.flatnonzero(_among(unit, units))
         table[:, columns] = numbers[donors][:, columns]
         return table
 
@@ -110,14 +108,24 @@ class GatedAnswers:
         is_value: bool,
     ) -> None:
         self.rows = rows
-        self._groups, self._numbers, self._unit = groups, numbers, unit
+        self._groups, self._unit = groups, unit
         self._shape, self._is_value = coef.shape[:2], is_value
-        self._coef = np.concatenate([coef.reshape(-1, coef.shape[-1]), groups.coef])
-        self._logits = linear_logits(
-            groups.basis.rows(numbers[rows]),
-            self._coef,
-            np.concatenate([intercept.ravel(), groups.intercept]),
+        basis, every = (
+            groups.basis,
+            np.concatenate([coef.reshape(-1, coef.shape[-1]), groups.coef]),
         )
+        used = np.flatnonzero(every.any(axis=0))
+        self._coef, self._feature, self._partner = (
+            every[:, used],
+            basis.feature[used],
+            basis.partner[used],
+        )
+        # The columns of all rows, and the features as products see them.
+        self._columns = np.asarray(basis.rows(numbers)).T[used]
+        inside = numbers.T if basis.seen is None else np.clip(numbers.T, *basis.seen[:, :, None])
+        self._factors = inside - basis.center[:, None]
+        biases = np.concatenate([intercept.ravel(), groups.intercept])
+        self._logits = self._coef @ self._columns[:, rows] + biases[:, None]
 
     def known(self) -> FloatArray:
         """See `Answers`."""
@@ -125,14 +133,20 @@ class GatedAnswers:
 
     def without(self, units: IntArray, donors: IntArray) -> FloatArray:
         """See `Answers`."""
-        basis, features, columns = _part_of(self._groups.basis, np.isin(self._unit, units))
-        before = np.ascontiguousarray(self._numbers[self.rows][:, features].T)
-        after = np.repeat(before[:, None], len(donors), axis=1)
-        for place in np.flatnonzero(np.isin(self._unit[features], units)):
-            after[place] = self._numbers[donors, features[place]]
-        moved = basis.expand(after.reshape(len(features), -1)).reshape(-1, *donors.shape)
-        moved = moved - basis.expand(before)[:, None]
-        logits = np.tensordot(self._coef[:, columns], moved, axes=1)
+        changed = _among(self._unit, units)
+        paired = self._partner >= 0
+        moved = np.flatnonzero(changed[self._feature] | (changed[self._partner] & paired))
+        if not len(moved):
+            return self.known()
+        after = self._columns[moved][:, donors]
+        for place in np.flatnonzero(paired[moved]):
+            factors = [
+                self._factors[of, donors] if changed[of] else self._factors[of, self.rows]
+                for of in (self._feature[moved[place]], self._partner[moved[place]])
+            ]
+            after[place] = factors[0] * factors[1]
+        after -= self._columns[moved][:, None, self.rows]
+        logits = (self._coef[:, moved] @ after.reshape(len(moved), -1)).reshape(-1, *donors.shape)
         logits += self._logits[:, None]
         fused = self._fused(logits.reshape(len(logits), -1))
         mean: FloatArray = fused.reshape(-1, *donors.shape).mean(axis=1).T
@@ -145,29 +159,12 @@ class GatedAnswers:
         return fuse(members, logits[-n_gates:])
 
 
-def _part_of(basis: Basis, changed: BoolArray) -> tuple[Basis, IntArray, IntArray]:
-    """The columns that some features (D,) are in: on which features, and which they are."""
-    made = slice(basis.n_features, None)
-    paired = basis.partner >= 0
-    moved = changed[basis.feature] | (changed[basis.partner] & paired)
-    special = np.flatnonzero(moved[made]) + basis.n_features
-    partners = basis.partner[special]
-    features = np.unique(
-        np.concatenate([np.flatnonzero(changed), basis.feature[special], partners[partners >= 0]])
-    )
-    place = np.full(basis.n_features, -1)
-    place[features] = np.arange(len(features))
-    none = np.full(len(features), np.nan)
-    part = Basis(
-        len(features),
-        np.concatenate([np.arange(len(features)), place[basis.feature[special]]]),
-        np.concatenate([np.full(len(features), -1), np.where(partners >= 0, place[partners], -1)]),
-        np.concatenate([none, basis.low[special]]),
-        np.concatenate([none, basis.high[special]]),
-        basis.center[features],
-        None if basis.seen is None else basis.seen[:, features],
-    )
-    return part, features, np.concatenate([features, special])
+def _among(unit: IntArray, units: IntArray) -> BoolArray:
+    """Which columns are made of some units."""
+    chosen = np.zeros(max(unit.max(initial=0), units.max(initial=0)) + 1, dtype=bool)
+    chosen[units] = True
+    found: BoolArray = chosen[unit]
+    return found
 
 
 class AlikeRows:
@@ -186,7 +183,9 @@ class AlikeRows:
         ranks -= ranks.mean(axis=0)
         scale = ranks.std(axis=0)
         self._ranks = ranks / np.where(scale > 0, scale, 1.0)
-        self._unit, self._seed = unit, seed
+        self._unit = unit
+        # By these, rows that are equally alike are ordered.
+        self._draws = UniformRows(seed, Purpose.EXPLAIN, 1, 0, 1).read(0, n_rows)[:, 0]
         self._correlation = self._ranks.T @ self._ranks / n_rows
         self._penalty = max(_RIDGE, n_columns / n_rows)
         self._inverse = np.linalg.inv(self._correlation + self._penalty * np.eye(n_columns))
@@ -195,8 +194,7 @@ class AlikeRows:
     def donors(self, units: IntArray, n_draws: int = N_DRAWS) -> IntArray:
         """The rows (m, n) that each row may take the columns of these units from."""
         n_rows = len(self._ranks)
-        draws = UniformRows(self._seed, Purpose.EXPLAIN, 1, int(units[0]), 1).read(0, n_rows)[:, 0]
-        order = np.lexsort((draws, self._expected(units)))
+        order = np.lexsort((self._draws, self._expected(units)))
         n_draws = min(n_draws, n_rows - 1)
         place = np.arange(n_rows)
         first = np.clip(place - n_draws // 2, 0, n_rows - 1 - n_draws)
@@ -207,7 +205,7 @@ class AlikeRows:
         return found
 
     def _expected(self, units: IntArray) -> FloatArray:
-        own = np.flatnonzero(np.isin(self._unit, units))
+        own = np.flatnonzero(_among(self._unit, units))
         residual = self._pushed[:, own] @ np.linalg.inv(self._inverse[np.ix_(own, own)])
         expected = self._ranks[:, own] - residual
         if len(own) > 1:

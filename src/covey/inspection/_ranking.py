@@ -1,0 +1,397 @@
+"""How well probabilities find one class: the area under the curve, alarms, and thresholds.
+
+All functions take the labels ``y`` (n,), the ``probabilities`` (n,) of one class, and the
+``label`` of this class. An *alarm* is a row that is called this class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from covey._decisions import Decision, asked_decision
+from covey._intervals import (
+    CONFIDENCE,
+    Interval,
+    accuracy_interval,
+    mean_interval,
+    mean_interval_from_sums,
+    proportion_interval,
+)
+
+# A curve has thresholds at even steps, and at quantiles of the probabilities.
+_STEPS, _QUANTILES = 50, 100
+_COUNTS = ("threshold", "n_alarms", "n_found", "n_class", "n_rows")
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """The rows that are called a class: how many, and how many of them are right.
+
+    Attributes
+    ----------
+    threshold : float
+        A row is called the class if its probability is at least this.
+    n_alarms, n_found : float
+        How many rows are called the class, and how many of these are of it. They are whole
+        numbers but for rows with weights, and where rows of equal probability are called in part.
+    n_class, n_rows : float
+        How many rows are of the class, and how many there are.
+    found : Interval or None
+        The share of the rows of the class that is called, with its interval of 95 %.
+    right : Interval or None
+        The share of the alarms that is of the class; None without any alarm.
+    """
+
+    threshold: float
+    n_alarms: float
+    n_found: float
+    n_class: float
+    n_rows: float
+    found: Interval | None
+    right: Interval | None
+
+    def as_record(self) -> dict[str, Any]:
+        """As a dict of plain numbers, intervals as lists."""
+        record = asdict(self)
+        for name in ("found", "right"):
+            record[name] = None if record[name] is None else list(record[name])
+        return record
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCurve:
+    """Counts of alarms at rising thresholds.
+
+    Attributes
+    ----------
+    thresholds, found, alarms, right : ndarray of shape (n_thresholds,)
+        The rows of the class that are called, all rows that are called, and the share of these
+        that is of the class (NaN where there are none).
+    n_class, n_rows : int
+    """
+
+    thresholds: np.ndarray
+    found: np.ndarray
+    alarms: np.ndarray
+    right: np.ndarray
+    n_class: int
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How well the rows of a class come before the others.
+
+    Attributes
+    ----------
+    label : object
+    n_class, n_rows : int
+    area : Interval
+        The area under the receiver operating characteristic: how often a row of the class has a
+        higher probability than another row. Of a guess it is 0.5.
+    average_precision : float
+        Of a guess it is the share of the class.
+    at_alarms : tuple of Alarms
+        What the most probable rows hold.
+    """
+
+    label: Any
+    n_class: int
+    n_rows: int
+    area: Interval
+    average_precision: float
+    at_alarms: tuple[Alarms, ...]
+
+    @property
+    def beats_guess(self) -> bool:
+        """Return whether the area is above that of a guess, beyond its interval."""
+        return self.area.low > 0.5
+
+
+def ranking(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    label: Any,
+    groups: np.ndarray | None = None,
+    n_alarms: Sequence[int] | None = None,
+) -> Ranking | None:
+    """Measure how well a class is ranked; None where all rows or none are of it.
+
+    By default there are as many alarms as rows of the class, and twice as many.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, chance = np.array([0, 0, 0, 1, 0, 1]), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    >>> found = ranking(y, chance, 1)
+    >>> found.area.value, [(one.n_alarms, one.n_found) for one in found.at_alarms]
+    (0.875, [(2, 1.0), (4, 2.0)])
+    """
+    from sklearn.metrics import average_precision_score
+
+    of_class, p = _of_class(y, probabilities, label)
+    n_class, n_rows = int(of_class.sum()), len(p)
+    if n_class in (0, n_rows):
+        return None
+    wanted = (n_class, min(2 * n_class, n_rows)) if n_alarms is None else n_alarms
+    return Ranking(
+        label=label,
+        n_class=n_class,
+        n_rows=n_rows,
+        area=area_under_curve(y, p, label, groups),
+        average_precision=float(average_precision_score(of_class, p)),
+        at_alarms=tuple(at_alarms(y, p, label, n, groups) for n in wanted),
+    )
+
+
+def area_under_curve(
+    y: ArrayLike, probabilities: ArrayLike, label: Any, groups: np.ndarray | None = None
+) -> Interval:
+    """The area under the receiver operating characteristic, with its interval of 95 %.
+
+    The variance is DeLong's, over rows or over groups of rows; the interval is symmetric for the
+    log-odds of the area, by Student's t for as many units as the rarer side has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> area = area_under_curve(np.arange(100) % 10 == 0, np.linspace(1, 0, 100), True)
+    >>> area.value, bool(area.low < 0.5 < area.high)
+    (0.55, True)
+    """
+    from scipy.special import expit, logit
+    from scipy.stats import rankdata, t
+
+    of_class, p = _of_class(y, probabilities, label)
+    units = np.arange(len(p)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    ranks, excess, n_units = rankdata(p), np.zeros(len(p)), []
+    area = float("nan")
+    for side in (of_class, ~of_class):
+        # How often a row of one side is above one of the other.
+        above = (ranks[side] - rankdata(p[side])) / max((~side).sum(), 1)
+        area = float(above.mean())
+        n_units.append(len(np.unique(units[side])))
+        correction = np.sqrt(n_units[-1] / max(n_units[-1] - 1, 1))
+        excess[side] = (above - area) / side.sum() * correction * (1 if side is of_class else -1)
+    area, n_least = 1.0 - area, min(n_units)
+    if n_least < 2:
+        return Interval(area, 0.0, 1.0)
+    error = np.sqrt(np.square(np.bincount(units, excess)).sum())
+    if not error or area in (0.0, 1.0):
+        # Units that do not differ have no variance to estimate the error from.
+        _, low, high = proportion_interval(round(area * n_least), n_least)
+        return Interval(area, low, high)
+    half = t.ppf((1 + CONFIDENCE) / 2, n_least - 1) * error / (area * (1 - area))
+    low, high = expit(logit(area) + np.array([-half, half]))
+    return Interval(area, float(low), float(high))
+
+
+def at_threshold(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    label: Any,
+    threshold: float,
+    groups: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+) -> Alarms:
+    """Count the rows whose probability is at least a threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = at_threshold(np.array([0, 1, 0, 1]), [0.1, 0.3, 0.6, 0.7], 1, 0.5)
+    >>> found.n_alarms, found.n_found, found.n_class
+    (2.0, 1.0, 2.0)
+    """
+    of_class, p = _of_class(y, probabilities, label)
+    return _alarms(of_class, (p >= threshold).astype(np.float64), threshold, groups, weight)
+
+
+def at_alarms(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    label: Any,
+    n_alarms: int,
+    groups: np.ndarray | None = None,
+) -> Alarms:
+    """Count what the most probable rows hold.
+
+    Of rows of equal probability at the end as many are called, on average over all orders, as are
+    needed.
+    """
+    of_class, p = _of_class(y, probabilities, label)
+    if not 0 < n_alarms <= len(p):
+        raise ValueError(f"n_alarms must be from 1 to the {len(p):,} rows, got {n_alarms}.")
+    threshold = float(np.partition(p, len(p) - n_alarms)[len(p) - n_alarms])
+    last = p == threshold
+    called = (p > threshold).astype(np.float64)
+    called[last] = (n_alarms - called.sum()) / last.sum()
+    found = _alarms(of_class, called, threshold, groups, None)
+    return Alarms(**{**vars(found), "n_alarms": n_alarms})
+
+
+def threshold_finding(
+    y: ArrayLike,
+    probabilities: ArrayLike,
+    label: Any,
+    share: float,
+    weight: np.ndarray | None = None,
+) -> float:
+    """The threshold at which at least a share of the rows of a class is found, and no more alarms.
+
+    It lies half way between the probability of the last row that is called and the next lower one,
+    so that rounding does not lose a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, chance = np.array([0, 1, 1, 1, 1, 1]), [0.9, 0.1, 0.2, 0.3, 0.4, 0.5]
+    >>> round(threshold_finding(y, chance, 1, 0.8), 9)
+    0.15
+    """
+    of_class, p = _of_class(y, probabilities, label)
+    order = np.flatnonzero(of_class)[np.argsort(-p[of_class], kind="stable")]
+    found = np.cumsum(np.ones(len(order)) if weight is None else weight[order])
+    # A sum of weights that is this close to what is wanted reaches it.
+    position = np.searchsorted(found, share * found[-1] * (1 - 1e-9))
+    last = p[order[position]]
+    return float((last + p[p < last].max(initial=0.0)) / 2)
+
+
+def threshold_curve(
+    y: ArrayLike, probabilities: ArrayLike, label: Any, thresholds: ArrayLike | None = None
+) -> ThresholdCurve:
+    """Count alarms at many thresholds, by default at some 150 of them from 0 to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = threshold_curve(np.array([0, 1, 0, 1]), [0.1, 0.3, 0.6, 0.7], 1, [0, 0.5, 0.9])
+    >>> curve.found.tolist(), curve.alarms.tolist(), curve.right.tolist()
+    ([2, 1, 0], [4, 2, 0], [0.5, 0.5, nan])
+    """
+    of_class, p = _of_class(y, probabilities, label)
+    if thresholds is None:
+        even = np.linspace(0.0, 1.0, _STEPS + 1)
+        wanted = np.append(even, np.quantile(p, np.linspace(0.0, 1.0, _QUANTILES + 1)))
+        thresholds = np.unique(np.round(np.clip(wanted, 0.0, 1.0), 4))
+    at = np.asarray(thresholds, dtype=np.float64)
+    found, alarms = (len(some) - np.searchsorted(np.sort(some), at) for some in (p[of_class], p))
+    right = np.where(alarms > 0, found / np.maximum(alarms, 1), np.nan)
+    return ThresholdCurve(at, found, alarms, right, int(of_class.sum()), len(p))
+
+
+def measured(
+    decision: Decision,
+    codes: np.ndarray | None = None,
+    probabilities: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
+    source: str | None = None,
+    groups: np.ndarray | None = None,
+) -> Decision:
+    """Count what a decision does on rows held out, and find the threshold that was asked for.
+
+    ``codes`` (n,) are the positions of the true classes in ``probabilities`` (n, n_classes).
+    """
+    if codes is None or probabilities is None:
+        if decision.kind == "find":
+            raise ValueError(
+                "find needs predictions of rows held out, and this model has none; give decide "
+                "rows that it was not fitted on as X and y, or fit with effort='balanced'."
+            )
+        return decision
+    alarms = cost = cost_without = None
+    if decision.code is not None:
+        given = codes, probabilities[:, decision.code], decision.code
+        threshold = decision.threshold
+        if threshold is None:
+            if not (codes == decision.code).any():
+                raise ValueError(f"find: no row held out is of the class {decision.label!r}.")
+            threshold = threshold_finding(*given, decision.asked, weight)
+        decision = replace(decision, threshold=threshold)
+        alarms = at_threshold(*given, threshold, groups, weight)
+    if decision.kind == "costs":
+        costs = np.asarray(decision.asked)
+        chosen = decision.codes(probabilities), probabilities.argmax(axis=1)
+        cost, cost_without = (_mean_cost(costs[codes, one], weight, groups) for one in chosen)
+    return replace(decision, alarms=alarms, cost=cost, cost_without=cost_without, source=source)
+
+
+def decision_of(record: dict[str, Any], classes: np.ndarray) -> Decision:
+    """The decision that `Decision.as_record` has written; ValueError or KeyError if it is none."""
+    kind, label = record["kind"], record["label"]
+    asked = record["asked"] if kind == "costs" else {label: record["asked"]}
+    decision = asked_decision(classes, **{kind: asked})
+    threshold = record["threshold"]
+    if (threshold is None) != (decision.code is None) or not 0 <= (threshold or 0) <= 1:
+        raise ValueError("threshold is none")
+    intervals = {
+        name: None if record[name] is None else Interval(*map(float, record[name]))
+        for name in ("cost", "cost_without")
+    }
+    alarms = record["alarms"]
+    if alarms is not None:
+        shares = {
+            name: None if alarms[name] is None else Interval(*map(float, alarms[name]))
+            for name in ("found", "right")
+        }
+        alarms = Alarms(**{name: float(alarms[name]) for name in _COUNTS}, **shares)
+    source = record["source"]
+    if source not in (None, "out of fold", "given rows"):
+        raise ValueError("source is none")
+    return replace(decision, threshold=threshold, alarms=alarms, source=source, **intervals)
+
+
+def _mean_cost(
+    costs: np.ndarray, weight: np.ndarray | None, groups: np.ndarray | None
+) -> Interval:
+    if weight is None:
+        return mean_interval(costs, groups)
+    mean = float(np.average(costs, weights=weight))
+    squares = float(weight @ (costs - mean) ** 2)
+    n_rows = max(2, round(float(weight.sum())))
+    return mean_interval_from_sums(mean, squares, n_rows, n_rows)
+
+
+def _of_class(y: ArrayLike, probabilities: ArrayLike, label: Any) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(y) == label, np.asarray(probabilities, dtype=np.float64)
+
+
+def _alarms(
+    of_class: np.ndarray,
+    called: np.ndarray,
+    threshold: float,
+    groups: np.ndarray | None,
+    weight: np.ndarray | None,
+) -> Alarms:
+    """Count rows, of which each is called as far as ``called`` says, from 0 to 1."""
+    count = np.ones(len(called)) if weight is None else weight
+    n_alarms, n_found = float(called @ count), float((called * of_class) @ count)
+    n_class = float(of_class @ count)
+    some = called > 0
+    found, right = (
+        _share(*given)
+        for given in (
+            (n_found, n_class, called, of_class, groups),
+            (n_found, n_alarms, of_class, some, groups),
+        )
+    )
+    return Alarms(float(threshold), n_alarms, n_found, n_class, float(count.sum()), found, right)
+
+
+def _share(
+    part: float, whole: float, hits: np.ndarray, rows: np.ndarray, groups: np.ndarray | None
+) -> Interval | None:
+    """A share of rows with its interval, by rows or by groups; None of no row."""
+    if round(whole) < 1:
+        return None
+    if groups is None:
+        _, low, high = proportion_interval(min(round(part), round(whole)), round(whole))
+    else:
+        _, low, high = accuracy_interval(hits[rows], groups[rows])
+    return Interval(part / whole, low, high)

@@ -1,0 +1,234 @@
+"""Thresholds and costs: what is predicted of probabilities, wherever it is told."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+import covey
+from covey import FlockClassifier, FusionClassifier, SubsetEnsembleClassifier
+from covey._decisions import asked_decision
+from covey.inspection import row_card, smallest_change, what_if
+from covey.stacking import GeneralStackingClassifier
+from covey.tables import TableClassifier
+
+X, CODES = make_classification(
+    400, 6, n_informative=4, n_classes=3, weights=[0.6, 0.3, 0.1], random_state=0
+)
+Y = np.array(["no", "maybe", "yes"])[CODES]
+MEMBERS = [LogisticRegression(), GaussianNB()]
+MODELS = {
+    "flock": FlockClassifier(effort="fast", n_estimators=2, random_state=0),
+    "mixed": FlockClassifier(members=MEMBERS, cv=3, random_state=0),
+    "subsets": SubsetEnsembleClassifier(2, random_state=0),
+    "fusion": FusionClassifier(MEMBERS),
+    "stack": GeneralStackingClassifier(MEMBERS, cv=3),
+    "table": TableClassifier(FlockClassifier(effort="fast", n_estimators=2, random_state=0)),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request):
+    return MODELS[request.param].fit(X[::2], Y[::2])
+
+
+@pytest.fixture
+def model(fitted):
+    yield fitted
+    fitted.decide()
+
+
+@pytest.fixture(scope="module")
+def searched():
+    return FlockClassifier(n_estimators=2, cv=3, random_state=0).fit(X, Y)
+
+
+def by_threshold(classes, probabilities, label, threshold):
+    """One row after another."""
+    for row in probabilities:
+        of_class = dict(zip(classes.tolist(), row, strict=True))
+        own = of_class.pop(label)
+        yield label if own >= threshold else max(of_class, key=of_class.get)
+
+
+# -- what is predicted ----------------------------------------------------------------------------
+
+
+def test_every_ensemble_decides_by_a_threshold_and_by_costs(model):
+    before = model.predict_proba(X)
+    assert model.decide(threshold={"yes": 0.1}) is model
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    wanted = list(by_threshold(model.classes_, before, "yes", 0.1))
+    assert model.predict(X).tolist() == wanted
+    assert wanted.count("yes") > (before.argmax(axis=1) == 2).sum()
+    costs = np.array([[0, 2, 1], [1, 0, 5], [30, 9, 0.0]])
+    model.decide(costs=costs)
+    expected = [min(range(3), key=lambda k: row @ costs[:, k]) for row in before]
+    assert model.predict(X).tolist() == model.classes_[expected].tolist()
+    model.decide()
+    assert model.decision_ is None
+    np.testing.assert_array_equal(model.predict(X), model.classes_[before.argmax(axis=1)])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=9),
+    st.tuples(*[st.floats(0.01, 100)] * 2),
+    st.floats(-5, 5),
+)
+def test_costs_of_two_classes_are_a_threshold(chances, costs, same):
+    p = np.array(chances)
+    probabilities = np.column_stack([1 - p, p])
+    table = np.array([[0, costs[0]], [costs[1], 0]]) + same
+    decision = asked_decision(np.array([False, True]), costs=table)
+    expected = probabilities @ table
+    unequal = np.abs(np.diff(expected)[:, 0]) > 1e-9
+    codes = decision.codes(probabilities)
+    np.testing.assert_array_equal(codes[unequal], expected.argmin(axis=1)[unequal])
+    assert decision.label is (costs[1] >= costs[0])
+
+
+def test_costs_of_missing_a_class_are_a_table():
+    one = asked_decision(np.array(["a", "b", "c"]), costs={"c": 20})
+    assert one.asked == ((0, 1, 1), (1, 0, 1), (20, 20, 0))
+
+
+def test_what_explains_a_row_tells_of_the_class_that_is_predicted(model):
+    p = model.predict_proba(X)[:, 2]
+    row = int(np.flatnonzero((p > 0.1) & (p < 0.4))[0])
+    model.decide(threshold={"yes": 0.999 * float(p[row])})
+    one = X[row : row + 1]
+    reasons = model.explain(one) if hasattr(model, "explain") else []
+    before = what_if(model, one[0], {next(iter(columns(model))): 0.0}).before
+    for told in [*reasons, before]:
+        assert told["prediction"] == "yes"
+        assert told["probability"] == pytest.approx(p[row])
+    found = smallest_change(model, one[0], background=X)
+    assert found.before["prediction"] == "yes"
+    assert found.after["prediction"] != "yes"
+    if isinstance(model, FlockClassifier):
+        assert row_card(model, one, background=X).record["prediction"] == "yes"
+
+
+def columns(model):
+    return getattr(model, "feature_names_in_", range(X.shape[1]))
+
+
+def test_the_explanation_begins_with_the_decided_class_of_flocks(searched):
+    searched.decide(threshold={"yes": 0.0})
+    assert {record["prediction"] for record in searched.explain(X[:5])} == {"yes"}
+    assert searched.predict_set(X, 0.5)[:, 2].all()
+    assert set(searched.predict(X, reject=0.1).compressed()) == {"yes"}
+    assert searched.rejection(0.0).accuracy == pytest.approx(np.mean(Y == "yes"), abs=0.02)
+    searched.decide()
+
+
+def test_a_new_fit_forgets_a_decision():
+    model = MODELS["flock"].fit(X, Y).decide(threshold={"yes": 0.1})
+    assert model.threshold_ == 0.1
+    assert model.fit(X, Y).decision_ is None
+    assert model.threshold_ is None
+
+
+# -- what is said of rows held out ----------------------------------------------------------------
+
+
+def test_a_threshold_that_finds_a_share_does_so_on_the_rows_held_out(searched):
+    known = searched.calibration_
+    of_class = known.label == 2
+    for share in (0.5, 0.8, 1.0):
+        searched.decide(find={"yes": share})
+        at = searched.threshold_
+        p = known.probabilities[:, 2]
+
+        def found(threshold, p=p):
+            return np.average(p[of_class] >= threshold, weights=known.weight[of_class])
+
+        above = known.probabilities[:, 2][known.probabilities[:, 2] > at].min()
+        assert found(at) >= share - 1e-9 > found(np.nextafter(above, 2)) - 1e-6
+        alarms = searched.decision_.alarms
+        assert alarms.found.value == pytest.approx(found(at))
+        assert alarms.found.low < alarms.found.value <= alarms.found.high
+    assert searched.decision_.source == "out of fold"
+    searched.decide()
+
+
+def test_given_rows_are_those_that_are_counted():
+    model = MODELS["subsets"].fit(X[::2], Y[::2])
+    model.decide(X[1::2], Y[1::2], find={"yes": 0.7})
+    called, right = model.predict(X[1::2]) == "yes", Y[1::2] == "yes"
+    alarms = model.decision_.alarms
+    assert (alarms.n_alarms, alarms.n_found) == (called.sum(), (called & right).sum())
+    assert alarms.n_found >= 0.7 * right.sum()
+    assert "'yes' is predicted from a probability of" in model.decision_.sentence()
+
+
+def test_costs_of_rows_held_out_are_those_of_a_loop():
+    model, costs = MODELS["subsets"].fit(X[::2], Y[::2]), {"yes": 9}
+    new, labels = X[1::2], Y[1::2]
+
+    def mean_cost():
+        pairs = zip(labels, model.predict(new), strict=True)
+        return np.mean([(1 + 8 * (true == "yes")) * (true != said) for true, said in pairs])
+
+    without = mean_cost()
+    model.decide(new, labels, costs=costs)
+    assert model.decision_.cost_without.value == pytest.approx(without)
+    assert model.decision_.cost.value == pytest.approx(mean_cost())
+    assert mean_cost() < without
+
+
+# -- kept, and refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [{"find": {"yes": 0.8}}, {"costs": {"yes": 20}}])
+def test_a_file_keeps_the_decision(searched, tmp_path, how):
+    searched.decide(**how)
+    covey.save(searched, tmp_path / "model.covey")
+    again = covey.load(tmp_path / "model.covey")
+    assert again.decision_ == searched.decision_
+    np.testing.assert_array_equal(again.predict(X), searched.predict(X))
+    searched.decide()
+
+
+@pytest.mark.parametrize("how", [{"threshold": {"yes": 0.1}}, {"costs": {"yes": 20}}])
+def test_a_graph_labels_rows_as_the_model_does(searched, how):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("skl2onnx")
+    from covey.onnx import to_onnx
+
+    searched.decide(**how)
+    graph = to_onnx(searched, dtype="float64").SerializeToString()
+    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(session.run(None, {"X": X})[0], searched.predict(X))
+    searched.decide()
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"threshold": {"yes": 0.1}, "find": {"yes": 0.8}}, "one of threshold"),
+        ({"threshold": 0.1}, "threshold must be a dict"),
+        ({"threshold": {"perhaps": 0.1}}, "'perhaps' is no class of the model \\('maybe', 'no'"),
+        ({"threshold": {"yes": 1.5}}, "threshold"),
+        ({"find": {"yes": 0.0}}, "find"),
+        ({"costs": [[0, 1], [1, 0]]}, "3 rows"),
+        ({"costs": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}, "smallest on the diagonal"),
+        ({"costs": {"yes": -1}}, "costs\\['yes'\\]"),
+        ({"X": X, "threshold": {"yes": 0.1}}, "X and y together"),
+        ({"X": X, "y": np.full(400, "never"), "find": {"yes": 0.1}}, "y: 'never' is no class"),
+    ],
+)
+def test_what_makes_no_decision_is_refused(searched, how, match):
+    with pytest.raises(ValueError, match=match):
+        searched.decide(**how)
+    assert searched.decision_ is None
+
+
+def test_without_rows_held_out_there_is_no_share_to_find():
+    model = MODELS["flock"].fit(X, Y)
+    with pytest.raises(ValueError, match="give decide rows"):
+        model.decide(find={"yes": 0.8})
