@@ -30,10 +30,6 @@ class HostDevice:
         """The array, where the fit is computed."""
         return array
 
-    def bring(self, array: Any) -> Any:
-        """A result, as NumPy's."""
-        return array
-
     def free_bytes(self) -> int | None:
         """How much memory there is left; None if that is not known."""
         return _host_bytes()
@@ -66,10 +62,6 @@ class OnDevice:
         import torch
 
         return torch.asarray(np.ascontiguousarray(array), dtype=self.dtype, device=self.device)
-
-    def bring(self, array: Any) -> Any:
-        """A result, as NumPy's."""
-        return array.cpu().numpy().astype(np.float64) if is_torch_array(array) else array
 
     def free_bytes(self) -> int | None:
         """How much memory there is left; None if that is not known."""

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-# Squares of numbers beyond, and sums of them, may be infinite or zero.
-_LARGEST = 1e100
+from covey._core.limits import FAR
 
 
 @contextmanager
@@ -63,8 +62,8 @@ def _extreme(values: Any, name: str | None = None) -> str | None:
         largest = np.atleast_1d(np.abs(known).max(axis=0, initial=0.0))
     if not np.isfinite(known).all():
         return None
-    too_small = (largest > 0) & (largest < 1 / _LARGEST)
-    extreme = np.flatnonzero((largest > _LARGEST) | too_small)
+    too_small = (largest > 0) & (largest < 1 / FAR)
+    extreme = np.flatnonzero((largest > FAR) | too_small)
     if not len(extreme):
         return None
     column = int(extreme[0])

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from covey._numbers import LARGEST, NumberFormat, are_codes, read_numbers
+from covey._core.limits import LARGEST
+from covey._numbers import NumberFormat, are_codes, read_numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-# A number beyond this is none: sums of products with it would be infinite.
-LARGEST = 1e200
-
 # So many values of a column of plain numbers are asked for their decimal mark.
 _SAMPLE = 2_000
 _PLAIN = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"

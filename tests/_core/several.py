@@ -53,7 +53,8 @@ class Several(SearchRows):
             if self._lost(method, number):
                 self.n_lost += 1
                 self.blocks[number] = self._made(number)
-                self.recipe.replay(self.blocks[number])
+                for past, arguments in self.recipe.calls:
+                    past(self.blocks[number], *arguments)
             results.append(method(self.blocks[number], *args))
         self.recipe.note(method, args)
         return results

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.moments import extent, moments, reduced_moments, scaled_means, scaled_squares
+from covey._core.blocks import MemoryBlocks
+from covey._core.moments import _Part, moments, moments_of_blocks
 
 
 @pytest.fixture
@@ -46,15 +47,10 @@ def test_constancy_is_judged_on_rows_that_count():
 def test_blocks_reduce_to_the_moments_of_the_whole_table(table, columns, cuts):
     X, weight = table
     blocks = [
-        (columns(rows), part)
+        _Part(columns(rows), part)
         for rows, part in zip(np.split(X, cuts), np.split(weight, cuts), strict=True)
     ]
-    total = np.array([weight.sum()])
-    mean, deviation, largest = reduced_moments(
-        np.max([extent(*block) for block in blocks], axis=0),
-        lambda size: sum(scaled_means(*block, size, total) for block in blocks),
-        lambda size, center: sum(scaled_squares(*block, size, center, total) for block in blocks),
-    )
+    mean, deviation, largest = moments_of_blocks(MemoryBlocks(blocks), _Part.columns_of)
     expected_mean, expected_deviation = moments(columns(X), weight)
     np.testing.assert_allclose(mean, expected_mean, atol=1e-15)
     np.testing.assert_allclose(deviation, expected_deviation, atol=1e-15)

@@ -1,4 +1,10 @@
-"""Numbers that are too large, or too small, for floating point to go on with."""
+"""Numbers that are too large for floating point to go on with, and differences that are none."""
 
-# Coefficients of members beyond this have left what outputs can be made of.
-MOST_COEFFICIENT = 1e100
+#: Numbers beyond this are refused, or held there: a few of them can still be added up.
+LARGEST = 1e200
+#: Numbers up to this can be squared, and added up.
+SQUARABLE = 1e150
+#: Coefficients and distances up to this leave room for products with the numbers of a table.
+FAR = 1e100
+#: Weighted accuracies, sums of weights and losses that are closer than this share are equal.
+TIE = 1e-12

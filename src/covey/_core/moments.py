@@ -1,10 +1,10 @@
 """Weighted mean, standard deviation and extent of columns, as reductions over blocks of rows.
 
 Three passes over the rows give the moments of a whole table: maxima (`extent`), then sums
-(`scaled_means`), then sums again (`scaled_squares`), each of a block's own rows. `reduced_moments`
-states how they follow from each other, `moments` is the case of a single block. Columns are dense,
-features first ``(D, n)``, or a CSC matrix ``(n, D)`` without duplicate entries; rows of weight 0
-do not count.
+(`scaled_means`), then sums again (`scaled_squares`), each of a block's own rows.
+`moments_of_blocks` makes them, `moments` does so of columns in memory. Columns are dense, features
+first ``(D, n)``, or a CSC matrix ``(n, D)`` without duplicate entries; rows of weight 0 do not
+count.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.blocks import Blocks
-from covey._core.threads import in_order
+from covey._core.blocks import Blocks, MemoryBlocks
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
 _NUMBERS_AT_ONCE = 1 << 17
@@ -31,45 +30,27 @@ def moments(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     A column that is constant over the rows of positive weight has the deviation 0, exactly,
     and no other column has.
     """
-    if hasattr(columns, "tocsc"):
-        return _of_one_block(columns, weight)
-    if len(weight) > 2 * _ROWS_AT_ONCE:
-        return _of_many_rows(columns, weight)
-    at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(weight)))
-    starts = range(0, len(columns), at_once)
-    parts = [_of_one_block(columns[start : start + at_once], weight) for start in starts]
-    mean, deviation = (np.concatenate(part) for part in zip(*parts, strict=True))
+    parts = [_Part(columns, weight)]
+    if len(weight) > 2 * _ROWS_AT_ONCE and not hasattr(columns, "tocsc"):
+        # The rows of a long table lie next to each other: some of them at a time.
+        starts = range(0, len(weight), _ROWS_AT_ONCE)
+        some = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
+        parts = [_Part(columns[:, rows], weight[rows]) for rows in some]
+    rows = MemoryBlocks(parts, side_by_side=True)
+    mean, deviation, _ = moments_of_blocks(rows, _Part.columns_of)
     return mean, deviation
 
 
-def _of_one_block(columns: Any, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    total = np.array([weight.sum()])
-    mean, deviation, _ = reduced_moments(
-        extent(columns, weight),
-        lambda size: scaled_means(columns, weight, size, total),
-        lambda size, center: scaled_squares(columns, weight, size, center, total),
-    )
-    return mean, deviation
+class _Part:
+    """A block of columns and weights of rows."""
 
+    n_classes, like = 0, None
 
-def _of_many_rows(columns: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same of a long table, whose rows lie next to each other: some of them at a time."""
-    starts = range(0, len(weight), _ROWS_AT_ONCE)
-    blocks = [slice(start, start + _ROWS_AT_ONCE) for start in starts]
-    total = np.array([weight.sum()])
+    def __init__(self, columns: Any, weight: FloatArray) -> None:
+        self.columns, self.weight, self.n_features = columns, weight, 0
 
-    def sums(of_block: Callable[..., FloatArray], *args: FloatArray) -> FloatArray:
-        found = in_order(lambda rows: of_block(columns[:, rows], weight[rows], *args), blocks)
-        total_of_blocks: FloatArray = np.sum(list(found), axis=0)
-        return total_of_blocks
-
-    extents = in_order(lambda rows: extent(columns[:, rows], weight[rows]), blocks)
-    mean, deviation, _ = reduced_moments(
-        np.max(list(extents), axis=0),
-        lambda size: sums(scaled_means, size, total),
-        lambda size, center: sums(scaled_squares, size, center, total),
-    )
-    return mean, deviation
+    def columns_of(self) -> Any:
+        return self.columns
 
 
 def moments_of_blocks(
@@ -79,52 +60,37 @@ def moments_of_blocks(
 
     ``columns_of(block, *args)`` are the columns of a block, whose weights are ``block.weight``.
     """
+    columns = columns_of, args
     (total,) = rows.sum(_total)
-    return reduced_moments(
-        rows.max(_of_block, extent, columns_of, args),
-        lambda size: rows.sum(_sums, scaled_means, columns_of, args, size, total)[0],
-        lambda size, center: rows.sum(
-            _sums, scaled_squares, columns_of, args, size, center, total
-        )[0],
-    )
+    largest, highest, lowest = rows.max(_extent, columns)
+    # Squares of very large or very small numbers leave the range of floats.
+    size = np.where(largest > 0, largest, 1.0)
+    (center,) = rows.sum(_reduced, scaled_means, columns, size, total)
+    # A constant column deviates by exactly 0, whatever rounding makes of it.
+    constant = highest / size == -lowest / size
+    (squares,) = rows.sum(_reduced, scaled_squares, columns, size, center, total)
+    deviation = np.where(constant, 0.0, np.sqrt(squares))
+    return center * size, deviation * size, largest
+
+
+# The columns of a block: a function, and what it takes beside the block.
+_Columns = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def _total(block: Any) -> tuple[FloatArray]:
     return (np.array([block.weight.sum()]),)
 
 
-def _of_block(
-    block: Any,
-    reduce: Callable[..., FloatArray],
-    columns_of: Callable[..., Any],
-    args: tuple[Any, ...],
-    *known: FloatArray,
-) -> FloatArray:
-    return reduce(columns_of(block, *args), block.weight, *known)
+def _extent(block: Any, columns: _Columns) -> FloatArray:
+    columns_of, args = columns
+    return extent(columns_of(block, *args), block.weight)
 
 
-def _sums(block: Any, *how: Any) -> tuple[FloatArray]:
-    return (_of_block(block, *how),)
-
-
-def reduced_moments(
-    extent: FloatArray,
-    means: Callable[[FloatArray], FloatArray],
-    squares: Callable[[FloatArray, FloatArray], FloatArray],
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, standard deviation and largest absolute value of columns, from their reductions.
-
-    ``extent`` (3, D) holds the maxima of `extent` over all blocks; ``means(size)`` and
-    ``squares(size, center)`` give the sums of `scaled_means` and `scaled_squares` over them.
-    """
-    largest, highest, lowest = extent
-    # Squares of very large or very small numbers leave the range of floats.
-    size = np.where(largest > 0, largest, 1.0)
-    center = means(size)
-    # A constant column deviates by exactly 0, whatever rounding makes of it.
-    constant = highest / size == -lowest / size
-    deviation = np.where(constant, 0.0, np.sqrt(squares(size, center)))
-    return center * size, deviation * size, largest
+def _reduced(
+    block: Any, reduce: Callable[..., FloatArray], columns: _Columns, *known: FloatArray
+) -> tuple[FloatArray]:
+    columns_of, args = columns
+    return (reduce(columns_of(block, *args), block.weight, *known),)
 
 
 def extent(columns: Any, weight: FloatArray) -> FloatArray:

@@ -15,14 +15,13 @@ import numpy.typing as npt
 
 from covey._core.arrays import FloatArray
 from covey._core.blocks import Blocks
+from covey._core.limits import TIE
 
 UintArray = npt.NDArray[np.uint64]
 
 # Parts into which a round divides what is left.
 _PARTS = 16
 _SIGN = np.uint64(1 << 63)
-# Rounding in the sums must not move a quantile to the next value.
-_HAIR = 1e-12
 
 
 def in_order(values: FloatArray) -> UintArray:
@@ -51,16 +50,17 @@ def quantiles_by_sums(
     shares: FloatArray,
     *args: Any,
 ) -> FloatArray:
-    """The least values that these shares (m,) of the weight do not exceed, (D, m).
+    """The least values that these shares (m,) or (D, m) of the weight do not exceed, (D, m).
 
     ``weight_up_to(block, *args, values)`` gives, for values (D, k), the weight of the rows of a
     block whose number is at most each; ``lowest`` and ``highest`` (D,) are bounds of the numbers.
     """
     (total,) = rows.sum(weight_up_to, *args, highest[:, None])
-    wanted = shares * total * (1.0 - _HAIR)
+    # Rounding in the sums must not move a quantile to the next value.
+    wanted = shares * total * (1.0 - TIE)
     # The rows up to `below` weigh less than wanted; those up to `at` weigh as much.
-    below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), len(shares), axis=1)
-    at = np.repeat(in_order(highest)[:, None], len(shares), axis=1)
+    below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), shares.shape[-1], axis=1)
+    at = np.repeat(in_order(highest)[:, None], shares.shape[-1], axis=1)
     steps = np.arange(1, _PARTS, dtype=np.uint64)
     while (at - below > 1).any():
         length = np.maximum((at - below) // np.uint64(_PARTS), np.uint64(1))

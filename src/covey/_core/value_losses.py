@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from covey._core.arrays import Array, FloatArray, namespace_of
+from covey._core.limits import TIE
 from covey._state import Number, OneOf
 
 # A step is about as long as the band in which a quantile's slope turns; through a narrower one
@@ -92,5 +93,5 @@ def weighted_quantile(values: FloatArray, weight: FloatArray, share: float) -> f
     order = np.argsort(values, kind="stable")
     carried = np.cumsum(weight[order])
     # A hair below, so that rounding in the sums does not move it to the next value.
-    place = np.searchsorted(carried, share * carried[-1] * (1.0 - 1e-12))
+    place = np.searchsorted(carried, share * carried[-1] * (1.0 - TIE))
     return float(values[order][min(int(place), len(values) - 1)])

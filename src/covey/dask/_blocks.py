@@ -38,16 +38,14 @@ _CHANGES: dict[Method, int | None] = {
     SearchBlock.predict_held_out: None,
 }
 # The same of a `RowBlock`: which earlier ones each makes superfluous.
-_STEP = (RowBlock.slopes, RowBlock.objective)
 _GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
     RowBlock.see: (),
     RowBlock.trust: (),
     RowBlock.boost: (),
-    RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, *_STEP),
+    RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, RowBlock.slopes),
     RowBlock.rescale: (),
-    RowBlock.evaluate: (RowBlock.evaluate, *_STEP),
-    RowBlock.slopes: _STEP,
-    RowBlock.objective: _STEP,
+    RowBlock.evaluate: (RowBlock.evaluate, RowBlock.slopes),
+    RowBlock.slopes: (RowBlock.slopes,),
 }
 
 
@@ -79,11 +77,6 @@ class ReplayLog:
             return
         self.calls.append((method, _copied(args)))
 
-    def replay(self, block: SearchBlock) -> None:
-        """Bring a block that was just made to the state of the lost one."""
-        for method, args in self.calls:
-            method(block, *args)
-
     def _drop(self, superfluous: Callable[[Method, tuple[Any, ...]], bool]) -> None:
         self.calls = [call for call in self.calls if not superfluous(*call)]
 
@@ -101,9 +94,6 @@ def _copied(args: Any) -> Any:
 # basis.
 GATE, LINEAR = "gate", "linear model"
 
-# A draw is a multiple of 2**-53.
-DRAW_BITS = 53
-
 
 class TableBlock(SearchBlock):
     """A `SearchBlock` that can also hold rows out, score sizes, and refine a `Gate`."""
@@ -111,10 +101,6 @@ class TableBlock(SearchBlock):
     scratch = SCRATCH
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
-
-    def own_rows(self) -> None:
-        """Keep the rows in their order, and no longer as they were loaded."""
-        self._given, self._at = self._rows_in_order(), None
 
     @property
     def n_bytes(self) -> int:
@@ -135,21 +121,15 @@ class TableBlock(SearchBlock):
 
     # -- rows held out ---------------------------------------------------------------------
 
-    def count_draws(
-        self, seed: int, shift: int, prefix: np.ndarray, width: int
-    ) -> tuple[np.ndarray]:
-        """How many rows of each class have which next bits in their draw, (C, 2**width).
-
-        ``prefix`` (C,) are the bits before, and rows with other ones are not counted; ``shift``
-        bits come after those that are counted.
-        """
+    def draws_up_to(self, seed: int, values: np.ndarray) -> tuple[np.ndarray]:
+        """How many rows of each class have a draw of at most ``values`` (C, k)."""
         codes, used = self._as_given()
-        bits = self._draws(seed) >> shift
-        counted = used & (bits >> width == prefix[codes])
-        size = 1 << width
-        at = codes[counted] * size + (bits[counted] & (size - 1))
-        counts = np.bincount(at, minlength=self.n_classes * size)
-        return (counts.reshape(self.n_classes, size),)
+        draws = self._draws(seed)
+        counts = [
+            np.searchsorted(np.sort(draws[used & (codes == label)]), up_to, side="right")
+            for label, up_to in enumerate(values)
+        ]
+        return (np.stack(counts),)
 
     def hold_out(self, seed: int, highest: np.ndarray) -> None:
         """Let no member be grown on the rows whose draw is at most the highest of their class."""
@@ -159,8 +139,8 @@ class TableBlock(SearchBlock):
         self.weight = np.where(self._held_out_rows, 0.0, self.weight)
 
     def _draws(self, seed: int) -> np.ndarray:
-        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(self._start, len(self._order))
-        return (draws[:, 0] * 2.0**DRAW_BITS).astype(np.int64)
+        draws = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1)
+        return draws.read(self._start, len(self._order))[:, 0]
 
     def stage_scores(
         self, classes: np.ndarray, theta: np.ndarray, intercept: np.ndarray, fuser: Fuser
@@ -311,35 +291,27 @@ def table_block(
         int(starts[number]),
     )
     block._values = rows.values
-    block.own_rows()
+    # Its rows are kept in their order, and no longer as they were loaded.
+    block._given, block._at = block._rows_in_order(), None
     return block
 
 
-class TableLog(ReplayLog):
-    """The calls that must be replayed if a `TableBlock` is lost."""
-
-    def note(self, method: Any, args: tuple[Any, ...]) -> None:
-        """Take note of a call that all blocks have carried out."""
-        if method in _OF_TABLES:
-            self.calls.append((method, args))
-        else:
-            super().note(method, args)
-
-
-_OF_TABLES: tuple[Callable[..., Any], ...] = (
-    table_block,
-    TableBlock.hold_out,
-    TableBlock.drop_features,
-    TableBlock.prepare_gate,
-    TableBlock.standardize_target,
-    TableBlock.set_loss,
-    TableBlock.compare_target,
-    TableBlock.compare_errors,
-)
-
-
-def changes(method: Any, args: tuple[Any, ...]) -> bool:
+def changes(method: Method, args: tuple[Any, ...]) -> bool:
     """Whether a call changes a block, so that its file must be written again."""
-    log = TableLog()
+    log = ReplayLog()
     log.note(method, args)
     return bool(log.calls)
+
+
+_CHANGES |= dict.fromkeys(
+    (
+        table_block,
+        TableBlock.hold_out,
+        TableBlock.drop_features,
+        TableBlock.prepare_gate,
+        TableBlock.standardize_target,
+        TableBlock.set_loss,
+        TableBlock.compare_target,
+        TableBlock.compare_errors,
+    )
+)

@@ -24,14 +24,11 @@ from covey._core.search.rows import Rung, folds_of_rows, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
-from covey.dask._blocks import DRAW_BITS, GATE, LINEAR, TableBlock
+from covey.dask._blocks import GATE, LINEAR, TableBlock
 from covey.dask._lazy import check_columns
 from covey.dask._loading import check_numeric_columns, delayed_blocks
 from covey.dask._worker import Table, current_backend
 from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
-
-# A round of counting settles so many bits of a draw.
-_BITS_PER_ROUND = 11
 
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3
@@ -247,14 +244,6 @@ class DaskRows:
             **how,
         )
 
-    def send(self, array: np.ndarray) -> np.ndarray:
-        """The same: arrays are sent with each request."""
-        return array
-
-    def bring(self, array: np.ndarray) -> np.ndarray:
-        """The same."""
-        return array
-
     def _standardize(
         self, name: str, mean: np.ndarray, scale: np.ndarray, usable: np.ndarray
     ) -> None:
@@ -264,15 +253,6 @@ class DaskRows:
 
     def hold_out(self, fraction: float, seed: int) -> None:
         """Keep a share of each class from the members, the rows of the lowest draws."""
-        highest = self._highest_draws(fraction, seed)
-        self._blocks.broadcast(TableBlock.hold_out, seed, highest)
-
-    def _highest_draws(self, fraction: float, seed: int) -> np.ndarray:
-        """Of each class, the highest draw of the rows that are held out; -1: none of it is.
-
-        It is found by counting, some bits a round. (That a draw comes twice at just this
-        position, and a row more is held out, may happen once in 2**53 rows.)
-        """
         counts = self.class_counts
         wanted = np.array([round(fraction * int(count)) for count in counts])
         wanted = np.where(counts > 1, np.clip(wanted, 1, np.maximum(counts - 1, 1)), 0)
@@ -281,19 +261,14 @@ class DaskRows:
                 "No class has two rows, so none can be held out to choose the size; use "
                 "select_size=None."
             )
-        everyone = np.arange(len(counts))
-        prefix, below, shift = np.zeros(len(counts), dtype=np.int64), 0, DRAW_BITS
-        while shift > 0:
-            width = min(shift, _BITS_PER_ROUND)
-            shift -= width
-            (drawn,) = self._blocks.sum(TableBlock.count_draws, seed, shift, prefix, width)
-            reached = below + np.cumsum(drawn, axis=1)
-            at = np.argmax(reached >= wanted[:, None], axis=1)
-            below = (reached - drawn)[everyone, at][:, None]
-            prefix = (prefix << width) + at
-            if (reached[everyone, at] == wanted)[wanted > 0].all():
-                break
-        return np.where(wanted > 0, ((prefix + 1) << shift) - 1, -1)
+        # The draw of the last row that is held out: half a row less is more than one row before.
+        share = np.maximum(wanted - 0.5, 0.0) / np.maximum(counts, 1)
+        ends = np.zeros(len(counts)), np.ones(len(counts))
+        highest = quantiles_by_sums(
+            self._blocks, TableBlock.draws_up_to, *ends, share[:, None], seed
+        )[:, 0]
+        highest = np.where(wanted > 0, highest, -1.0)
+        self._blocks.broadcast(TableBlock.hold_out, seed, highest)
 
     def held_out(self) -> NoReturn:
         """Refused: only fusers that learn need these rows themselves."""

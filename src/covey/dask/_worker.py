@@ -29,7 +29,7 @@ from distributed.scheduler import KilledWorker
 from distributed.system import MEMORY_LIMIT
 
 from covey._core.search.rows import SearchRows
-from covey.dask._blocks import TableLog, changes, table_block
+from covey.dask._blocks import ReplayLog, changes, table_block
 from covey.dask._loading import Facts, checked_rows, facts_of
 from covey.dask._spill import SCRATCH, SpillBuffer
 
@@ -419,7 +419,7 @@ class Table(SearchRows):
         self._n_shown = 0
         self._n_loads = 0
         self._queue: list[Call] = []
-        self._log = TableLog()
+        self._log = ReplayLog()
         self.like = np.empty(0)
         try:
             self.facts = self._load(range(len(parts)), wants_digest)

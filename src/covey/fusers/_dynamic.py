@@ -38,6 +38,7 @@ from covey._core.fusion.competence import (
     true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
+from covey._core.limits import SQUARABLE
 from covey._state import refuse
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
@@ -53,8 +54,6 @@ from covey.fusers._neighbors import (
 )
 from covey.fusers._predictions import Predictions
 
-# Squares of errors stay finite, and so do sums of them.
-_LARGEST_ERROR = 1e150
 # How many distances are held at once.
 _MOST_DISTANCES = 1 << 22
 
@@ -585,8 +584,8 @@ class DynamicSelection(Fuser):
         y = self.truth_
         errors = np.abs(P.values[:, :, 0] - y[:, None])
         of_mean = np.abs(values_by(P, equal_shares(P)) - y[:, None])
-        self.squared_errors_ = np.minimum(errors, _LARGEST_ERROR) ** 2
-        self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], _LARGEST_ERROR) ** 2
+        self.squared_errors_ = np.minimum(errors, SQUARABLE) ** 2
+        self.squared_errors_of_mean_ = np.minimum(of_mean[:, 0], SQUARABLE) ** 2
         # Members that all predict the same are all right, whatever the mean is rounded to.
         return np.isfinite(errors) & (errors <= of_mean * (1.0 + 1e-12))
 

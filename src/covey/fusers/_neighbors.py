@@ -11,14 +11,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
+from covey._core.limits import FAR
+
 METRICS = ("euclidean", "manhattan", "chebyshev", "cosine", "mahalanobis")
 _OF_SPARSE_ROWS = ("euclidean", "manhattan", "cosine")
 _IN_TREES = ("euclidean", "manhattan", "chebyshev")
 
 Metric = str | Callable[[np.ndarray, np.ndarray], float]
 
-# Squares of what distances are measured in stay finite.
-FARTHEST = 1e100
 # Powers of two up to this have squares, and sums of them, that are neither infinite nor zero.
 _ORDINARY = 300
 
@@ -66,7 +66,7 @@ def check_size(X: Any) -> None:
     """Refuse numbers whose squares overflow."""
     numbers = X.data if hasattr(X, "tocsr") else X
     largest = np.abs(numbers).max(initial=0.0)
-    if largest > FARTHEST:
+    if largest > FAR:
         raise ValueError(
             f"X holds a number of size {largest:.3g}, whose square is beyond floating point; "
             "rescale X, or set scale=True."
@@ -98,12 +98,12 @@ def scaler_of(X: Any) -> StandardScaler:
 
 
 def bounded(X: Any) -> Any:
-    """Rows whose distances are finite: what lies beyond `FARTHEST` lies there."""
+    """Rows whose distances are finite: what lies beyond `FAR` lies there."""
     if hasattr(X, "tocsr"):
         X = X.copy()
-        np.clip(X.data, -FARTHEST, FARTHEST, out=X.data)
+        np.clip(X.data, -FAR, FAR, out=X.data)
         return X
-    return np.clip(X, -FARTHEST, FARTHEST)
+    return np.clip(X, -FAR, FAR)
 
 
 class Neighbors:

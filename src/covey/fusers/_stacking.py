@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_
 from covey._blocks import take_rows
 from covey._core.fusion.rules import normalized, weighted_mean
 from covey._core.fusion.stacking_weights import log_weights, squared_weights
+from covey._core.limits import SQUARABLE
 from covey._core.search.selection import greedy_mean, greedy_selection, greedy_weights
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
@@ -40,9 +41,6 @@ from covey.fusers.encoding import (
     learn_ranks,
     outputs_by_member,
 )
-
-# Squares of errors stay finite, and so do sums of them.
-_LARGEST_ERROR = 1e150
 
 
 class _StackedFuser(Fuser):
@@ -277,7 +275,7 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         unit = float(np.abs(y).max()) or 1.0
 
         def squared(numbers: np.ndarray) -> np.ndarray:
-            return np.minimum(np.abs(numbers - y / unit), _LARGEST_ERROR) ** 2
+            return np.minimum(np.abs(numbers - y / unit), SQUARABLE) ** 2
 
         return greedy_mean(every / unit, squared, sample_weight, self.n_picks, bool(self.replace))
 

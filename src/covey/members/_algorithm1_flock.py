@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from covey import _state as stored
 from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
+from covey._core.arrays import to_host
 from covey._core.basis import Basis
 from covey._state import refuse
 from covey._validation import check_choice, check_number
@@ -149,7 +150,7 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
             journal=self._journal,
         )
         for member in self._grown:
-            trainer.see(rows.send(member.theta[:, None, :]), rows.send(member.intercept[:, None]))
+            trainer.see(member.theta[:, None, :], member.intercept[:, None])
         for number in range(len(self._grown), self.n_estimators):
             task = context.subcontext(task_name="member").call_on_fit_task_begin(estimator=self)
             started = time.perf_counter()
@@ -175,8 +176,8 @@ class Algorithm1Flock(ScaledColumns, LinearFlock):
     def _grow_one(self, rows: TrainingRows, trainer: Any) -> GrownMember:
         grown = trainer.grow()
         return GrownMember(
-            rows.bring(grown.theta[:, 0]),
-            rows.bring(grown.intercept[:, 0]),
+            to_host(grown.theta[:, 0]).astype(np.float64),
+            to_host(grown.intercept[:, 0]).astype(np.float64),
             grown.support[0],
             int(grown.n_iter[0]),
             float(np.abs(grown.criterion[0])),

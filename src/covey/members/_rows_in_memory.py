@@ -297,14 +297,6 @@ class InMemoryRows:
         table = in_memory(design, truth, self._device.send(weight), settings)
         return StackTrainer(table, settings, **how)
 
-    def send(self, array: np.ndarray) -> Any:
-        """See `TrainingRows`."""
-        return self._device.send(array)
-
-    def bring(self, array: Any) -> np.ndarray:
-        """See `TrainingRows`."""
-        return self._device.bring(array)
-
     def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
         """See `TrainingRows`."""
         rows = slice(None) if self._held_out is None else self._held_out

@@ -120,12 +120,6 @@ class TrainingRows(Protocol):
     ) -> StackTrainer:
         """Algorithm 1 on the rows that are not held out, their columns standardized."""
 
-    def send(self, array: np.ndarray) -> Any:
-        """An array where members are trained."""
-
-    def bring(self, array: Any) -> np.ndarray:
-        """An array of the trainer, as NumPy's."""
-
     def stage_scores(self, flock: Any, fuser: Fuser) -> np.ndarray:
         """Scores (K,) of the first members, on the rows held out if there are any."""
 

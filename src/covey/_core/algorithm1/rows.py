@@ -415,36 +415,50 @@ class RowBlock(Reweighting):
         return (total,)
 
     def slopes(
-        self, accepted: IntArray, active: IntArray | None, flipping: IntArray, change: Array | None
-    ) -> tuple[Array, Array, Array]:
+        self, accepted: IntArray, active: IntArray, flipping: IntArray | None, change: Array | None
+    ) -> tuple[Array, ...]:
         """Settle the last evaluation; the objective and its gradients from there.
 
         ``accepted`` are the positions of the flipped candidates evaluated last with which their
-        runs continue, ``active`` the positions of the runs that stay active
-        (None: all), ``flipping`` the positions, among these, of those that now try a flipped
-        subset, and ``change`` (C, len(flipping), D) what that changes in their coefficients.
+        runs continue, ``active`` the positions of the runs that stay active, ``flipping`` the
+        positions, among these, of those that now try a flipped subset, and ``change``
+        (C, len(flipping), D) what that changes in their coefficients.
 
         Returns eq. (9) as (R,) (zero for values, whose objective is the criterion), and its
         gradients by the coefficients of all features (C, L, D), to which the trainer applies the
-        subsets, and by the intercepts (C, L).
+        subsets, and by the intercepts (C, L). With None for ``flipping``, only the first.
         """
-        objective, residual = self._settle(accepted, active, len(flipping))
+        n_runs = len(self._runs)
+        outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
+        for position, place in zip(self._flipping[accepted], accepted, strict=True):
+            outputs[:, int(position), :] = self._outputs[:, n_runs + int(place), :]
+            memo[int(position), :] = self._memo[n_runs + int(place), :]
+        if len(active) < n_runs:
+            at = self._index(active)
+            outputs, memo = outputs[:, at, :], memo[at, :]
+            self._active_weight, self._runs = self._active_weight[at, :], self._runs[active]
+        self._outputs, n_runs = outputs, len(active)
+        # Of the runs, and behind these of those that try a flipped subset.
+        n_candidates = n_runs + (0 if flipping is None else len(flipping))
+        shape = self.n_classes, n_candidates, self.design.n_rows
+        residual = self._scratch.take("residual", *shape)
+        objective, self._steepest = self._target.climb(
+            outputs, self._active_weight, self._scratch, residual[:, :n_runs, :], memo
+        )
+        if flipping is None:
+            return (objective,)
         if len(flipping):
-            tried = residual[:, len(self._runs) :, :]
+            tried = residual[:, n_runs:, :]
             if is_on_host(tried):
                 # One by one: an index of many would copy them all first.
                 for place, position in enumerate(flipping):
-                    tried[:, place, :] = self._outputs[:, position, :]
+                    tried[:, place, :] = outputs[:, position, :]
             else:
-                tried[...] = self._outputs[:, self._index(flipping), :]
+                tried[...] = outputs[:, self._index(flipping), :]
             self.design.add_flipped(tried, change, self._runs[flipping])
             weight = self._active_weight[self._index(flipping), :]
             self._target.climb(tried, weight, self._scratch, tried)
         return objective, *self.design.gradient(residual, self._of_candidates(flipping))
-
-    def objective(self, accepted: IntArray, active: IntArray | None) -> tuple[Array]:
-        """Settle the last evaluation; the objective alone."""
-        return (self._settle(accepted, active, 0)[0],)
 
     def steepest(self) -> Array:
         """The steepest loss of each run's rows, for losses whose steps depend on it."""
@@ -463,32 +477,6 @@ class RowBlock(Reweighting):
     def _of_candidates(self, flipping: IntArray) -> IntArray:
         """The run of each candidate."""
         return np.concatenate([self._runs, self._runs[flipping]]) if len(flipping) else self._runs
-
-    def _settle(
-        self, accepted: IntArray, active: IntArray | None, n_flipping: int
-    ) -> tuple[Array, Array]:
-        """Give every active run the candidate that it continues with; the objective there.
-
-        The array that is returned beside it holds the residual of the runs, with room for that of
-        as many flipped candidates.
-        """
-        n_runs = len(self._runs)
-        outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
-        for position, place in zip(self._flipping[accepted], accepted, strict=True):
-            outputs[:, int(position), :] = self._outputs[:, n_runs + int(place), :]
-            memo[int(position), :] = self._memo[n_runs + int(place), :]
-        if active is not None and len(active) < n_runs:
-            at = self._index(active)
-            outputs, memo = outputs[:, at, :], memo[at, :]
-            self._active_weight, self._runs = self._active_weight[at, :], self._runs[active]
-        self._outputs = outputs
-        residual = self._scratch.take(
-            "residual", self.n_classes, len(self._runs) + n_flipping, self.design.n_rows
-        )
-        objective, self._steepest = self._target.climb(
-            outputs, self._active_weight, self._scratch, residual[:, : len(self._runs), :], memo
-        )
-        return objective, residual
 
 
 # A table is worked on in several blocks if it has twice the most rows of one, or if its outputs

@@ -28,12 +28,8 @@ from covey._core.arrays import (
     to_host,
 )
 from covey._core.blocks import Blocks
-from covey._core.limits import MOST_COEFFICIENT
+from covey._core.limits import FAR, TIE
 from covey._core.random import Purpose, UniformRows
-
-# Weighted accuracies closer than this share of the sum of weights are ties: the order in
-# which a sum is taken must not decide which subset wins.
-TIE = 1e-12
 
 # Each step of "metropolis" multiplies the temperature by this.
 COOLING = 0.98
@@ -251,7 +247,7 @@ class Step:
         slope *= mask
         slope *= rate[:, None]
         theta = theta + slope
-        if self._on_host and not np.abs(theta).max() <= MOST_COEFFICIENT:
+        if self._on_host and not np.abs(theta).max() <= FAR:
             raise DivergedError(self.member + 1)
         if settings.fit_intercept:
             intercept = intercept + rate * total

@@ -13,7 +13,6 @@ from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.step import (
-    TIE,
     Candidates,
     FlipProposals,
     Scales,
@@ -35,7 +34,7 @@ from covey._core.arrays import (
 from covey._core.blocks import Blocks
 from covey._core.journal import Journal, Task, arrays_of, restored
 from covey._core.lbfgs import minimise
-from covey._core.limits import MOST_COEFFICIENT
+from covey._core.limits import FAR, TIE
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
 from covey._core.value_losses import ValueLoss
@@ -107,16 +106,16 @@ class Members:
     @property
     def history(self) -> list[History]:
         """The history of each run."""
-        return [self._history(run) for run in range(len(self.n_iter))]
-
-    def _history(self, run: int) -> History:
-        # What a refused last step shows is the state before it.
-        steps = np.minimum(np.arange(self.n_iter[run] + 1), self.n_taken[run])
-        criterion, objective, size, flip = self.recorded[:, run, steps]
-        flip[self.n_taken[run] + 1 :] = 0.0
-        # The criterion of values, which have one output, is a loss.
-        kind = LossHistory if self.theta.shape[0] == 1 else AccuracyHistory
-        return kind(objective, size.astype(np.int64), flip.astype(bool), criterion)
+        found: list[History] = []
+        for run, (evaluated, taken) in enumerate(zip(self.n_iter, self.n_taken, strict=True)):
+            # What a refused last step shows is the state before it.
+            steps = np.minimum(np.arange(evaluated + 1), taken)
+            criterion, objective, size, flip = self.recorded[:, run, steps]
+            flip[taken + 1 :] = 0.0
+            # The criterion of values, which have one output, is a loss.
+            kind = LossHistory if self.theta.shape[0] == 1 else AccuracyHistory
+            found.append(kind(objective, size.astype(np.int64), flip.astype(bool), criterion))
+        return found
 
 
 @dataclass
@@ -176,21 +175,34 @@ class StackTrainer:
 
     def see(self, theta: Array, intercept: Array) -> None:
         """Let the weights of later members depend on one already grown: lines 3 and 4."""
-        see(self.rows, self._settings, theta, intercept)
+        see(self.rows, self._settings, self._to_device(theta), self._to_device(intercept))
         self.n_grown += 1
         self.step.member = self.n_grown
 
     def grow(self) -> Members:
         """Train the next member of every run: lines 3 to 22."""
-        weight_sum, total = reweigh(self.rows, self._settings)
+        settings, weights = self._settings, reweigh(self.rows, self._settings)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
-            members: Members = restored(self._unborn(weight_sum), task.result)
+            members: Members = restored(self._unborn(weights[0]), task.result)
         else:
-            members = self._train(weight_sum, total, task)
+            scales = self._scales(*weights)
+            progress = self._begun(weights[0], scales, task)
+            members = progress.result
+            self._take_steps(progress, scales, task)
+            if len(progress.active) and not settings.loss.is_criterion:
+                runs = progress.candidates.runs[progress.active]
+                if not settings.keeps_best:
+                    members.keep(progress.state, runs, np.arange(len(runs)), self.step.at)
+                settled = progress.accepted, progress.active
+                (objective,) = self.rows.sum(RowBlock.slopes, *settled, None, None)
+                members.record(1, objective, runs, progress.step)
+            largest = float(to_host(self._xp.max(self._xp.abs(members.theta))))
+            if not (np.isfinite(members.recorded[1]).all() and largest <= FAR):
+                raise DivergedError(self.n_grown + 1)
             if task is not None:
                 task.finish(arrays_of(members))
-        if self._settings.finish:
+        if settings.finish:
             self._finish(members)
         self.see(members.theta, members.intercept)
         return members
@@ -212,10 +224,9 @@ class StackTrainer:
             np.zeros((4, self.n_runs, 64)),
         )
 
-    def _train(self, weight_sum: Array, total: Array, task: Task | None) -> Members:
-        """Line 3, the random start of each run, and step after step from there: lines 5 to 22."""
-        settings, xp, everyone = self._settings, self._xp, np.arange(self.n_runs)
-        scales = self._scales(weight_sum, total)
+    def _begun(self, weight_sum: Array, scales: Scales, task: Task | None) -> Progress:
+        """Line 3, the random start of each run; or where an earlier process stopped."""
+        settings, everyone = self._settings, np.arange(self.n_runs)
         # Standard normal draws of coefficients and intercepts, zero on features that are barred.
         at, shape = np.append(self._drawn, True), (self._seed, Purpose.START)
         draws = np.stack(
@@ -242,26 +253,15 @@ class StackTrainer:
         )
         self._record(result, progress.state, everyone, 0)
         if task is not None and task.state is not None:
-            # Continue from where an earlier process stopped.
             progress = restored(progress, task.state)
             last = progress.candidates
             self.step.evaluate(
                 last.runs, last.flipping, last.theta, last.intercept, last.mask, scales
             )
-        result = progress.result
-        self._take_steps(progress, scales, task)
-        if len(progress.active) and not settings.loss.is_criterion:
-            runs = progress.candidates.runs[progress.active]
-            if not settings.keeps_best:
-                result.keep(progress.state, runs, np.arange(len(runs)), self.step.at)
-            (objective,) = self.rows.sum(RowBlock.objective, progress.accepted, progress.active)
-            result.record(1, objective, runs, progress.step)
-        finite = np.isfinite(result.recorded[1]).all()
-        if not finite or not float(to_host(xp.max(xp.abs(result.theta)))) <= MOST_COEFFICIENT:
-            raise DivergedError(self.n_grown + 1)
-        return result
+        return progress
 
     def _take_steps(self, progress: Progress, scales: Scales, task: Task | None) -> None:
+        """Take step after step: lines 5 to 22."""
         settings, result = self._settings, progress.result
         by_loss = settings.loss.is_criterion
         proposals = FlipProposals(

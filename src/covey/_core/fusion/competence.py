@@ -20,6 +20,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import betainc, xlogy
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
+from covey._core.limits import SQUARABLE
 
 
 def local_mean(
@@ -92,7 +93,7 @@ def rare_class_weights(truth: IntArray, region: IntArray, alpha: float) -> Float
 
 def potentials(distance: FloatArray) -> FloatArray:
     """``exp(-d^2)`` of distances (n, k), divided by each row's largest, so that none is all 0."""
-    squared = np.minimum(distance, 1e150) ** 2
+    squared = np.minimum(distance, SQUARABLE) ** 2
     weight: FloatArray = np.exp(squared.min(axis=1, keepdims=True) - squared)
     return weight
 

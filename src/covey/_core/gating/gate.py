@@ -301,16 +301,13 @@ class GatedRows:
     frozen: Array | None = None  # (K, C, R or 1, n)
     held_out: Array | None = None  # (R, n), the weights of rows outside a run's fold
 
-    def __post_init__(self) -> None:
-        self._xp = self.gate[0].xp
-        self._n_rows = self.gate[0].n_rows
-
     def outputs(self, parts: Parts, runs: IntArray) -> tuple[Array, Array]:
         """The members' logits (K, C, R, n) and the gates (K, R, n) of these runs.
 
         Theta (R, K, C, D) is zero outside the subsets.
         """
-        xp, (theta, intercept, gate, gate_intercept) = self._xp, parts
+        xp, n_rows = self.gate[0].xp, self.gate[0].n_rows
+        theta, intercept, gate, gate_intercept = parts
         where = {"dtype": gate.dtype, "device": device(gate)}
         n_runs, k, _ = gate.shape
         if theta is None or intercept is None:
@@ -320,16 +317,16 @@ class GatedRows:
             c, d = theta.shape[2:]
             stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
             flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
-            out = xp.empty((k * c, n_runs, self._n_rows), **where)
+            out = xp.empty((k * c, n_runs, n_rows), **where)
             logits = self.members.logits(stacked, flat, runs, out)
-            logits = xp.reshape(logits, (k, c, n_runs, self._n_rows))
+            logits = xp.reshape(logits, (k, c, n_runs, n_rows))
         if k == 1:
             # One member is always asked.
-            return logits, xp.ones((k, n_runs, self._n_rows), **where)
+            return logits, xp.ones((k, n_runs, n_rows), **where)
         gates, bias, at = None, gate_intercept.T, 0
         for block in self.gate:
             part = xp.permute_dims(gate[:, :, at : at + block.n_features], (1, 0, 2))
-            out = xp.empty((k, n_runs, self._n_rows), **where)
+            out = xp.empty((k, n_runs, n_rows), **where)
             block.logits(part, bias, runs, out)
             gates = out if gates is None else gates + out
             at, bias = at + block.n_features, xp.zeros_like(bias)
@@ -343,7 +340,7 @@ class GatedRows:
         """The sum of the losses of the rows that each run holds out, (R,)."""
         assert self.held_out is not None
         losses = self.likelihood.losses(self.predictions(parts, runs))
-        return (self._xp.sum(self.held_out[runs, :] * losses, axis=1),)
+        return (self.gate[0].xp.sum(self.held_out[runs, :] * losses, axis=1),)
 
     def value_and_gradient(self, parts: Parts, runs: IntArray) -> tuple[Array, ...]:
         """The mean log-likelihood (R,) of these runs, and its gradients.
@@ -352,7 +349,7 @@ class GatedRows:
         frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the members'
         intercepts, (R, K, C).
         """
-        xp, (theta, _, gate, gate_intercept) = self._xp, parts
+        xp, (theta, _, gate, gate_intercept) = self.gate[0].xp, parts
         value, by_logits, by_gates = self.likelihood.value_and_slopes(
             *self.outputs(parts, runs), self.share[runs, :], self.pool, theta is None
         )

@@ -8,6 +8,7 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
+from covey._core.limits import SQUARABLE
 from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import SearchBlock
@@ -18,9 +19,6 @@ _N_RAMPS = 6
 _MOST_RAMP_COLUMNS = 1_000
 # Products of every two of so many features are 210.
 _MOST_FEATURES_TO_MULTIPLY = 20
-# Columns that vary more than this are of no use: their squares are no numbers. And ramps and
-# products that vary less than its inverse: their coefficients are none.
-_LARGEST = 1e150
 # Columns that blocks keep sorted at the same time: bounds the memory that this needs.
 _COLUMNS_AT_ONCE = 16
 
@@ -144,11 +142,11 @@ def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> Sc
     usable[: basis.n_features] = features.usable
     paired = basis.partner >= 0
     usable[paired] &= features.usable[basis.partner[paired]]
-    finite = np.isfinite(mean) & np.isfinite(deviation) & (deviation < _LARGEST)
+    finite = np.isfinite(mean) & np.isfinite(deviation) & (deviation < SQUARABLE)
     usable &= finite
     # A ramp or product that is constant, but for rounding, would have a coefficient beyond all
     # sense, and so would be the prediction for a new row where it is not constant.
-    varies = deviation > np.maximum(1.0 / _LARGEST, 1e-6 * size)
+    varies = deviation > np.maximum(1.0 / SQUARABLE, 1e-6 * size)
     usable[basis.n_features :] &= varies[basis.n_features :]
     mean = np.where(finite & features.centered, mean, 0.0)
     deviation = np.where(finite, deviation, 0.0)
