@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covey._kinds import as_kind
+from covey.cli._subjects import repeated_subjects
 
 if TYPE_CHECKING:
     from covey.cli._problem import Problem
@@ -28,7 +29,7 @@ _FEWEST_MANY = 10
 
 @dataclass(frozen=True)
 class Guard:
-    """A remark: what it is about ("leak", "time", "classes"), the column, and a sentence."""
+    """A remark: its topic ("leak", "group", "time", "classes"), the column, and a sentence."""
 
     about: str
     column: str
@@ -43,7 +44,21 @@ def guards(problem: Problem) -> Iterator[Guard]:
     """All that may mislead about a problem."""
     yield from many_classes(problem)
     yield from dates_without_time(problem)
-    yield from leaks(problem)
+    known = subjects(problem)
+    yield from known
+    of_subjects = {name for guard in known for name in guard.column.split(" + ")}
+    yield from (guard for guard in leaks(problem) if guard.column not in of_subjects)
+
+
+def subjects(problem: Problem) -> list[Guard]:
+    """Rows of one subject that are held out one by one, by which a model is judged too well."""
+    if problem.times is not None or (problem.groups is not None and not problem.copies):
+        return []
+    found = repeated_subjects(problem)
+    if found is None:
+        return []
+    sentence = found.sentence(problem.target, problem.regression)
+    return [Guard("group", " + ".join(found.columns), sentence)]
 
 
 def many_classes(problem: Problem) -> Iterator[Guard]:
@@ -119,8 +134,8 @@ def leaks(problem: Problem) -> Iterator[Guard]:
         if found:
             yield Guard(
                 *("leak", name),
-                f"{name} alone decides {problem.target} ({how} on rows held out); if it is known "
-                f"only once {problem.target} is, leave it out with --drop {name}.",
+                f"{name} alone decides {problem.target} ({how} on rows held out at random); if it "
+                f"is known only once {problem.target} is, leave it out with --drop {name}.",
             )
 
 

@@ -43,7 +43,7 @@ Group = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Rows of one value belong together (a patient, a speaker): they are held out "
-        "together.",
+        "together. Several columns are joined by +, as age+sex.",
     ),
 ]
 Time = Annotated[

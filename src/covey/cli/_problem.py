@@ -35,6 +35,8 @@ _LEAST_GAIN = 0.001
 _LONGEST_WORD = 1 << 16
 # Text that repeats itself is of use like categories; the doubt is about names of rows.
 _SHARE_OF_NAMES = 0.5
+# Fewer copies than this are kept together without a word.
+_SHARE_OF_COPIES = 0.01
 
 
 @dataclass
@@ -120,7 +122,8 @@ def read_problem(
     else:
         table = table.reset_index(drop=True)
     formats, text = (table.attrs.get(name, {}) for name in ("formats", "text"))
-    check_columns(table, target, drop=drop, keep=keep, group=group, time=time)
+    grouped = group_columns(table, group)
+    check_columns(table, target, drop=drop, keep=keep, group=grouped, time=time)
     table = _rows_with(table, target, "target", console)
     if time:
         table = _rows_with(table, time, "time", console)
@@ -128,7 +131,7 @@ def read_problem(
     distinct = table[target].drop_duplicates()
     regression = is_regression(distinct, len(table), target, task, console.note)
     y = as_target(table[target], regression)
-    left = {target, group, *(drop or [])}
+    left = {target, *(drop or []), *(grouped if len(grouped) == 1 else [])}
     dated = time is not None and time not in left and kind_of(table[time]).kind == "date"
     rest = _without(table, left if dated else {*left, time})
     if not rest.shape[1]:
@@ -136,8 +139,12 @@ def read_problem(
         raise CommandError(f"the table has no column {besides}.")
     problem = Problem(rest, y, target, regression, note=_once(console.note))
     if group:
-        problem.groups = _group_numbers(table[group], group)
-        console.note(f"{group}: rows are held out together by it, so it is not learned from.")
+        problem.groups = _group_numbers(table, grouped, group)
+        console.note(
+            f"{group}: rows are held out together by it, so it is not learned from."
+            if len(grouped) == 1
+            else f"{group}: rows that have the same values of these are held out together."
+        )
     if time:
         problem.times = _ranks(table[time], time)
     problem.columns = look(rest, keep or [], text)
@@ -326,10 +333,11 @@ def _keep_copies_together(problem: Problem) -> None:
     if found <= 10 * np.exp(by_chance):
         return
     repeated = len(row) - len(sizes)
-    problem.note(
-        f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
-        "have it: copies that are learned from are no test of a model."
-    )
+    if repeated >= _SHARE_OF_COPIES * len(row):
+        problem.note(
+            f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
+            "have it: copies that are learned from are no test of a model."
+        )
     if len(sizes) >= FEWEST_ROWS:
         problem.groups, problem.copies = row, True
 
@@ -424,10 +432,21 @@ def _is_whole(values: pd.Series) -> bool:
     return _is_numeric(values) and bool((values == np.floor(values)).all())
 
 
-def _group_numbers(values: pd.Series, group: str) -> np.ndarray:
+def group_columns(table: pd.DataFrame, group: str | None) -> list[str]:
+    """The columns of --group, which is a name, or several that are joined by "+"."""
+    if group is None or group in table.columns:
+        return [] if group is None else [group]
+    names = [name.strip() for name in group.split("+")]
+    return names if all(name in table.columns for name in names) else [group]
+
+
+def _group_numbers(table: pd.DataFrame, columns: list[str], group: str) -> np.ndarray:
     import pandas as pd
 
-    numbers = pd.factorize(values)[0]
+    if len(columns) == 1:
+        numbers = pd.factorize(table[columns[0]])[0]
+    else:
+        numbers = table.groupby(columns, dropna=False, sort=False).ngroup().to_numpy(copy=True)
     # Each row without a group is a group of its own.
     alone = np.flatnonzero(numbers < 0)
     numbers[alone] = numbers.max() + 1 + np.arange(len(alone))
