@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from covey._core.fusion.competence import (
     alike,
@@ -35,9 +37,23 @@ from covey._core.fusion.competence import (
     true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
+from covey._state import (
+    Array,
+    Flag,
+    Flags,
+    Index,
+    Matrix,
+    Model,
+    OrNone,
+    Parameter,
+    Where,
+    Whole,
+    refuse,
+)
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (
+    FARTHEST,
     Metric,
     Neighbors,
     bounded,
@@ -356,6 +372,34 @@ class DynamicSelection(Fuser):
     array([0, 2, 2])
     """
 
+    meta_classifier: Parameter(BaseEstimator)
+    right_: Flags("N K", fewest=1)
+    available_: OrNone(Flags("N K"))
+    squared_errors_: OrNone(Array("N K", low=0))
+    squared_errors_of_mean_: OrNone(Array("N", low=0))
+    truth_: Where(lambda fuser: fuser._of_numbers, Array("N"), Index("N", "C"))
+    worth_: Where(
+        lambda fuser: fuser._row.worth,
+        Where(
+            lambda fuser: fuser._row.worth is true_probability,
+            Array("N K", 0.0, 1.0),
+            Array("N K", -FARTHEST, FARTHEST),
+        ),
+    )
+    _known_labels: Where(lambda fuser: fuser._row.weight is by_likeness, Index("N K", "C"))
+    _known_profiles: Where(lambda fuser: fuser._n_profiles(), Array("N W", -FARTHEST, FARTHEST))
+    _scaler: Where(lambda fuser: fuser.needs_X, OrNone(Model(StandardScaler)))
+    _points: Where(lambda fuser: fuser._row.space == "features", Matrix("N D", FARTHEST))
+    centers_: Where(
+        lambda fuser: fuser._row.space == "clusters",
+        Array("L D", -FARTHEST, FARTHEST, fewest=1),
+    )
+    competence_: Where(lambda fuser: fuser._row.space == "clusters", Array("L K", 0.0, 2.0))
+    _n_nearest: Where(lambda fuser: fuser._row.measure is learnt, Whole(1, "N"))
+    _n_alike: Where(lambda fuser: fuser._row.measure is learnt, Whole(1, "N"))
+    _all_alike: Where(lambda fuser: fuser._row.measure is learnt, Flag())
+    _judge: Where(lambda fuser: fuser._row.measure is learnt and not fuser._all_alike, Model())
+
     learns = True
 
     # Searching neighbors pays for many rows at once.
@@ -393,6 +437,72 @@ class DynamicSelection(Fuser):
         self.meta_classifier = meta_classifier
         self.n_clusters = n_clusters
         self.random_state = random_state
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    def _why_not_stored(self) -> str | None:
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            return "whose method is none that is known"
+        if callable(self.metric):
+            return "whose metric is a function"
+        if not isinstance(self.metric, str) or not isinstance(self.scale, bool | np.bool_):
+            return "whose metric or scale is none that files hold"
+        for name in ("n_neighbors", "n_profiles"):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and value > 0
+            if value is not None and not (whole and name in self._row.options):
+                return f"whose {name} is no whole number above 0"
+        return None
+
+    @property
+    def _of_numbers(self) -> bool:
+        return self.squared_errors_ is not None
+
+    @property
+    def _judge(self) -> Any:
+        """The classifier of "meta_des" that has been fitted."""
+        return self.meta_classifier_ if self.meta_classifier else self.meta_classifier_[-1]
+
+    @_judge.setter
+    def _judge(self, judge: Any) -> None:
+        width = 2 * self._n_nearest + 1 + self._n_alike + 1
+        fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
+        fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
+        refuse("judge", "does not fit the evidence.", fits)
+        self.meta_classifier_ = judge
+        if self.meta_classifier is None:
+            refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
+            self.meta_classifier_ = default_meta()
+            (_, levels), (name, _) = self.meta_classifier_.steps
+            levels.n_features_in_ = width
+            self.meta_classifier_.steps[-1] = (name, judge)
+
+    def _restored(self) -> None:
+        known = self.squared_errors_of_mean_ is not None
+        of_numbers = self._of_numbers and "value" in self.kinds
+        refuse("squared_errors", "belong to nothing.", known == self._of_numbers == of_numbers)
+        if self.needs_X:
+            scaler, points = self._scaler, getattr(self, "_points", None)
+            points = self.centers_ if points is None else points
+            refuse("scaler", "is missing, or belongs to nothing.", self.scale == bool(scaler))
+            fits = scaler is None or getattr(scaler, "n_features_in_", 0) == points.shape[1]
+            refuse("scaler", "does not scale these columns.", fits)
+        if self._n_profiles():
+            n_members, n_classes = self.right_.shape[1], len(self.classes_)
+            width = n_members * (1 if n_classes == 2 else n_classes)
+            fits = self._known_profiles.shape[1] == width
+            refuse("known_profiles", "are not those of the members.", fits)
+            self._set_profiles(self._known_profiles)
+        if self._row.space == "features":
+            try:
+                self._set_points(self._points)
+            except (ValueError, ArithmeticError) as error:
+                refuse("points", f"cannot be searched: {str(error).splitlines()[0]}")
+        if self._row.measure is learnt:
+            fits = self._n_nearest <= self._n_near() and self._n_alike <= self._n_profiles()
+            refuse("n_nearest", "is more than are looked up.", fits)
+            if self._all_alike:
+                self.meta_classifier_ = self.meta_classifier or default_meta()
 
     # -- the row of the table -----------------------------------------------------------------
 

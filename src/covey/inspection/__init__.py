@@ -24,6 +24,7 @@ from covey.inspection._contributions import Contributions, contributions, reason
 from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
+from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import (
     AmbiguityDisplay,
     BiasVarianceDisplay,
@@ -56,6 +57,7 @@ __all__ = [
     "EffectPoint",
     "FusionBound",
     "GateShare",
+    "Importance",
     "ImportanceDisplay",
     "KappaErrorDisplay",
     "OracleInterval",
@@ -67,6 +69,7 @@ __all__ = [
     "ambiguity",
     "bias_variance",
     "column_effect",
+    "column_importance",
     "contributions",
     "curves",
     "diversity",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from covey._core.algorithm1.members import AccuracyHistory, LossHistory
+from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
 from covey._core.basis import Basis
 from covey._core.value_losses import ValueLoss
 from covey.fusers import Fuser, GatedGroups, Mean
@@ -24,8 +24,7 @@ from covey.members import (
 from covey.persistence._calibration import read_calibration, write_calibration
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format, estimator_format
-from covey.persistence._fusers import read_fuser
-from covey.persistence._membership import check_member
+from covey.persistence._membership import check_member, read_fuser
 from covey.persistence._preparations import (
     read_preparation,
     same_preparation,

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
+from covey._state import ListOf, OrNone, Record, Sizes
 from covey.fusers import Fuser, Stacking
-from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS
+from covey.fusers.encoding import CLASS_OUTPUTS, VALUE_OUTPUTS, KnownNumbers
 from covey.members import FusionClassifier, FusionRegressor, feature_names
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import estimator_format
-from covey.persistence._fusers import read_fuser, read_ranks, write_ranks
-from covey.persistence._membership import check_member
+from covey.persistence._membership import check_member, read_fuser
 from covey.persistence._reading import Node
 from covey.persistence._seen import read_seen, write_seen
 from covey.persistence._stand_ins import try_row
@@ -22,6 +22,7 @@ from covey.persistence._writing import Writer
 from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 
 _DROPPED = "drop"
+_RANKS = ListOf(OrNone(ListOf(Record(KnownNumbers))))
 _METHODS = {"probability": "predict_proba", "score": "decision_function", "label": "predict"}
 
 
@@ -113,7 +114,7 @@ def _write_stack(model: Any, out: Writer) -> dict[str, Any]:
         "columns": out.array(model._columns, "whole"),
         "features": out.model(model.features_),
         "n_made": int(model._n_made) if hasattr(model, "_n_made") else None,
-        "ranks": [write_ranks(ranks, out) for ranks in model._ranks],
+        "ranks": _RANKS.write(model._ranks, out),
         "fuser": out.model(model.fuser_),
     }
 
@@ -139,10 +140,10 @@ def _read_stack(model: Any, node: Node) -> None:
     node.check(transforms, "features", "is no transformer.")
     if not node.none("n_made"):
         model._n_made = node.whole("n_made", 1)
-    inner = node.lists("ranks", len(sizes) - 1)
-    model._ranks = [
-        read_ranks(part, "ranks", size) for part, size in zip(inner, sizes, strict=False)
-    ]
+    model._ranks = _RANKS.read(node, "ranks", Sizes(None))
+    widths = [len(one or ()) for one in model._ranks]
+    fits = widths == [size if width else 0 for size, width in zip(sizes, widths, strict=False)]
+    node.check(fits, "ranks", "are not those of the members.")
     known = all((ranks is not None) == (model.kind_ == "value") for ranks in model._ranks)
     node.check(known, "ranks", "are not those of the members.")
     names, classes = model._names(), getattr(model, "classes_", None)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from covey.fusers import Fuser, Predictions
+from covey.persistence._errors import damaged
 from covey.persistence._reading import Node
 
 
@@ -41,3 +44,37 @@ def check_member(
         same = own is not None and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
         proper = proper and same and bool(np.isin(own, classes).all())
     node.check(proper, name, "has a member that does not fit.")
+
+
+def read_fuser(
+    node: Node,
+    example_for: Callable[[Fuser], Predictions],
+    n_features: int | None,
+) -> Fuser:
+    """The part ``fuser``, which fuses predictions like those of an example for it.
+
+    It is tried on the example, beside a row of ``n_features`` zeros where they are known, so that
+    what does not fit the members is known now.
+    """
+    fuser = node.model("fuser")
+    node.check(isinstance(fuser, Fuser), "fuser", "is no fuser.")
+    node.check(hasattr(fuser, "classes_"), "fuser", "is not fitted.")
+    try:
+        example = example_for(fuser)
+    except (ValueError, TypeError) as error:
+        damaged(f"{node.where}.fuser", f"does not fit its members: {error}")
+    fits = fuser.n_members_ == example.n_members and np.array_equal(
+        fuser.classes_, example.classes
+    )
+    node.check(fits, "fuser", "fuses other members.")
+    if fuser.needs_y:
+        return fuser
+    try:
+        X = None if n_features is None else np.zeros((1, n_features))
+        if fuser.needs_X and X is None:
+            return fuser
+        fused = fuser.fuse(example, X)
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        damaged(f"{node.where}.fuser", f"does not fit its members: {error}")
+    node.check(np.isfinite(fused).all(), "fuser", "does not give numbers.")
+    return fuser
