@@ -15,6 +15,8 @@ _FEWEST_ROWS = 20
 _LEAST = 0.1
 # Rows alike in a number are those of one of so many parts.
 _PARTS = 5
+# So much farther than rows that are kept are from each other is still near: 5 % of the rows.
+_BEYOND = 0.05
 
 
 class SeenTogether:
@@ -38,7 +40,7 @@ class SeenTogether:
     def distances(self, place: int, rows: Sequence[Sequence[Any]]) -> np.ndarray:
         """How far rows (m, D) are from the nearest that is kept, (m,).
 
-        1 is the distance of the row that is kept which is farthest from all others.
+        1 is a little more than the distance of the kept row that is farthest from all others.
         """
         if not self._rows:
             return np.zeros(len(rows))
@@ -66,7 +68,7 @@ class SeenTogether:
             weight[place] = 1.0
             total = np.tensordot(weight, np.array(self._own), 1)
             np.fill_diagonal(total, np.inf)
-            self._limits[place] = weight, max(float(total.min(axis=1).max()), 1e-9)
+            self._limits[place] = weight, float(total.min(axis=1).max()) + _BEYOND
         return self._limits[place]
 
     def _to(self, place: int, values: Sequence[Any]) -> np.ndarray:
