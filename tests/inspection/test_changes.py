@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import FusionClassifier, SubsetEnsembleClassifier
@@ -55,6 +56,9 @@ def literal(model, row, values, scales, to):
 @pytest.mark.parametrize("number", [0, 60, 110])
 def test_the_smallest_change_is_the_nearest_of_all_that_are_tried(number, monkeypatch):
     monkeypatch.setattr(module, "_VALUES_OF_PAIRS", 21)
+    monkeypatch.setattr(
+        module.Row, "are_like_seen", lambda _, changes: np.ones(len(changes), bool)
+    )
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X.to_numpy(), Y)
     fused = FusionClassifier([model]).fit(X.to_numpy(), Y)
     row = X.to_numpy()[number]
@@ -81,6 +85,44 @@ def test_the_change_that_is_named_gives_the_answer_that_is_named(people):
             changed[one["column"]] = one["to"]
         assert model.predict(changed)[0] == found.after["prediction"] != found.before["prediction"]
         assert "seen" not in [one["column"] for one in found.changes]
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Children are young, pensioners old; the model looks at the kind of work alone."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(0, 90, 400).round()
+    work = np.where(age < 16, "child", np.where(age < 65, "worker", "pensioner"))
+    table = pd.DataFrame({"age": age, "work": work, "noise": rng.normal(size=400)})
+    encode = make_column_transformer((OneHotEncoder(), ["work"]))
+    model = make_pipeline(encode, LogisticRegression())
+    return table, model.fit(table, np.where(work == "child", "no", "yes"))
+
+
+def test_no_change_is_proposed_that_was_not_seen_with_values_like_the_others(workers):
+    table, model = workers
+    old = {"age": 80.0, "work": "pensioner", "noise": 0.0}
+    assert model.predict(pd.DataFrame([{**old, "work": "child"}]))[0] == "no"
+    found = smallest_change(model, old, background=table)
+    to = {one["column"]: one["to"] for one in found.changes}
+    assert to["work"] == "child"
+    assert to["age"] < 30
+    assert smallest_change(model, old, background=table, max_columns=1) is None
+    assert smallest_change(model, old, background=table, fixed="age") is None
+    young = {"age": 17.0, "work": "worker", "noise": 0.0}
+    assert len(smallest_change(model, young, background=table).changes) == 1
+
+
+def test_a_change_that_is_asked_for_is_told_to_be_like_rows_seen_or_not(workers):
+    table, _ = workers
+    y = np.where(table["work"] == "child", "no", "yes")
+    model = TableClassifier(DecisionTreeClassifier(max_depth=3)).fit(table, y)
+    old = {"age": 80.0, "work": "pensioner", "noise": 0.0}
+    assert not what_if(model, old, {"work": "child"}).is_like_seen
+    assert what_if(model, old, {"work": "child", "age": 9}).is_like_seen
+    # A column that goes along with no other may have any value, and a strange row may stay so.
+    assert what_if(model, old, {"noise": 1.0}).is_like_seen
+    assert what_if(model, {**old, "work": "child"}, {"noise": 1.0}).is_like_seen
 
 
 def test_columns_that_are_fixed_stay_and_fewer_columns_may_change(people):

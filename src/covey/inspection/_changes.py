@@ -37,6 +37,9 @@ class WhatIf:
         For each column that was changed: ``column``, ``value`` (before), ``to``, and ``push``, how
         far it moves the number, or the probability of the class that was predicted before. Pushes
         sum to the difference of both.
+    is_like_seen : bool
+        Whether the changed columns were seen together with values like the row's others. Where
+        they were not, nothing backs what is predicted.
 
     Examples
     --------
@@ -53,6 +56,7 @@ class WhatIf:
     before: dict[str, Any]
     after: dict[str, Any]
     moved: list[dict[str, Any]]
+    is_like_seen: bool = True
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,9 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
         {**asked.change(place, value), "push": float(found.values[0, place, code])}
         for place, value in wanted.items()
     ]
-    return WhatIf(asked.answer(found.baseline), asked.answer(found.prediction[0]), moved)
+    is_like_seen = bool(asked.are_like_seen([list(wanted.items())])[0])
+    before, after = asked.answer(found.baseline), asked.answer(found.prediction[0])
+    return WhatIf(before, after, moved, is_like_seen)
 
 
 def curves(
@@ -230,9 +236,11 @@ def smallest_change(
     """The smallest change of a row, of one column or two, that changes the answer.
 
     Columns take values that were seen when the model was fitted: quantiles of numbers, and
-    categories. Dates stay as they are, and no gaps are made. All values of single columns are
-    tried; of two columns, pairs of the twelve that move the answer the most alone, at eleven
-    values each.
+    categories. They stay with what was seen together: in a column that is changed, and in those
+    that go along with it, the new row is as near to one of the rows that the model keeps as each
+    of these is to another, or as near as the row is now. Dates stay as they are, and no gaps are
+    made. All values of single columns are tried; of two columns, pairs of the twelve that move the
+    answer the most alone, at eleven values each.
 
     Parameters
     ----------
@@ -277,9 +285,9 @@ def smallest_change(
     goal = _Goal(model, tried.before, to)
     if not tried.places or goal.reached(tried.before[None])[0]:
         return None
-    best = _best_single(tried, goal)
+    best = _best_single(asked, tried, goal)
     if max_columns == 2:
-        best = _best_pair(tried, goal, best)
+        best = _best_pair(asked, tried, goal, best)
     if best is None:
         return None
     distance, answer, changed = best
@@ -330,18 +338,35 @@ class _Goal:
         return predicted != self._now if self._code is None else predicted == self._code
 
 
-def _best_single(tried: TriedValues, goal: _Goal) -> Found | None:
+def _best_single(asked: Row, tried: TriedValues, goal: _Goal) -> Found | None:
     """The nearest change of one column that reaches the goal."""
-    reached = np.flatnonzero(goal.reached(tried.answers))
+    every = np.arange(len(tried.of))[:, None]
+    return _nearest(asked, tried, goal, every, tried.answers, tried.distances)
+
+
+def _nearest(
+    asked: Row,
+    tried: TriedValues,
+    goal: _Goal,
+    numbers: np.ndarray,
+    answers: np.ndarray,
+    distances: np.ndarray,
+) -> Found | None:
+    """The nearest of changes, by their numbers (m, k), that reach the goal and were seen."""
+    reached = np.flatnonzero(goal.reached(answers))
+    if len(reached):
+        changes = [[(int(tried.of[k]), tried.values[k]) for k in numbers[one]] for one in reached]
+        reached = reached[asked.are_like_seen(changes)]
     if not len(reached):
         return None
-    nearest = tried.distances[reached].min()
-    close = reached[tried.distances[reached] <= nearest + _SAME_DISTANCE]
-    best = int(close[goal.sure(tried.answers[close]).argmax()])
-    return nearest, tried.answers[best], [(int(tried.of[best]), tried.values[best])]
+    nearest = distances[reached].min()
+    close = reached[distances[reached] <= nearest + _SAME_DISTANCE]
+    best = int(close[goal.sure(answers[close]).argmax()])
+    changed = [(int(tried.of[k]), tried.values[k]) for k in numbers[best]]
+    return nearest, answers[best], changed
 
 
-def _best_pair(tried: TriedValues, goal: _Goal, best: Found | None) -> Found | None:
+def _best_pair(asked: Row, tried: TriedValues, goal: _Goal, best: Found | None) -> Found | None:
     """The nearest of two columns, if it is nearer than the best so far."""
     sure = goal.sure(tried.answers)
     of_column = {place: sure[tried.of == place].max() for place in tried.places}
@@ -362,13 +387,9 @@ def _best_pair(tried: TriedValues, goal: _Goal, best: Found | None) -> Found | N
     for start, stop in _growing(len(order)):
         part = order[start:stop]
         answers = tried.combined(numbers[part])
-        reached = np.flatnonzero(goal.reached(answers))
-        if len(reached):
-            nearest = distance[part[reached[0]]]
-            close = reached[distance[part[reached]] <= nearest + _SAME_DISTANCE]
-            which = int(close[goal.sure(answers[close]).argmax()])
-            changed = [(int(tried.of[k]), tried.values[k]) for k in numbers[part[which]]]
-            return nearest, answers[which], changed
+        found = _nearest(asked, tried, goal, numbers[part], answers, distance[part])
+        if found is not None:
+            return found
     return best
 
 

@@ -102,7 +102,7 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
     >>> model = LogisticRegression(max_iter=500).fit(X, y)
     >>> found = contributions(model, X[:1], background=X)
     >>> dict(zip(found.columns, found.values[0, :, 0].round(2).tolist()))
-    {'sepal length (cm)': 0.02, 'sepal width (cm)': 0.02, 'petal length (cm)': 0.92, \
+    {'sepal length (cm)': 0.02, 'sepal width (cm)': 0.03, 'petal length (cm)': 0.61, \
 'petal width (cm)': 0.01}
     >>> bool(abs(found.baseline + found.values.sum(axis=1) - found.prediction).max() < 1e-12)
     True

@@ -17,6 +17,7 @@ from covey._core.inspection.contributions import differing, same_as_all
 from covey._decisions import decided
 from covey._devices import to_numpy
 from covey._seen_columns import SeenColumn, SeenColumns, as_column, seen_columns, shown_value
+from covey.inspection._together import SeenTogether
 
 # Rows that are predicted at once.
 _ROWS_AT_ONCE = 1 << 13
@@ -197,6 +198,7 @@ class Row:
         self.names = column_names(model, self.table)
         seen = seen_by(model, background) if needs_seen else getattr(model, "_seen_columns", None)
         self.seen: tuple[SeenColumn, ...] = getattr(seen, "columns", ())
+        self.together = SeenTogether(seen or SeenColumns(()))
 
     def place(self, column: Any, parameter: str) -> int:
         """The position of a column that is given by name or by position."""
@@ -235,6 +237,25 @@ class Row:
             raise ValueError(
                 f"changes has {value!r} for {self.names[place]!r}, a column of numbers."
             ) from None
+
+    def are_like_seen(self, changes: Sequence[Sequence[tuple[int, Any]]]) -> BoolArray:
+        """Whether the row with each of some changes is like one that was seen, or as this one is.
+
+        Only the columns that are changed count, and those that go along with them.
+        """
+        own = [values_of(self.table, place)[0] for place in range(len(self.names))]
+        own = [None if shown_value(value) is None else value for value in own]
+        rows = [list(own) for _ in changes]
+        moved: dict[int, list[int]] = {}
+        for number, change in enumerate(changes):
+            for place, value in change:
+                rows[number][place] = value
+                moved.setdefault(place, []).append(number)
+        alike = np.ones(len(changes), dtype=bool)
+        for place, numbers in moved.items():
+            far = self.together.distances(place, [own, *(rows[number] for number in numbers)])
+            alike[numbers] &= far[1:] <= max(1.0, far[0])
+        return alike
 
     def change(self, column: int, value: Any) -> dict[str, Any]:
         """What a column has, and what it is changed to."""
