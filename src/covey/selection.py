@@ -150,7 +150,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
     null_probability_ : ndarray of shape (n_features,)
         How probable it is that members keep a *shadow* as often, a column whose rows were
         shuffled. NaN with ``prefit=True``.
-    importance_ : ndarray of shape (n_features,)
+    coefficient_sizes_ : ndarray of shape (n_features,)
         Mean size of the coefficients of standardized features; decides between equal
         frequencies.
     stability_ : float
@@ -290,7 +290,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
             raise ValueError(
                 f"estimator was fitted on {masks.shape[1]} features, but X has {n_features}."
             )
-        return masks[:, None, :], self.estimator.feature_importances_
+        return masks[:, None, :], self.estimator.coefficient_sizes_
 
     def _recipe(self, y: np.ndarray) -> SubsetEnsembleClassifier | SubsetEnsembleRegressor:
         """The ensemble that grows members; its kind decides what y is."""
@@ -464,7 +464,7 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
         flat = masks.reshape(-1, n_features).astype(np.float64)
         self.co_selection_ = flat.T @ flat / len(flat)
         frequency = self.selection_frequency_ = np.diag(self.co_selection_).copy()
-        self.importance_ = sizes
+        self.coefficient_sizes_ = sizes
         self.null_probability_ = np.full(n_features, np.nan)
         self.frequency_interval_ = np.full((n_features, 2), np.nan)
         by_resample = masks.mean(axis=0)

@@ -52,7 +52,7 @@ def test_a_summary_needs_a_fit():
 def test_features_without_names_are_numbered_and_fixed_rules_ask_everywhere():
     X, y = load_diabetes(return_X_y=True)
     flock = SubsetEnsembleRegressor(3, random_state=0).fit(X, y)
-    lines = flock.summary().splitlines()[2:]
+    lines = flock.summary().splitlines()[3:]
     assert all("asked everywhere" in line for line in lines)
     assert all(" with x" in line for line in lines)
 
@@ -63,7 +63,7 @@ def test_a_gate_says_where_a_member_is_asked():
     X = rng.uniform(-1, 1, size=(600, 2))
     y = np.where(X[:, 0] > 0, 5 * X[:, 1], -5 * X[:, 1])
     flock = FlockRegressor(effort="fast", n_estimators=2, max_terms=8, random_state=0).fit(X, y)
-    rising, falling = sorted(flock.summary().splitlines()[2:4], key=lambda line: "falls" in line)
+    rising, falling = sorted(flock.summary().splitlines()[3:5], key=lambda line: "falls" in line)
     assert "rises with x1" in rising
     assert "asked mostly where x0 is high" in rising
     assert "falls with x1" in falling

@@ -788,7 +788,7 @@ def test_the_summary_fits_on_a_screen_however_many_members_there_are(fitted):
     lines = model.summary().splitlines()
     assert len(lines) == 24
     assert max(map(len, lines)) <= 100
-    assert lines[-1].startswith(f"and {len(model.weights_) - 22} more, with")
+    assert lines[-1].startswith(f"and {len(model.weights_) - 21} more, with")
 
 
 def test_notebooks_show_the_members_by_weight(fitted):

@@ -92,6 +92,17 @@ class Importance:
         """The positions of the columns, the most important first."""
         return np.argsort(-self.loss, kind="stable")
 
+    def ranked(self) -> list[tuple[tuple[str, ...], float]]:
+        """Columns and their shares, the largest first; those that are together count as one."""
+        group_of = {place: group for group in self.together for place in group}
+        groups = dict.fromkeys(group_of.get(place, (place,)) for place in self.order.tolist())
+        share = self.share
+        found = [
+            (tuple(self.columns[place] for place in group), float(share[list(group)].sum()))
+            for group in groups
+        ]
+        return sorted(found, key=lambda one: -one[1])
+
     def on_columns(self, names: Sequence[str], of: np.ndarray) -> Importance:
         """The importance of other columns, each of which these columns are parts ``of``."""
 

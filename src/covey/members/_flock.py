@@ -195,11 +195,19 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
         ``basis_``, ``group_of_``, ``group_weights_``, ``n_iter_`` and ``history_``, and its
         ``cv_results_`` have ``member``, ``log_loss``, ``weight``, ``seconds`` and, with
         ``scoring``, ``score``.
+    importance_ : covey.inspection.Importance
+        What the flock loses where it does not know a feature: the rise of the log-loss, with its
+        95 % interval, the fall of accuracy, and which features stand in for each other. Measured
+        on rows of ``out_of_fold_`` in the fit; without these on some training rows, when it is
+        first asked for. ``importance_.rows`` says on which.
     feature_importances_ : ndarray of shape (n_features,)
-        How much each feature moves the logits of members and gates: the mean size of coefficients
-        of scaled columns over classes and members (by their mean importance); sums to one. Of
-        several kinds: what members say themselves, or how far their predictions move on some
-        rows when a feature takes its median, by the members' weights.
+        The part of each feature in all that is lost: ``importance_.share``, which sums to one.
+    coefficient_sizes_ : ndarray of shape (n_features,)
+        How far each feature moves the logits of single members and gates: the mean size of
+        coefficients of scaled columns over classes and members (by their mean importance); sums
+        to one. Coefficients that cancel add up here. Of several kinds: what members say
+        themselves, or how far their predictions move on some rows when a feature takes its
+        median, by the members' weights.
     estimators_ : list of LinearMember
         The members, each a fitted classifier.
     fuser_ : Fuser
@@ -263,6 +271,7 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     >>> small = FlockClassifier(effort="fast", max_members=3, max_features=4, random_state=0)
     >>> small.fit(X, y).summary()
     FlockClassifier: 2 members in 1 group, 84 terms, 8 of 13 features
+    needs most: proline (29 %), alcohol (22 %), flavanoids (17 %)
     member, weight, features (which class gains with more of each), where it is asked:
     1   65 %  4 features: proline and alcohol for 0, bends with color_intensity, ...;
               asked slightly more where flavanoids and od280/od315_of_diluted_wines are high
@@ -396,8 +405,8 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
         The candidates: ``basis``, ``n_members``, ``gate``, ``alpha``, ``n_features``,
         ``n_terms``, ``n_rows``, their ``mean_loss`` on held-out rows (of standardized y), and the
         ``weight`` they were given.
-    feature_importances_ : ndarray of shape (n_features,)
-        As of `FlockClassifier`, for the members' predictions.
+    importance_, feature_importances_, coefficient_sizes_
+        As of `FlockClassifier`, with the squared error as a share of the variance of y, and R^2.
     estimators_ : list of LinearRegressionMember
         The members, each a fitted regressor.
 
@@ -436,6 +445,7 @@ class FlockRegressor(MixedFlock, CalibratedRegressor):
     >>> small = FlockRegressor(effort="fast", max_members=2, max_terms=8, random_state=0)
     >>> small.fit(X, y).summary()
     FlockRegressor: 2 members in 1 group, 6 terms, 5 of 10 features
+    needs most: bmi (48 %), s5 (38 %), bp (11 %)
     member, weight, features (what y does with more of each), where it is asked:
     1   49 %  1 feature: falls with sex; asked slightly more where s5 and bmi are low
     2   51 %  3 features: rises with bp, bmi and s6; asked slightly more where s5 and bmi are high

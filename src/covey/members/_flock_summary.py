@@ -21,6 +21,8 @@ _NAME_LENGTHS = (30, 22, 16, 12)
 _MOST_FEATURES = 3
 _MOST_CONDITIONS = 2
 _LONGEST_CONDITION = 76
+# A column is named where it has so large a share in what is lost without columns.
+_LEAST_NEEDED = 0.02
 # A second condition is named if it moves the gate by this share of what the first one does.
 _LEAST_SHARE = 1 / 3
 # How many deviations from its mean a feature without ramps is followed, to either side.
@@ -160,7 +162,8 @@ def flock_summary(
     support = flock.support_ if origins is None else origins.used(flock.support_)
     noun = "feature" if origins is None else "column"
     shown: dict[int, list[str]] = {}
-    room = height - 2
+    needs = [] if origins is not None else needed_most(flock)
+    room = height - 2 - len(needs)
     for k in np.argsort(-weights, kind="stable"):
         moving = list(islice(effects.strongest(contrast[k]), _MOST_FEATURES + 1))
         head = f"{k + 1:>{len(str(len(weights)))}}  {100 * weights[k]:3.0f} %  "
@@ -173,12 +176,31 @@ def flock_summary(
         shown[int(k)] = lines
     what = "what y does" if flock._numeric else "which class gains"
     legend = f"member, weight, {noun}s ({what} with more of each), where it is asked:"
-    text = [_counts(flock, origins), legend, *(line for k in sorted(shown) for line in shown[k])]
+    text = [_counts(flock, origins), *needs, legend]
+    text += [line for k in sorted(shown) for line in shown[k]]
     if len(shown) < len(weights):
         rest = 100 * (1 - weights[list(shown)].sum() / weights.sum())
         left_out = _counted(len(weights) - len(shown), "more member")
         text.append(f"and {left_out}, with {rest:.0f} % of the weight together")
     return Summary("\n".join(text))
+
+
+def needed_most(flock: Any, width: int = WIDTH) -> list[str]:
+    """A line about the columns without which the most is lost; none where that is not known."""
+    found = flock.importance_
+    ranked = [] if found is None else [one for one in found.ranked() if one[1] >= _LEAST_NEEDED]
+    if not ranked:
+        return []
+    for longest in _NAME_LENGTHS:
+        names = [
+            f"{_joined([shortened(name, longest) for name in one[:_MOST_FEATURES]], 'or')} "
+            f"({100 * share:.0f} %)"
+            for one, share in ranked[:_MOST_FEATURES]
+        ]
+        line = f"needs most: {', '.join(names)}"
+        if len(line) <= width:
+            break
+    return [line if len(line) <= width else f"{line[: width - 1]}…"]
 
 
 def _made_of(flock: Any) -> np.ndarray | None:
@@ -256,9 +278,9 @@ def _in_words(flock: Any, effects: list[Effect], longest: int) -> str:
     return ", ".join(parts)
 
 
-def _joined(names: list[str]) -> str:
+def _joined(names: list[str], word: str = "and") -> str:
     """Names as a sentence lists them: a, b and c."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _direction(flock: Any, effect: Effect) -> str:

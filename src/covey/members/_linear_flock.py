@@ -504,7 +504,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
 
         The first line counts members, groups, terms and features. (A term is one column, that is
         a feature, a ramp or a product, in one member, all classes together, or one column in the
-        gate of one group.) Then there is a line for each member, or two: its weight, which is its
+        gate of one group.) The second names the features without which the most is lost (see
+        ``importance_``). Then there is a line for each member, or two: its weight, which is its
         mean importance on the training rows; its features, those that move it the most first,
         with the class that more of a feature speaks for or against, or with whether y rises or
         falls with it ("bends": it does both); and where it is asked: where the gate gives it more
@@ -524,6 +525,7 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
         >>> SubsetEnsembleRegressor(2, flip_probability=0.2, random_state=0).fit(X, y).summary()
         SubsetEnsembleRegressor: 2 members, 19 terms, 10 of 10 features
+        needs most: bmi (30 %), s5 (25 %), s1 (13 %)
         member, weight, features (what y does with more of each), where it is asked:
         1   50 %  9 features: rises with bmi, s5 and bp, ...; asked everywhere
         2   50 %  10 features: falls with s1, rises with s2 and s5, ...; asked everywhere

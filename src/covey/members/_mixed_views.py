@@ -20,6 +20,7 @@ from covey.members._flock_summary import (
     Origins,
     Summary,
     flock_summary,
+    needed_most,
     shortened,
 )
 from covey.members._flock_views import LEAST_WEIGHT, because, decisions
@@ -217,13 +218,14 @@ def mixed_summary(flock: Any, origins: Origins | None = None) -> Summary:
     names = [shortened(name, _LONGEST_NAME) for name in flock._names()]
     order = np.argsort(-flock.weights_, kind="stable")
     # One line is the first, and one counts the members that do not fit on the screen.
-    shown = order if len(order) < HEIGHT else order[: HEIGHT - 2]
+    n_lines = HEIGHT - len(needed_most(flock))
+    shown = order if len(order) < n_lines else order[: n_lines - 2]
     width = max(len(names[which]) for which in shown)
-    lines = [f"{type(flock).__name__}: {_counted_kinds(flock)}, by weight"]
+    lines = [f"{type(flock).__name__}: {_counted_kinds(flock)}, by weight", *needed_most(flock)]
     for which in shown:
         member = flock.estimators_[which]
         about = f"{names[which]:{width}s}  {100 * flock.weights_[which]:3.0f} %  {_about(member)}"
-        room = HEIGHT - len(shown) - 1
+        room = n_lines - len(shown) - 1
         own: list[str] = []
         if flock._names()[which] == LINEAR and room >= _FEWEST_LINES:
             # Without its first line, which counts what has been counted.

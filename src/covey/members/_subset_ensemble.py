@@ -117,7 +117,8 @@ class SubsetEnsembleClassifier(Algorithm1Flock, ClassFlock):
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_, preparation_, basis_, estimators_, fuser_
-        As of `FlockClassifier`, and so are ``member_intercept_`` and ``feature_importances_``.
+        As of `FlockClassifier`, and so are ``member_intercept_``, ``importance_``,
+        ``feature_importances_`` and ``coefficient_sizes_``.
     n_estimators_ : int
         How many members were kept.
     member_coef_ : ndarray of shape (n_estimators_, n_classes, n_features)
@@ -357,7 +358,7 @@ class SubsetEnsembleRegressor(Algorithm1Flock, ValueFlock):
         `FlockRegressor`.
     n_iter_, basis_, fuser_
         As of `SubsetEnsembleClassifier`.
-    member_intercept_, history_, feature_importances_, estimators_
+    member_intercept_, history_, importance_, feature_importances_, estimators_
         As of `FlockRegressor`; the history ends before the optimizer refined the member.
 
     Notes

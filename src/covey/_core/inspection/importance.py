@@ -30,6 +30,8 @@ _DIGITS = 9
 # Two units may stand in for each other if one of them explains so much of the other, and if none
 # of a group is worth so much of the whole group by itself.
 _ALIKE, _MOST_ALONE = 0.8, 0.5
+# How many standard errors what a group is worth must be above zero.
+_SURE = 2.0
 # No probability of a true class counts as less.
 _FLOOR = 1e-12
 
@@ -286,7 +288,8 @@ def rises(
     for group in alike.twins(used):
         whole = rise(group)
         alone = both[:, group].sum(axis=1)
-        if alone[0].sum() <= _MOST_ALONE * whole[0].sum():
+        least = _SURE * whole[0].std() * np.sqrt(n_rows)
+        if whole[0].sum() > max(least, alone[0].sum() / _MOST_ALONE):
             both[:, group] += ((whole - alone) / len(group))[:, None]
             together.append(group)
     return Rises(both[0], both[1], together)
