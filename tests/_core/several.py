@@ -4,9 +4,9 @@ import numpy as np
 
 from covey._core.rows import call
 from covey._core.search.block import SearchBlock
-from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import SearchRows
 from covey._core.search.targets import ClassTarget
+from covey.dask._blocks import ReplayLog
 
 
 class Several(SearchRows):

@@ -18,10 +18,10 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey._core.search import rungs
+from covey._core.search import rows as rungs
 from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
-from covey.dask._table import Table
+from covey.dask._worker import Table
 from covey.members._rows_in_memory import InMemoryRows
 
 HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "random_state": 0}

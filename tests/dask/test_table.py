@@ -4,10 +4,9 @@ import pytest
 
 from covey import SubsetEnsembleClassifier
 from covey.dask import _worker
-from covey.dask._backends import LocalBlocks
 from covey.dask._blocks import TableBlock
-from covey.dask._collections import delayed_blocks
-from covey.dask._table import Table
+from covey.dask._loading import delayed_blocks
+from covey.dask._worker import LocalBlocks, Table
 
 
 @pytest.mark.parametrize("limit", [0, 14_000])

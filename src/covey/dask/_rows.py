@@ -14,24 +14,21 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.fusion.constancy import constant_by_counts, constant_by_moments
-from covey._core.gating.gate import GatedObjective
-from covey._core.gating.penalty import N_FOLDS
+from covey._core.gating.gate import N_FOLDS, GatedObjective
 from covey._core.lbfgs import minimise
 from covey._core.moments import reduced_moments
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.bases import basis_moments
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import GrowingRows, folds_of_rows
-from covey._core.search.rungs import Rung, sampled_rung
+from covey._core.search.rows import GrowingRows, Rung, folds_of_rows, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
-from covey.dask._backends import current_backend
 from covey.dask._blocks import DRAW_BITS, GATE, LINEAR, TableBlock
-from covey.dask._collections import check_numeric_columns, delayed_blocks
 from covey.dask._lazy import check_columns
-from covey.dask._table import Table
+from covey.dask._loading import check_numeric_columns, delayed_blocks
+from covey.dask._worker import Table, current_backend
 from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
 
 # A round of counting settles so many bits of a draw.
@@ -321,6 +318,8 @@ class DaskRows:
     def _gate_sums(self, gate: Gate, seed: int) -> GateSums:
         """What is summed up for a gate, of all rows and of the folds that choose its penalty."""
         rows, n_folds = self._blocks, 0
+        if gate.cv is not None:
+            raise ValueError("cv of a Gate is for rows in memory; leave it out with Dask.")
         if gate.alpha is None and self.class_counts.max() > 1:
             with warnings.catch_warnings():
                 # The only row of a class is always fitted on, which matters to no penalty.

@@ -7,20 +7,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
-from covey._core.gating.gate import GatedObjective, GatedRows, Parts
+from covey._core.gating.gate import (
+    ClassLikelihood,
+    GatedObjective,
+    GatedRows,
+    Parts,
+    ValueLikelihood,
+    best_penalty,
+    penalties,
+    pooled,
+)
 from covey._core.gating.groups import Groups
-from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
-from covey._core.gating.penalty import best_penalty, penalties
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
-from covey._folds import penalty_folds
+from covey._folds import make_folds, penalty_folds
 from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
@@ -204,7 +212,11 @@ class Gate(Fuser, name="gate"):
         the variance of y. None: of 0.03, 0.003, 0.0003 and 0.00003 (ten times that for numbers),
         times ``min(1, (500 / n)**0.8)`` for n rows, that with the lowest loss on the rows that
         three folds hold out. (Rows are drawn into folds one by one: only with a number is a
-        weight of 2 exactly the row given twice.)
+        weight of 2 exactly the row given twice.) A single member may have 30, 10 and 3 times the
+        strongest of these, too.
+    cv : list of pairs of arrays, optional
+        Rows to fit on and rows to hold out, instead of the three folds by which the penalty is
+        chosen: folds that keep groups together, or go forward in time.
     max_iter : int, default=200
         The most iterations of the optimizer.
 
@@ -243,11 +255,13 @@ class Gate(Fuser, name="gate"):
         pool: str = "linear",
         features: str = "linear",
         alpha: float | None = None,
+        cv: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
         max_iter: int = 200,
     ) -> None:
         self.pool = pool
         self.features = features
         self.alpha = alpha
+        self.cv = cv
         self.max_iter = max_iter
 
     def _restored(self) -> None:
@@ -259,6 +273,8 @@ class Gate(Fuser, name="gate"):
         check_choice(self.features, "features", ("linear", "quadratic"))
         if self.alpha is not None:
             check_number(self.alpha, "alpha", low=0)
+        if self.cv is not None and (isinstance(self.cv, str | bytes) or not np.iterable(self.cv)):
+            raise ValueError(f"cv must be a list of pairs of arrays of rows, got {self.cv!r}.")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         if P is not None and P.kind == "value":
             self.check_numbers()
@@ -361,7 +377,15 @@ class Gate(Fuser, name="gate"):
     def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
         """Rows in memory, in the order of a likelihood; sets what the gate sees."""
         self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
-        folds = [] if self.alpha is not None else penalty_folds(strata, sample_weight, seed)
+        if self.alpha is not None:
+            folds = []
+        elif self.cv is None:
+            folds = penalty_folds(strata, sample_weight, seed)
+        else:
+            known = np.arange(strata.max() + 1)
+            folds = make_folds(
+                self.cv, X, strata, sample_weight, known, groups=None, seed=seed, n_repeats=1
+            )
         # One run for each fold, and one for all rows.
         weight = np.zeros((len(folds) + 1, len(order)))
         held_out = np.zeros((len(folds), len(order)))
@@ -396,7 +420,7 @@ class Gate(Fuser, name="gate"):
         """The penalty that is given, or the best one on the rows that folds hold out."""
         if self.alpha is not None:
             return float(self.alpha)
-        alphas = penalties(sums.total_weight, numbers=shape[1] == 1)
+        alphas = penalties(sums.total_weight, numbers=shape[1] == 1, single=shape[0] == 1)
         if not sums.n_folds:
             # No row can be held out: nothing speaks for less than the strongest penalty.
             return float(alphas[0])

@@ -84,7 +84,7 @@ class MixedRows:
             typical, _ = model._explained_rows(typical)
             self.is_looked_at = model._columns_looked_at()
         else:
-            self._answers = _plain_answers(model)
+            self._answers = as_model_answers(model)
             rows, self._units = X, np.arange(len(self.names))
         if hasattr(rows, "to_pandas"):
             rows, typical = rows.to_pandas(), typical.to_pandas()
@@ -150,13 +150,14 @@ def _same(column: Any) -> Any:
     return (values == last).fillna(False).to_numpy(dtype=bool)
 
 
-def _plain_answers(model: Any) -> Callable[[Any], Any]:
+def as_model_answers(model: Any) -> Callable[[Any], Any]:
+    """The method of any model that gives its probabilities, or numbers."""
     if is_regressor(model):
         return model.predict
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"{type(model).__name__} predicts no probabilities, of which contributions are "
-            "parts; wrap it in CalibratedClassifierCV."
+            f"{type(model).__name__} predicts no probabilities, which this "
+            "needs; wrap it in CalibratedClassifierCV."
         )
     return model.predict_proba
 

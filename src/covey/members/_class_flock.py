@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from covey._core.algorithm1.reweighting import REWEIGHTINGS
+from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss
 from covey._core.search.families import CLASSIFICATION
 from covey._core.softmax_linear import linear_logits, log_softmax

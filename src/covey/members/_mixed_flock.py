@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from covey import _state as stored
 from covey._blocks import finite, in_blocks, take_rows
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
@@ -223,7 +223,14 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
-        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_", "calibration_"):
+        for name in (
+            *_OF_LINEAR,
+            *_OF_MIXED,
+            "cv_results_",
+            "out_of_fold_",
+            "readable_",
+            "calibration_",
+        ):
             self.__dict__.pop(name, None)
         wanted = self._wanted()
         if self.members is None and not rows.keeps_folds:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, sorted_columns
@@ -16,13 +16,11 @@ from covey._core.fusion.constancy import (
     constant_by_spread,
     decision_counts,
 )
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import ValueLikelihood
+from covey._core.gating.gate import GatedLikelihood, ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
-from covey._core.search.rungs import Rung, sampled_rung
-from covey._core.search.sampling import ROWS_FOR_MEANS, RowSample, sampled_rows
+from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
+from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile

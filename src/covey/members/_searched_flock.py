@@ -15,12 +15,12 @@ from sklearn.utils import Bunch
 
 from covey import _state as stored
 from covey._core.basis import Basis
-from covey._core.gating.penalty import shrinkage
+from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
@@ -207,7 +207,7 @@ class SearchedFlock(LinearFlock):
         self.gate_support_ = self._on_features(flock.gate_support)
         self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
-        for name in ("out_of_fold_", "calibration_"):
+        for name in ("out_of_fold_", "readable_", "calibration_"):
             self.__dict__.pop(name, None)
         if flock.on_folds is not None:
             self._keep_out_of_fold(flock.on_folds, rows)
@@ -227,16 +227,39 @@ class SearchedFlock(LinearFlock):
     def _keep_out_of_fold(self, on_folds: OnFolds, rows: TrainingRows) -> None:
         """Predict the rows that each fold holds out by the flock that was fitted without them."""
         held_out = HeldOut.of(on_folds, rows.weight)
-        predicted = np.concatenate(
-            [
-                self._predicted_by(flock, rows.X[test])
-                for flock, (_, test) in zip(on_folds.flocks, held_out.folds, strict=True)
-            ]
-        )
+
+        def predicted_by(flocks: list[Flock]) -> np.ndarray:
+            tests = (test for _, test in held_out.folds)
+            parts = zip(flocks, tests, strict=True)
+            return np.concatenate(
+                [self._predicted_by(flock, rows.X[test]) for flock, test in parts]
+            )
+
+        predicted = predicted_by(on_folds.flocks)
         numbers, means = held_out.by_row(predicted)
         self.out_of_fold_ = Bunch(rows=numbers, predictions=means)
+        self.readable_ = None
+        if on_folds.readable:
+            _, smaller = held_out.by_row(predicted_by(on_folds.readable))
+            weight = held_out.weight[numbers]
+            self.readable_ = Bunch(
+                n_terms=round(np.mean([flock.n_terms for flock in on_folds.readable])),
+                score=self._held_out_score(rows, numbers, smaller, weight),
+                score_of_all=self._held_out_score(rows, numbers, means, weight),
+            )
         self._compared = held_out, predicted
         self._keep_calibration(rows, held_out, predicted)
+
+    def _held_out_score(
+        self, rows: TrainingRows, numbers: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the accuracy, or R2, of predictions of some rows."""
+        truth = rows.y[numbers]
+        if not self._numeric:
+            right = self.classes_[predicted.argmax(axis=1)] == truth
+            return float(np.average(right, weights=weight))
+        spread = weight @ np.square(truth - np.average(truth, weights=weight))
+        return float(1.0 - weight @ np.square(truth - predicted) / spread)
 
     def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:
         """What another flock of this table predicts: (n, C), or (n,) numbers."""

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
+from covey._core.algorithm1.rows import ClassTarget, MemberLosses, Reweighting
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.algorithm1.targets import ClassTarget
 from covey._core.algorithm1.trainer import reweigh, see, typical_loss
 from covey._core.losses import ClassLoss
 from covey._core.rows import call

@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from covey._checkpoint import Journal
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer, reweigh
 from covey._core.design import Design
@@ -248,7 +248,7 @@ def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, monkeypa
         return [grower.grow() for _ in range(3)]
 
     whole = grown()
-    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 70)
+    monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 70)
     for one, other in zip(whole, grown(), strict=True):
         assert_array_equal(one.support, other.support)
         assert_array_equal(one.n_iter, other.n_iter)

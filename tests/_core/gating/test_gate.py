@@ -5,8 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import ClassLikelihood, pooled
+from covey._core.gating.gate import ClassLikelihood, GatedLikelihood, pooled
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 

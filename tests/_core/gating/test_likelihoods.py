@@ -7,9 +7,9 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import (
+from covey._core.gating.gate import (
     ClassLikelihood,
+    GatedLikelihood,
     ValueLikelihood,
     contrast,
     of_two_classes,

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
-import covey._core.search.contest as contest
+import covey._core.search.cross_fit as contest
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer

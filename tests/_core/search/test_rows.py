@@ -12,8 +12,7 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood, GatedObjective
-from covey._core.gating.likelihoods import ClassLikelihood
+from covey._core.gating.gate import ClassLikelihood, GatedLikelihood, GatedObjective
 from covey._core.moments import moments
 from covey._core.search import rows as rows_module
 from covey._core.search.bases import (
@@ -24,11 +23,11 @@ from covey._core.search.bases import (
     standardize_single,
 )
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import GrowingRows, SearchInMemory, in_blocks
 from covey._core.search.selection import greedy_selection
 from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
+from covey.dask._blocks import ReplayLog
 from tests._core.bases import products_of
 from tests._core.several import Several
 

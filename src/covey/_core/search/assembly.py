@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
-from covey._core.gating.likelihoods import Pool
+from covey._core.gating.gate import Pool
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.candidates import Group
+from covey._core.search.families import Group
 
 # A member whose mean importance over all training rows is less than this is dropped.
 _LEAST_IMPORTANCE = 0.005
@@ -57,7 +57,11 @@ class Flock:
         scale[columns] = self.column_scale
         of_folds = self.on_folds
         if of_folds is not None:
-            of_folds = replace(of_folds, flocks=[flock.widened(kept) for flock in of_folds.flocks])
+            of_folds = replace(
+                of_folds,
+                flocks=[flock.widened(kept) for flock in of_folds.flocks],
+                readable=[flock.widened(kept) for flock in of_folds.readable],
+            )
         return replace(
             self,
             basis=basis,
@@ -79,6 +83,8 @@ class OnFolds:
     flocks: list[Flock]
     #: The numbers of rows that were sampled, and how much each counts; None: all, as they are.
     sample: tuple[IntArray, FloatArray] | None = None
+    #: The best flocks that a person can read; none where ``flocks`` can be read themselves.
+    readable: list[Flock] = field(default_factory=list)
 
 
 #: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.

@@ -25,7 +25,7 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
-from covey._core.search.assembly import Flock, assembled
+from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
     standardize,
@@ -33,16 +33,96 @@ from covey._core.search.bases import (
     standardized_bases,
 )
 from covey._core.search.block import SearchBlock
-from covey._core.search.candidates import Group, Point
-from covey._core.search.comparison import Compared, results
 from covey._core.search.cross_fit import CrossFit
-from covey._core.search.families import Family, Task
-from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.families import Candidate, Family, Group, Point, Task
+from covey._core.search.folds import ROWS_FOR_MEANS, FoldAssignment, Folds
 from covey._core.search.optimum import FitPlan
-from covey._core.search.rows import GrowingRows, SearchRows
-from covey._core.search.rungs import Rung
-from covey._core.search.sampling import ROWS_FOR_MEANS
+from covey._core.search.rows import GrowingRows, Rung, SearchRows
 from covey._core.search.selection import Budget, thrifty_weights
+
+# Candidates, with all points of their path, that go on to the next rung.
+_MOST_PATHS = 5
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Candidates of a rung, the weight of each in a selection, and its held-out loss, (M,)."""
+
+    rung: Rung
+    candidates: list[Candidate]
+    shares: FloatArray
+    losses: FloatArray
+    #: Where a candidate ended on each fold, if that is kept.
+    on_folds: Callable[[Point], list[Group]]
+    #: The weights of the best selection that a person can read; None: there is no other.
+    readable: FloatArray | None = None
+
+    def flocks_of_folds(self, assemble: Callable[[list[tuple[float, Group]]], Flock]) -> OnFolds:
+        """What is selected as it was fitted on each fold, and the rows of the folds."""
+        assert not isinstance(self.rung.folds, FoldAssignment)
+        folds = list(self.rung.folds)
+
+        def flocks(shares: FloatArray | None) -> list[Flock]:
+            if shares is None:
+                return []
+            selected = [
+                (share, self.on_folds((one.family.kind, one.alpha, one.size)))
+                for one, share in zip(self.candidates, shares, strict=True)
+                if share > 0
+            ]
+            return [
+                assemble([(share, groups[fold]) for share, groups in selected])
+                for fold in range(len(folds))
+            ]
+
+        found = OnFolds(folds, flocks(self.shares), self.rung.sample, flocks(self.readable))
+        if self.rung.sample is not None:
+            numbers, _ = self.rung.sample
+            found.folds = [(numbers[train], numbers[test]) for train, test in folds]
+        return found
+
+    def surviving(self, families: Sequence[Family]) -> list[Family]:
+        """The families, with the penalties whose path may win on more rows.
+
+        Those that are selected come first, then those of the least loss.
+        """
+        paths: dict[tuple[Family, float], tuple[bool, float]] = {}
+        for one, share, loss in zip(self.candidates, self.shares, self.losses, strict=True):
+            path = one.family.kind, one.alpha
+            selected, least = paths.get(path, (False, np.inf))
+            paths[path] = selected or share > 0, min(least, loss)
+        kept = sorted(paths, key=lambda path: (not paths[path][0], paths[path][1]))[:_MOST_PATHS]
+        found = [
+            replace(one, alphas=tuple(alpha for alpha in one.alphas if (one.kind, alpha) in kept))
+            for one in families
+        ]
+        return [one for one in found if one.alphas]
+
+
+def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
+    """What was compared, on which rows, and what came of it."""
+    known = [one for compared in found for one in compared.candidates]
+    per_rung = [len(compared.candidates) for compared in found]
+    n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
+    factor = np.repeat([compared.rung.factor for compared in found], per_rung)
+    shares = [np.zeros_like(compared.shares) for compared in found]
+    shares[-1] = found[-1].shares
+    columns = {
+        "basis": [one.family.basis for one in known],
+        "n_members": [one.family.n_members for one in known],
+        "pool": [one.family.pool for one in known],
+        "gate": [one.family.gate for one in known],
+        "alpha": factor * [one.alpha for one in known],
+        "n_features": [one.size for one in known],
+        "n_terms": [one.n_terms for one in known],
+        "n_rows": n_rows,
+        task.loss_name: np.concatenate([compared.losses for compared in found]),
+        "weight": np.concatenate(shares),
+    }
+    if task.numbers:
+        del columns["pool"]
+    return {name: np.array(values) for name, values in columns.items()}
+
 
 # Iterations of fits on rungs, at the first point of a path and at later ones: what wins there is
 # fitted again, on more rows.
@@ -356,13 +436,13 @@ class Search:
             limits.members,
             _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
-        shares = thrifty_weights(
+        shares, readable = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
             lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
             self._plan.n_errors,
         )
-        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
+        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds, readable)
 
     def _refitted(
         self, fits: CrossFit, compared: Compared, n_restarts: int
