@@ -801,9 +801,9 @@ def stored_parameters(cls: type) -> dict[str, Parameter]:
     return {name: kind for name, kind in declared(cls).items() if isinstance(kind, Parameter)}
 
 
-def has_state(model: Any) -> bool:
-    """Return whether an object has all fields that it must have to be stored."""
-    kinds = stored_fields(type(model))
+def has_state(model: Any, cls: type) -> bool:
+    """Return whether an object has all fields that it must have, as a class declares them."""
+    kinds = stored_fields(cls)
     return all(kind.found(model, name) for name, kind in kinds.items())
 
 

@@ -5,8 +5,7 @@
 writes ``<model>-<format>.covey`` and, beside it, ``<model>-<format>.json``: a few rows and what
 the model predicts of them. Files that are there stay as they are: they stand for the versions that
 wrote them, and a later covey must still read them. (A file of a version that has not been released
-yet may be deleted and made again.) ``former.covey`` is of the time before covey had a format of
-its own.
+yet may be deleted and made again.)
 """
 
 import json

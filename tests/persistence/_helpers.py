@@ -42,7 +42,6 @@ from covey.stacking import GeneralStackingClassifier, GeneralStackingRegressor
 from covey.tables import TableClassifier, TableRegressor
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("*-*.covey"))
-FORMER = Path(__file__).parents[1] / "golden" / "former.covey"
 
 X, y = load_iris(return_X_y=True)
 X, y = X[::3], np.array(["setosa", "versicolor", "virginica"])[y[::3]]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from covey.persistence import ModelFileError, load
-from tests.persistence._helpers import FORMER, GOLDEN, changed, flock
+from tests.persistence._helpers import GOLDEN, changed, flock
 
 
 def test_there_are_golden_files():
@@ -33,12 +33,6 @@ def test_models_of_older_versions_predict_what_they_did(path):
     for found, wanted in zip(model.predict_proba(rows), said["probabilities"], strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
     assert model.get_params()
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
-def test_a_model_of_before_there_was_a_format_is_loaded_if_it_is_trusted():
-    rows, said = rows_and_said(FORMER)
-    assert load(FORMER, trusted=[]).predict(rows).tolist() == said["labels"]
 
 
 def test_a_model_of_before_a_parameter_was_added_gets_its_default(path):

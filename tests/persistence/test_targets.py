@@ -80,15 +80,18 @@ def _fitted(document):
 
 
 def _other_width(document):
-    _fitted(document)["targets"][0]["fitted"]["n_features"] = 3
+    _fitted(document)["estimators"][0]["fitted"]["n_features_in"] = 3
 
 
 CHANGES = [
-    (lambda d: _fitted(d)["targets"].clear(), "targets are missing"),
-    (lambda d: _fitted(d)["targets"].__setitem__(0, None), "targets lacks a model"),
-    (lambda d: _fitted(d)["targets"][0].clear(), "lacks 'kind'"),
-    (lambda d: _fitted(d)["targets"][0].update(more=1), "unknown part 'more'"),
-    (lambda d: _fitted(d)["targets"][0].update(fitted=None), "are not models of the same columns"),
+    (lambda d: _fitted(d)["estimators"].clear(), "estimators are missing"),
+    (lambda d: _fitted(d)["estimators"].__setitem__(0, None), "estimators is no object"),
+    (lambda d: _fitted(d)["estimators"][0].clear(), "lacks 'kind'"),
+    (lambda d: _fitted(d)["estimators"][0].update(more=1), "unknown part 'more'"),
+    (
+        lambda d: _fitted(d)["estimators"][0].update(fitted=None),
+        "are not models of the same columns",
+    ),
     (lambda d: d["model"].update(kind="MultiOutputRegressor"), "not models of the same columns"),
     (lambda d: d["model"]["parameters"].update(estimator={"model": {"kind": "Mean"}}), "lacks"),
     (_other_width, "is damaged"),

@@ -145,8 +145,7 @@ def load(
     ----------
     path : str or path
     trusted : sequence of str or type, optional
-        To load a file that was saved with ``trusted=True``, or by covey before it had a format of
-        its own. **Such a file can run code when it is loaded or used**: give this only for files
+        To load a file that was saved with ``trusted=True``. **Such a file can run code when it is loaded or used**: give this only for files
         whose makers you trust. The types in it that belong neither to covey nor to those that
         skops knows must be named, as in ``["mypackage.steps.MyTransformer"]``.
     max_size : int, optional

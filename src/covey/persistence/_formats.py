@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,33 +22,49 @@ class Format:
     read: Callable[[Node], Any]
 
 
-def declared_format(cls: type) -> Format:
-    """The format of a class that declares its fields: of an estimator beside its parameters.
+def declared_format(cls: type, said_by: type | None = None) -> Format:
+    """The format of a class whose fields are declared: of an estimator beside its parameters.
 
-    A class all of whose parameters are declared is made of them.
+    A class of others is spoken for by another class. One all of whose parameters are declared is
+    made of them.
     """
+    by = cls if said_by is None else said_by
     arguments = inspect.signature(cls).parameters
-    if arguments and arguments.keys() <= stored_fields(cls).keys():
-        return Format(cls, lambda one, out: out.fields(one, cls), lambda node: node.made(cls)[0])
-    special = stored_parameters(cls)
+    if arguments and arguments.keys() <= stored_fields(by).keys():
+        return Format(cls, lambda one, out: out.fields(one, by), lambda node: node.made(cls)[0])
+    special = stored_parameters(by)
     models = {name: one.model for name, one in special.items() if one.model is not None}
     lists = [name for name, one in special.items() if one.members]
+    why_not = getattr(by, "_why_not_stored", lambda model: None)
 
     def write(model: Any, out: Writer) -> dict[str, Any]:
-        why = _why_not(model)
+        why = why_not(model)
         if why is not None:
             raise NotCoveredError(f"a {cls.__name__} {why}")
         return {
             "parameters": out.parameters(model, models, lists),
-            "fitted": out.fields(model, cls) if has_state(model) else None,
+            "fitted": out.fields(model, by) if has_state(model, by) else None,
         }
 
-    return Format(cls, write, _reader(cls, lambda model, node: node.state(model), models, lists))
+    def read(node: Node) -> Any:
+        parameters = node.parameters(cls, models, lists)
+        for name, wanted in models.items():
+            value = parameters.get(name)
+            if hasattr(value, "get_params") and not isinstance(value, wanted):
+                damaged(f"{node.where}.{name}", f"is no {wanted.__name__}.")
+        try:
+            model = cls(**parameters)
+        except TypeError:
+            damaged(node.where, "lacks a parameter.")
+        why = why_not(model)
+        if why is not None:
+            damaged(node.where, f"is a {cls.__name__} {why}.")
+        if not node.none("fitted"):
+            with node.child("fitted") as inner:
+                inner.state(model, by)
+        return model
 
-
-def _why_not(model: Any) -> str | None:
-    """What a file would not tell of a model, or what no model of a file has."""
-    return getattr(model, "_why_not_stored", lambda: None)()
+    return Format(cls, write, read)
 
 
 def estimator_format(
@@ -58,48 +74,26 @@ def estimator_format(
     read: Callable[[Any, Node], None],
     *,
     models: Mapping[str, type] | None = None,
-    lists: Collection[str] = (),
 ) -> Format:
     """The format of an estimator: its parameters, and what ``fit`` has learnt.
 
     ``fitted`` is the attribute that a fitted one has. ``write`` gives what it has learnt as an
     object of the document, and ``read`` checks that and sets it. ``models`` are the parameters
-    that may be models, with the class that each must have, and ``lists`` those that are lists of
-    members.
+    that may be models.
     """
     models = models or {}
 
     def write_all(estimator: Any, out: Writer) -> dict[str, Any]:
-        written = {"parameters": out.parameters(estimator, models, lists), "fitted": None}
+        written = {"parameters": out.parameters(estimator, models), "fitted": None}
         if hasattr(estimator, fitted):
             written["fitted"] = write(estimator, out)
         return written
 
-    return Format(cls, write_all, _reader(cls, read, models, lists))
-
-
-def _reader(
-    cls: type,
-    read: Callable[[Any, Node], None],
-    models: Mapping[str, type],
-    lists: Collection[str],
-) -> Callable[[Node], Any]:
     def read_all(node: Node) -> Any:
-        parameters = node.parameters(cls, models, lists)
-        for name, wanted in models.items():
-            value = parameters.get(name)
-            if hasattr(value, "get_params") and not isinstance(value, wanted):
-                damaged(f"{node.where}.{name}", f"is no {wanted.__name__}.")
-        try:
-            estimator = cls(**parameters)
-        except TypeError:
-            damaged(node.where, "lacks a parameter.")
-        why = _why_not(estimator)
-        if why is not None:
-            damaged(node.where, f"is a {cls.__name__} {why}.")
+        estimator = cls(**node.parameters(cls, models))
         if not node.none("fitted"):
             with node.child("fitted") as inner:
                 read(estimator, inner)
         return estimator
 
-    return read_all
+    return Format(cls, write_all, read_all)

@@ -1,121 +1,124 @@
-"""scikit-learn's linear models and naive Bayes: a few numbers for each column and class."""
+"""Models and transformers of scikit-learn that are a few numbers for each column and class.
+
+What scikit-learn's classes cannot say of their attributes, the classes here say for them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
+from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.preprocessing import StandardScaler
 
-from covey.persistence._errors import NotCoveredError
-from covey.persistence._features import read_features, write_features
-from covey.persistence._formats import estimator_format
-from covey.persistence._reading import Node
-from covey.persistence._writing import Writer
+from covey import _state as stored
+from covey._models import classifies, regresses
+from covey._state import names_array, refuse
+from covey.members._stored import check_names
+from covey.persistence._formats import declared_format
 
 # Squared distances in units of the variance stay finite.
 _FARTHEST = 1e90
 _NARROWEST = 1e-90
 
 
-def read_classes(model: Any, node: Node, fewest: int = 2) -> int:
-    """Set ``classes_``; how many there are."""
-    model.classes_ = node.labels("classes")
-    node.check(len(model.classes_) >= fewest, "classes", "are too few.")
-    return len(model.classes_)
+class _OfTable:
+    """What all fitted models keep of their table."""
+
+    n_features_in_: stored.Whole(1, 1 << 31, letter="F")
+    feature_names_in_: stored.OrAbsent(stored.Texts("F", different=True, make=names_array))
 
 
-def _write_logistic(model: LogisticRegression, out: Writer) -> dict[str, Any]:
-    return {
-        **write_features(model, out),
-        "classes": out.labels(model.classes_),
-        "coef": out.array(model.coef_),
-        "intercept": out.array(model.intercept_),
-        "n_iter": out.array(np.asarray(model.n_iter_, dtype=np.int64), "whole"),
-    }
+class _Logistic(_OfTable):
+    classes_: stored.Labels("C", 2)
+    coef_: stored.Array("R F")
+    intercept_: stored.Array("R")
+    n_iter_: stored.Wholes("*", low=0, dtype="int32")
+
+    def _restored(self: Any) -> None:
+        n_classes = len(self.classes_)
+        fits = len(self.coef_) == (1 if n_classes == 2 else n_classes)
+        refuse("coef", "has not one row a class.", fits)
 
 
-def _read_logistic(model: LogisticRegression, node: Node) -> None:
-    n_features, n_classes = read_features(model, node), read_classes(model, node)
-    n_rows = 1 if n_classes == 2 else n_classes
-    model.coef_ = node.array("coef", (n_rows, n_features))
-    model.intercept_ = node.array("intercept", (n_rows,))
-    model.n_iter_ = node.array("n_iter", (None,), "whole", low=0).astype(np.int32)
+class _Line(_OfTable):
+    coef_: stored.Array("F")
+    intercept_: stored.Number()
+    alpha_: stored.OrAbsent(stored.Number())  # the penalty that cross-validation has chosen
+    best_score_: stored.OrAbsent(stored.Number())
+
+    def _why_not_stored(self: Any) -> str | None:
+        several = np.ndim(getattr(self, "coef_", [0])) != 1
+        return "of several outputs" if several else None
 
 
-def _write_line(model: Any, out: Writer) -> dict[str, Any]:
-    if np.ndim(model.coef_) != 1 or np.size(model.intercept_) != 1:
-        raise NotCoveredError(f"a {type(model).__name__} of several outputs")
-    return {
-        **write_features(model, out),
-        "coef": out.array(model.coef_),
-        "intercept": float(np.squeeze(model.intercept_)),
-        # The penalty that cross-validation has chosen.
-        "alpha": float(model.alpha_) if hasattr(model, "alpha_") else None,
-        "score": float(model.best_score_) if hasattr(model, "best_score_") else None,
-    }
+class _Gaussian(_OfTable):
+    classes_: stored.Labels("C")
+    theta_: stored.Array("C F", -_FARTHEST, _FARTHEST)
+    var_: stored.Array("C F", _NARROWEST, _FARTHEST)
+    class_prior_: stored.Share("C")
+    class_count_: stored.Array("C", low=0)
+    epsilon_: stored.Number(0)
 
 
-def _read_line(model: Any, node: Node) -> None:
-    n_features = read_features(model, node)
-    model.coef_ = node.array("coef", (n_features,))
-    model.intercept_ = node.number("intercept")
-    for name, attribute in (("alpha", "alpha_"), ("score", "best_score_")):
-        if not node.none(name):
-            setattr(model, attribute, node.number(name))
+class _Multinomial(_OfTable):
+    classes_: stored.Labels("C")
+    class_log_prior_: stored.Array("C", high=1e-9)
+    feature_log_prob_: stored.Array("C F", high=1e-9)
+    class_count_: stored.Array("C", low=0)
+    feature_count_: stored.Array("C F", low=0)
 
 
-def _write_gaussian(model: GaussianNB, out: Writer) -> dict[str, Any]:
-    return {
-        **write_features(model, out),
-        "classes": out.labels(model.classes_),
-        "mean": out.array(model.theta_),
-        "variance": out.array(model.var_),
-        "prior": out.array(model.class_prior_),
-        "count": out.array(model.class_count_),
-        "epsilon": float(model.epsilon_),
-    }
+class _Targets:
+    estimator: stored.Parameter(BaseEstimator)
+    estimators_: stored.ListOf(stored.Model())
+
+    def _restored(self: Any) -> None:
+        """Set what is known of the models, all of which are given the same rows."""
+        targets = self.estimators_
+        refuse("estimators", "are missing.", targets)
+        accepts, first = (classifies if is_classifier(self) else regresses), targets[0]
+        for target in targets:
+            # Only what is fitted has a number of features.
+            width = getattr(target, "n_features_in_", None)
+            proper = accepts(target) and width is not None and width == first.n_features_in_
+            proper = proper and (accepts is regresses or hasattr(target, "classes_"))
+            refuse("estimators", "are not models of the same columns.", proper)
+            check_names(first, target)
+        self.n_features_in_ = first.n_features_in_
+        if hasattr(first, "feature_names_in_"):
+            self.feature_names_in_ = first.feature_names_in_
+        if accepts is classifies:
+            self.classes_ = [target.classes_ for target in targets]
 
 
-def _read_gaussian(model: GaussianNB, node: Node) -> None:
-    n_features, n_classes = read_features(model, node), read_classes(model, node, 1)
-    shape = n_classes, n_features
-    model.theta_ = node.array("mean", shape, low=-_FARTHEST, high=_FARTHEST)
-    model.var_ = node.array("variance", shape, low=_NARROWEST, high=_FARTHEST)
-    model.class_prior_ = node.shares("prior", n_classes)
-    model.class_count_ = node.array("count", (n_classes,), low=0.0)
-    model.epsilon_ = node.number("epsilon", 0.0)
+class _Scaler(_OfTable):
+    mean_: stored.OrNone(stored.Array("F"))
+    var_: stored.OrNone(stored.Array("F", low=0))
+    scale_: stored.OrNone(stored.Array("F", low=1e-200))
+    n_samples_seen_: stored.Plain()  # one number, or one of each column
 
-
-def _write_multinomial(model: MultinomialNB, out: Writer) -> dict[str, Any]:
-    return {
-        **write_features(model, out),
-        "classes": out.labels(model.classes_),
-        "log_prior": out.array(model.class_log_prior_),
-        "log_probability": out.array(model.feature_log_prob_),
-        "class_count": out.array(model.class_count_),
-        "feature_count": out.array(model.feature_count_),
-    }
-
-
-def _read_multinomial(model: MultinomialNB, node: Node) -> None:
-    n_features, n_classes = read_features(model, node), read_classes(model, node, 1)
-    shape = n_classes, n_features
-    model.class_log_prior_ = node.array("log_prior", (n_classes,), high=1e-9)
-    model.feature_log_prob_ = node.array("log_probability", shape, high=1e-9)
-    model.class_count_ = node.array("class_count", (n_classes,), low=0.0)
-    model.feature_count_ = node.array("feature_count", shape, low=0.0)
+    def _restored(self: Any) -> None:
+        for name, wanted in (("with_mean", self.mean_), ("with_std", self.scale_)):
+            used = getattr(self, name)
+            refuse(name, "does not fit.", type(used) is bool and (wanted is not None or not used))
+        seen = np.asarray(self.n_samples_seen_)
+        fits = seen.dtype.kind in "if" and seen.shape in ((), (self.n_features_in_,))
+        refuse("n_samples_seen", "are no counts.", fits and (seen >= 0).all())
 
 
 FORMATS = {
-    cls.__name__: estimator_format(cls, fitted, write, read)
-    for cls, fitted, write, read in (
-        (LogisticRegression, "coef_", _write_logistic, _read_logistic),
-        (LinearRegression, "coef_", _write_line, _read_line),
-        (Ridge, "coef_", _write_line, _read_line),
-        (RidgeCV, "coef_", _write_line, _read_line),
-        (GaussianNB, "theta_", _write_gaussian, _read_gaussian),
-        (MultinomialNB, "feature_log_prob_", _write_multinomial, _read_multinomial),
-    )
+    cls.__name__: declared_format(cls, holder)
+    for holder, classes in {
+        _Logistic: (LogisticRegression,),
+        _Line: (LinearRegression, Ridge, RidgeCV),
+        _Gaussian: (GaussianNB,),
+        _Multinomial: (MultinomialNB,),
+        _Targets: (MultiOutputClassifier, MultiOutputRegressor),
+        _Scaler: (StandardScaler,),
+    }.items()
+    for cls in classes
 }

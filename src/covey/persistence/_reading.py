@@ -335,10 +335,10 @@ class Node:
         except StateError as error:
             self.refuse(error)
 
-    def state(self, model: Any) -> None:
-        """Set the declared fields of an estimator, and what is derived from them."""
-        self.fields(type(model), Sizes(model))
-        self._restore(model)
+    def state(self, model: Any, cls: type) -> None:
+        """Set the fields that a class declares on an estimator, and what is derived from them."""
+        self.fields(cls, Sizes(model))
+        self._restore(model, cls)
 
     def record(
         self, name: str, cls: type, owner: Any, known: dict[str, int]
@@ -359,12 +359,12 @@ class Node:
         made = cls(**given)
         for name in vars(sizes.owner).keys() - given.keys():
             setattr(made, name, getattr(sizes.owner, name))
-        self._restore(made)
+        self._restore(made, cls)
         return made, sizes.known
 
-    def _restore(self, made: Any) -> None:
+    def _restore(self, made: Any, cls: type) -> None:
         try:
-            getattr(made, "_restored", lambda: None)()
+            getattr(cls, "_restored", lambda made: None)(made)
         except StateError as error:
             self.refuse(error)
 

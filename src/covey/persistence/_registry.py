@@ -34,12 +34,13 @@ _DECLARED = {
 # {module: the classes that it writes and reads}.
 _HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
-    "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
+    "_linear": (
+        "GaussianNB LinearRegression LogisticRegression MultiOutputClassifier "
+        "MultiOutputRegressor MultinomialNB Ridge RidgeCV StandardScaler"
+    ),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
     "_pipelines": "FrozenEstimator Pipeline",
-    "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
-    "_targets": "MultiOutputClassifier MultiOutputRegressor",
     "_trees": (
         "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier ExtraTreeRegressor "
         "ExtraTreesClassifier ExtraTreesRegressor HistGradientBoostingClassifier "
