@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.utils.metaestimators import available_if
 
 from covey._core.gating.penalty import penalties
-from covey._judgement import log_losses
+from covey.evaluation._held_out import log_losses
 
 # Stronger penalties than those of a gate, in units of its strongest: a single member of few rows
 # and many columns may need them.

@@ -15,6 +15,7 @@ from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
+from covey.evaluation import Remark
 from covey.tables import TablePreparation, Text, learn_dates
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _LEAST_GAIN = 0.001
 _LONGEST_WORD = 1 << 16
 # Text that repeats itself is of use like categories; the doubt is about names of rows.
 _SHARE_OF_NAMES = 0.5
+# Rows that repeat others are remarked on from this share on.
+_REPEATED_NOTED = 0.01
 
 
 @dataclass
@@ -73,6 +76,11 @@ class Problem:
     def health(self) -> list[dict[str, Any]]:
         """A line for each column, for reports."""
         return [column.as_health() for column in self.columns]
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What may mislead about the table."""
+        return [Remark(one.about, one.column, one.sentence) for one in self.guards]
 
 
 def check_column(table: Any, name: str, option: str) -> None:
@@ -326,10 +334,11 @@ def _keep_copies_together(problem: Problem) -> None:
     if found <= 10 * np.exp(by_chance):
         return
     repeated = len(row) - len(sizes)
-    problem.note(
-        f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
-        "have it: copies that are learned from are no test of a model."
-    )
+    if repeated >= _REPEATED_NOTED * len(row):
+        problem.note(
+            f"{repeated:,} of {len(row):,} rows repeat another one, more than chance would "
+            "have it: copies that are learned from are no test of a model."
+        )
     if len(sizes) >= FEWEST_ROWS:
         problem.groups, problem.copies = row, True
 
