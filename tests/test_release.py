@@ -17,7 +17,6 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 # The public names of 0.1.0.
 NAMES_OF_0_1 = [
     "Fuser",
-    "GrownClassifier",
     "LinearMember",
     "Oracle",
     "Predictions",

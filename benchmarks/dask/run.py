@@ -25,7 +25,7 @@ import covey
 from covey._core.algorithm1.rows import RowBlock
 from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
-from covey.dask._table import Table
+from covey.dask._worker import Table
 
 N_FEATURES, N_CLASSES = 50, 3
 MB = 1e6

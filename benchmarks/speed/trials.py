@@ -16,11 +16,10 @@ from problems import BUNDLED
 from scipy.linalg.lapack import dpotrf, dpotri
 from threadpoolctl import ThreadpoolController
 
-import covey._core.algorithm1.in_memory as covey_rows
+import covey._core.algorithm1.rows as covey_rows
 import covey._core.search.search as covey_search
 from covey import FlockClassifier, SubsetEnsembleClassifier
-from covey._core.algorithm1.in_memory import in_memory
-from covey._core.algorithm1.rows import RowBlock
+from covey._core.algorithm1.rows import RowBlock, in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Workspace

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.subsets.group import N_MEMBERS, NEVER, refined
-from covey._core.gating.likelihoods import softmax_first
+from covey._core.gating.gate import softmax_first
 from covey._core.softmax_linear import log_softmax
 
 # Iterations of L-BFGS before the first sweep, between sweeps, and after the last one.

@@ -7,8 +7,13 @@ import numpy as np
 from covey import SubsetEnsembleClassifier
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gate import GatedObjective, GatedRows
-from covey._core.gating.likelihoods import ClassLikelihood, pooled, softmax_first
+from covey._core.gating.gate import (
+    ClassLikelihood,
+    GatedObjective,
+    GatedRows,
+    pooled,
+    softmax_first,
+)
 from covey._core.gating.paths import FeatureColumns
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedGroupKFold
 
-from covey._core.gating.penalty import N_FOLDS
+from covey._core.gating.gate import N_FOLDS
 from covey._core.search.folds import assigned_folds, drawn, possible_folds, ranked_classes
 from covey._validation import check_number
 

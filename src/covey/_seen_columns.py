@@ -1,7 +1,8 @@
-"""What a model remembers of the columns that it was fitted on: typical values, and others seen.
+"""What a model remembers of the columns that it was fitted on: values that were seen, and rows.
 
-Explanations compare a row with the typical one, and a change of a column must lead to a value that
-has been seen. All values are such as occurred: a typical number of children is not 1.5.
+Explanations compare a row with rows of the training, and a change of a column must lead to a value
+that has been seen, beside the others. All values are such as occurred: a typical number of
+children is not 1.5.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _NUMBERS_AT_ONCE = 1 << 18
 SHARES = np.linspace(0.0, 1.0, 21)
 _MIDDLE = len(SHARES) // 2
 MOST_WORDS = 50
+# So many rows are kept, fewer of many columns.
+MOST_KEPT, _FEWEST_KEPT, _MOST_CELLS = 100, 8, 1 << 15
 
 # Times are dates of a data frame, and dates are text.
 Kind = Literal["number", "word", "date", "time"]
@@ -60,9 +63,13 @@ class SeenColumn:
 
 @dataclass(frozen=True)
 class SeenColumns:
-    """All columns of a table that a model was fitted on."""
+    """All columns of a table that a model was fitted on, and some of its rows.
+
+    ``kept`` has a tuple for each column, its values in these rows; it is empty where none are.
+    """
 
     columns: tuple[SeenColumn, ...]
+    kept: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -73,28 +80,41 @@ class SeenColumns:
         """The typical row, as it is shown: None for gaps."""
         return {column.name: shown_value(column.typical, column) for column in self.columns}
 
-    def row_like(self, X: Any) -> Any:
-        """The typical row as a table with one row, of the form of X."""
+    def rows_like(self, X: Any) -> Any:
+        """The rows that are kept, as a table of the form of X; without any the typical one."""
+        kept = self.kept or tuple((column.typical,) for column in self.columns)
+        cells = [
+            [column.raw(value) for value in values]
+            for column, values in zip(self.columns, kept, strict=True)
+        ]
         if not hasattr(X, "columns"):
-            numbers = [column.raw(column.typical) for column in self.columns]
-            if hasattr(X, "tocsr"):
-                return type(X)(np.array([numbers], dtype=np.float64))
-            is_number = np.asarray(X).dtype.kind in "biuf"
-            return np.array([numbers], dtype=np.float64 if is_number else object)
+            is_number = hasattr(X, "tocsr") or np.asarray(X).dtype.kind in "biuf"
+            rows = np.array(cells, dtype=np.float64 if is_number else object).T
+            return type(X)(rows) if hasattr(X, "tocsr") else rows
         import pandas as pd
 
         if not isinstance(X, pd.DataFrame):
-            return type(X)({one.name: [one.raw(one.typical)] for one in self.columns})
+            return type(X)(dict(zip(self.names, cells, strict=True)))
         called = {str(name): name for name in X.columns}
         if not set(self.names) <= set(called):  # names that are no text are no names
             called = dict(zip(self.names, X.columns, strict=False))
         return pd.DataFrame(
             {
-                called[one.name]: as_column([one.raw(one.typical)], X[called[one.name]].dtype)
-                for one in self.columns
-                if one.name in called
+                called[name]: as_column(values, X[called[name]].dtype)
+                for name, values in zip(self.names, cells, strict=True)
+                if name in called
             }
         )
+
+
+def kept_rows(n_rows: int, n_columns: int, weight: np.ndarray | None = None) -> np.ndarray:
+    """The rows that are kept of a table: evenly spaced, by their weight if that is known."""
+    most = min(MOST_KEPT, max(_FEWEST_KEPT, _MOST_CELLS // max(1, n_columns)))
+    if weight is None:
+        return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
+    upper = np.cumsum(weight, dtype=np.float64)
+    wanted = (np.arange(most) + 0.5) / most * upper[-1]
+    return np.unique(np.searchsorted(upper, wanted, side="right").clip(max=n_rows - 1))
 
 
 def seen_columns(
@@ -110,19 +130,22 @@ def seen_columns(
     do not count.
     """
     n_rows, n_columns = X.shape
+    kept = kept_rows(n_rows, n_columns, weight)
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
     most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // max(1, n_columns)))
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
     sample = X if len(rows) == n_rows else take_rows(X, rows)
+    few = take_rows(X, kept)
     if hasattr(sample, "columns"):
-        return SeenColumns(
-            tuple(_of_series(name, column_of(sample, place)) for place, name in enumerate(names))
-        )
+        found = [_of_series(name, column_of(sample, place)) for place, name in enumerate(names)]
+        values = [_plain_values(column_of(few, place)) for place in range(n_columns)]
+        return SeenColumns(tuple(found), tuple(values))
+    few = few.toarray() if hasattr(few, "toarray") else np.asarray(few)
     sample = sample.tocsc() if hasattr(sample, "tocsc") else np.asarray(sample)
     if sample.dtype.kind not in "biuf":
         found = [_of_words(name, column) for name, column in zip(names, sample.T, strict=True)]
-        return SeenColumns(tuple(found))
+        return SeenColumns(tuple(found), tuple(map(_plain_values, few.T)))
     numbers: list[SeenColumn] = []
     at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(rows)))
     for start in range(0, n_columns, at_once):
@@ -132,9 +155,19 @@ def seen_columns(
         numbers += _of_numbers(own, part.astype(np.float64, copy=False))
     for place, known in (words or {}).items():
         codes = sample[:, place]
-        called = [None if np.isnan(code) else known[int(code)] for code in codes]
-        numbers[place] = _of_words(names[place], called)
-    return SeenColumns(tuple(numbers))
+        numbers[place] = _of_words(names[place], _called(codes, known))
+    values = [
+        tuple(_called(column, words[place]))
+        if words and place in words
+        else tuple(np.where(np.isinf(column), np.nan, column).tolist())
+        for place, column in enumerate(few.astype(np.float64).T)
+    ]
+    return SeenColumns(tuple(numbers), tuple(values))
+
+
+def _called(codes: np.ndarray, known: Sequence[str]) -> list[str | None]:
+    """The categories that codes stand for."""
+    return [None if np.isnan(code) else known[int(code)] for code in codes]
 
 
 def seen_means(names: Sequence[str], means: np.ndarray, scale: np.ndarray) -> SeenColumns:
@@ -164,19 +197,22 @@ def seen_table(
 
     if len(table) > _MOST_ROWS:
         table = table.iloc[np.linspace(0, len(table) - 1, _MOST_ROWS).astype(np.intp)]
-    found = []
+    rows = kept_rows(len(table), len(kinds))
+    found, kept = [], []
     for name, kind in kinds.items():
         if name in free_text:
             found.append(SeenColumn(name, "word", None, ()))
+            kept.append((None,) * len(rows))
             continue
         values = as_kind(table[name], kind, (formats or {}).get(name))
+        kept.append(_plain_values(values.iloc[rows]))
         if kind == "number":
             found += _of_numbers([name], values.to_numpy(dtype=np.float64)[:, None])
         elif kind in ("date", "season"):
             found.append(_of_dates(name, values, date_formats.get(name)))
         else:
             found.append(_of_words(name, values.to_numpy(dtype=object)))
-    return SeenColumns(tuple(found))
+    return SeenColumns(tuple(found), tuple(kept))
 
 
 def _of_series(name: str, values: Any) -> SeenColumn:
@@ -244,6 +280,18 @@ def _of_dates(name: str, values: Any, form: str | None = None) -> SeenColumn:
     typical = shown[_MIDDLE] if shown and 2 * len(known) >= len(values) else None
     kind: Kind = "date" if as_text else "time"
     return SeenColumn(str(name), kind, typical, tuple(dict.fromkeys(shown)))
+
+
+def _plain_values(values: Any) -> tuple[Any, ...]:
+    """A column's values: floats with NaN for gaps, or text, times as text, with None."""
+    if hasattr(values, "to_pandas"):
+        values = values.to_pandas()
+    if getattr(values.dtype, "kind", "O") in "biuf":
+        if hasattr(values, "to_numpy"):
+            values = values.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = values.astype(np.float64)
+        return tuple(np.where(np.isinf(numbers), np.nan, numbers).tolist())
+    return tuple(_plain(value) for value in values)
 
 
 def _plain(value: Any) -> Any:

@@ -194,6 +194,7 @@ class CodeBookClassifier(
         self._check_parameters()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         self.classes_ = Classifiers.classes(type(self).__name__, [], y, prefit=False)
         positions = np.searchsorted(self.classes_, y)
         book = self._book()

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from covey._columns import column_positions, flip_units
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.inspection import selection as core

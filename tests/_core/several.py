@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from covey._core.rows import call
 from covey._core.search.block import SearchBlock
-from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import SearchRows
 from covey._core.search.targets import ClassTarget
+from covey.dask._blocks import ReplayLog
 
 
 class Several(SearchRows):
@@ -55,6 +54,6 @@ class Several(SearchRows):
                 self.n_lost += 1
                 self.blocks[number] = self._made(number)
                 self.recipe.replay(self.blocks[number])
-            results.append(call(self.blocks[number], method, *args))
+            results.append(method(self.blocks[number], *args))
         self.recipe.note(method, args)
         return results

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from covey._core.blocks import MemoryBlocks
 from covey._core.quantiles import WeightedRows, in_floats, in_order, quantiles_by_sums
 from covey._core.value_losses import weighted_quantile
 
@@ -18,6 +19,18 @@ def test_floats_have_an_order_without_gaps(a, b):
         assert in_order(np.nextafter([a], np.inf))[0] == one + np.uint64(1)
 
 
+class Part:
+    """A block of sorted rows."""
+
+    n_features = n_classes = like = None
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def up_to(self, values):
+        return (self.rows.up_to(values),)
+
+
 @pytest.mark.parametrize("n_blocks", [1, 3])
 def test_quantiles_by_sums_are_those_of_all_rows_together(n_blocks):
     rng = np.random.default_rng(0)
@@ -28,8 +41,10 @@ def test_quantiles_by_sums_are_those_of_all_rows_together(n_blocks):
         for start in range(n_blocks)
     ]
     shares = np.array([0.1, 0.5, 1.0])
+    rows = MemoryBlocks([Part(block) for block in blocks])
     found = quantiles_by_sums(
-        lambda tried: sum(block.up_to(tried) for block in blocks),
+        rows,
+        Part.up_to,
         values.min(axis=1),
         values.max(axis=1),
         shares,

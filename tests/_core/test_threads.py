@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from covey._core import threads
-from covey._core.rows import BlocksInMemory
+from covey._core.blocks import MemoryBlocks
 from covey._core.threads import in_order, n_cores, own_threads
 
 
@@ -217,10 +217,12 @@ def test_threads_treat_overflow_as_their_caller_does():
 
 def test_an_error_of_a_block_is_raised_once():
     class Block:
+        n_features = n_classes = like = None
+
         def fail(self):
             raise RuntimeError("block")
 
-    rows = BlocksInMemory([Block(), Block()], side_by_side=True)
+    rows = MemoryBlocks([Block(), Block()], side_by_side=True)
     with pytest.raises(RuntimeError, match="block"), own_threads():
         rows.broadcast(Block.fail)
     assert set(blas_threads()) == {3}

@@ -192,7 +192,7 @@ def test_the_same_seed_gives_the_same_bits(client, wine):
 
 def test_the_current_client_is_used(client, wine, monkeypatch):
     X, y = wine
-    monkeypatch.setattr("covey.dask._backends.LocalBlocks.load", None)
+    monkeypatch.setattr("covey.dask._worker.LocalBlocks.load", None)
     with client.as_current():
         SubsetEnsembleClassifier(1, max_iter=2, fuser="product").fit(da.from_array(X, (90, 13)), y)
 

@@ -14,7 +14,7 @@ from covey import FlockClassifier, Gate, SubsetEnsembleClassifier
 from covey._core.search.block import SearchBlock
 from covey.dask import _worker
 from covey.dask._blocks import table_block
-from covey.dask._table import Table
+from covey.dask._worker import Table
 
 HOW = {
     "n_estimators": 3,

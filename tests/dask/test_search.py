@@ -18,10 +18,10 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey._core.search import rungs
+from covey._core.search import rows as rungs
 from covey.dask import _worker
 from covey.dask._spill import SpillBuffer
-from covey.dask._table import Table
+from covey.dask._worker import Table
 from covey.members._rows_in_memory import InMemoryRows
 
 HOW = {"n_estimators": 2, "alpha": 0.01, "cv": 3, "random_state": 0}
@@ -59,7 +59,7 @@ def assert_same(flock, local, X):
     np.testing.assert_array_equal(flock.support_, local.support_)
     np.testing.assert_allclose(flock.group_weights_, local.group_weights_)
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-2)
-    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-2)
+    np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-2)
     np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-2)
 
 
@@ -207,7 +207,7 @@ def assert_same_gate(flock, local, X):
     np.testing.assert_allclose(flock.fuser_.coef_, local.fuser_.coef_, rtol=1e-6, atol=1e-6)
     assert flock.fuser_.n_iter_ == local.fuser_.n_iter_ > 1
     np.testing.assert_allclose(flock.predict_proba(X), local.predict_proba(X), atol=1e-6)
-    np.testing.assert_allclose(flock.feature_importances_, local.feature_importances_, atol=1e-6)
+    np.testing.assert_allclose(flock.coefficient_sizes_, local.coefficient_sizes_, atol=1e-6)
     np.testing.assert_allclose(flock._member_means, local._member_means, atol=1e-6)
 
 

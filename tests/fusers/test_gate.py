@@ -22,6 +22,7 @@ from covey import (
     SubsetEnsembleRegressor,
     make_quarter_circle,
 )
+from covey._folds import penalty_folds
 
 
 def gated(n_estimators=4, *, random_state=0, **parameters):
@@ -370,3 +371,20 @@ def test_members_that_are_sure_are_never_fused_into_more_than_one(pool):
     P = np.repeat(np.eye(3)[codes][:, None], 11, axis=1)
     assert gate.fuse(P, X).max() == 1.0
     assert gate.fuse_log(P, X).max() <= 0.0
+
+
+def test_a_penalty_is_chosen_on_the_folds_that_are_given():
+    X, y = load_wine(return_X_y=True)
+    drawn = penalty_folds(y, np.ones(len(y)), 0)
+
+    def fitted(**how):
+        gate = Gate(max_iter=30, **how)
+        flock = SubsetEnsembleClassifier(1, flip_probability=0.0, fuser=gate, random_state=0)
+        return flock.fit(X, y)
+
+    assert fitted(cv=drawn).fuser_.alpha_ == fitted().fuser_.alpha_
+    # Where few rows are fitted on, another penalty wins.
+    rows = np.random.default_rng(0).permutation(len(y))
+    assert fitted(cv=[(rows[:12], rows[12:])]).fuser_.alpha_ < fitted().fuser_.alpha_
+    with pytest.raises(ValueError, match="cv must be a list of pairs of arrays of rows, got 3"):
+        fitted(cv=3)

@@ -68,8 +68,6 @@ def models():
         ),
         "gaps": covey.FlockClassifier(effort="fast", random_state=0),
         "table": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
-        # Files before this one have no typical values.
-        "typical": TableClassifier(covey.FlockClassifier(effort="fast", random_state=0)),
         "written": TableClassifier(
             covey.FlockClassifier(effort="fast", random_state=0),
             columns={"price": "number", "share": "number", "mass": "number", "seen": "season"},
@@ -116,7 +114,6 @@ def main():
             continue
         rows = {
             "table": more,
-            "typical": more,
             "gaps": more.drop(columns="seen"),
             "written": written(X),
         }.get(name, X)

@@ -103,10 +103,3 @@ def test_a_card_is_plain_data(card):
     assert data["prediction"] == "no"
     assert len(data["what_if"]) == len(card.curves)
     assert data["change"]["changes"][0]["column"] in ("age", "town", "weight")
-
-
-def test_a_typical_row_says_so(people):
-    _, model = people
-    card = row_card(model, model.contributions(people[0][:1]).typical)
-    assert card.sentence.endswith("it is a typical row")
-    assert card.curves == []

@@ -19,7 +19,7 @@ from sklearn.model_selection import (
 )
 from sklearn.preprocessing import StandardScaler
 
-import covey._core.search.rungs as rungs
+import covey._core.search.rows as rungs
 import covey._core.search.search as search
 import covey.members._searched_flock as _searched_flock
 from covey import FlockClassifier, Gate, SubsetEnsembleClassifier, make_quarter_circle
@@ -555,6 +555,18 @@ def test_terms_count_for_nothing_where_only_the_loss_does(noisy, monkeypatch):
     assert worth == [1.0, 0.0]
 
 
+def test_the_price_of_few_terms_is_measured_on_the_rows_held_out():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = flock().fit(X, y)
+    price, held_out = model.readable_, model.out_of_fold_
+    assert price.n_terms <= 40 < model.n_terms_
+    right = model.classes_[held_out.predictions.argmax(axis=1)] == y[held_out.rows]
+    assert price.score_of_all == pytest.approx(right.mean())
+    assert 0.9 < price.score <= 1.0
+    # A flock that is small has nothing to say.
+    assert flock(max_terms=30).fit(X, y).readable_ is None
+
+
 def test_terms_are_columns_of_members_and_of_gates(noisy):
     model = flock(n_estimators=3, cv=3).fit(*noisy)
     n_terms = (model.member_coef_ != 0).any(axis=1).sum()
@@ -666,7 +678,7 @@ def test_a_last_fit_that_is_interrupted_stays_where_the_comparison_ended(
 
 def test_results_name_the_rows_of_the_rung_that_was_interrupted(noisy, interrupted, monkeypatch):
     monkeypatch.setattr(rungs, "_FEWEST", 40)
-    monkeypatch.setattr("covey._core.search.sampling._LEAST_OF_CLASS", 5)
+    monkeypatch.setattr("covey._core.search.folds._LEAST_OF_CLASS", 5)
     whole = flock(n_estimators=3).fit(*noisy)
     n_rows = np.unique(whole.cv_results_["n_rows"])
     assert len(n_rows) == 2

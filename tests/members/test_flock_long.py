@@ -17,8 +17,10 @@ from threadpoolctl import threadpool_limits
 from covey import FlockClassifier, FlockRegressor
 from covey._checkpoint import Journal
 from covey._core import threads
+from covey._core.search import folds as sampling
 from covey._core.search import rows as rows_module
-from covey._core.search import rungs, sampling, search
+from covey._core.search import rows as rungs
+from covey._core.search import search
 from covey._core.search.cross_fit import CrossFit
 from covey.members._rows_in_memory import InMemoryRows
 
@@ -149,7 +151,7 @@ def test_same_seed_same_bits_with_any_number_of_threads(table, fitted, monkeypat
     monkeypatch.setattr(threads, "n_cores", lambda: 3)
     in_order = threads.in_order
     monkeypatch.setattr(
-        "covey._core.rows.in_order",
+        "covey._core.blocks.in_order",
         lambda *args: used.append(threads._shared.pool) or in_order(*args),
     )
     same(flock().fit(*table), fitted)
@@ -434,11 +436,10 @@ def test_what_a_fold_holds_out_teaches_it_nothing(table):
     starts = []
     init = CrossFit.__init__
 
-    def noted(self, rows, columns, *, n_parts, starts, **others):
-        noted.seen.append((n_parts, len(starts)))
-        init(self, rows, columns, n_parts=n_parts, starts=starts, **others)
+    def noted(self, rows, columns, trainer, plan, known=None):
+        starts.append((plan.n_parts, len(known or ())))
+        init(self, rows, columns, trainer, plan, known)
 
-    noted.seen = starts
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CrossFit, "__init__", noted)
         flock(cv=folds, alpha=0.01).fit(X, y)

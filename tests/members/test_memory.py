@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import covey.members._rows_in_memory as rows_in_memory
 from covey import FlockClassifier
-from covey._core.search import block, table_rows
+from covey._core.search import block
 
 
 def peak_of(fit):
@@ -45,8 +45,7 @@ def test_what_is_computed_a_few_rows_at_a_time_is_the_same(monkeypatch, n_classe
     y = (X @ rng.normal(size=(4, n_classes))).argmax(axis=1)
     at_once = FlockClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(rows_in_memory, "_NUMBERS_AT_ONCE", 50)
-    for module in (table_rows, block):
-        monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 50)
+    monkeypatch.setattr(block, "NUMBERS_AT_ONCE", 50)
     one = FlockClassifier(random_state=0).fit(X, y)
     assert_allclose(one._member_means, at_once._member_means, rtol=1e-12)
     assert_allclose(one.group_weights_, at_once.group_weights_)

@@ -147,9 +147,13 @@ def test_what_cannot_be_held_is_not_saved(tmp_path):
         (
             flock(),
             1e-210,
-            r"fitted\.linear\.scale holds a number below 1e-200; rescale the columns",
+            r"fitted\.members\.linear\.scale holds a number below 1e-200; rescale the columns",
         ),
-        (flock(), 1e210, r"fitted\.linear\.mean holds NaN, or a number beyond 1e\+200; rescale"),
+        (
+            flock(),
+            1e210,
+            r"typical holds NaN, or a number beyond 1e\+200; rescale",
+        ),
         (GaussianNB(), 1e-170, "variance holds a number below 1e-90; rescale the columns or the"),
         (GaussianNB(), 1e160, "one of its numbers is NaN or infinite; rescale the columns or the"),
     ],

@@ -290,7 +290,7 @@ def test_a_million_classes_are_refused_soon(name, tmp_path):
     path.write_bytes(golden.read_bytes())
 
     def first_member(document):
-        return document["model"]["fitted"]["members"][0]["fitted"]
+        return document["model"]["fitted"]["named_estimators"]["models"][0]["fitted"]
 
     entries = entries_of(path)
     document = json.loads(entries["model.json"])
@@ -313,7 +313,7 @@ def test_a_million_members_are_refused_soon(path):
 
 
 def theta(document):
-    return document["model"]["fitted"]["theta"]
+    return document["model"]["fitted"]["grown"]["theta"]
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_what_one_method_has_learnt_is_refused_by_another(other, tmp_path):
 
 def test_flags_are_true_or_false(path):
     def support(document):
-        return document["model"]["fitted"]["support"]
+        return document["model"]["fitted"]["grown"]["support"]
 
     def break_one(values):
         values.view(np.uint8).flat[0] = 2
@@ -443,8 +443,11 @@ def unfitted():
         (lambda model: model["fitted"].update(mean=-1), "mean is not between"),
         (lambda model: model["fitted"].update(mean=True), "mean is no whole number"),
         (lambda model: model["fitted"].update(mean="../0"), "mean is no whole number"),
-        (lambda model: model["fitted"].update(n_features=10**12), "n_features is not between"),
-        (lambda model: model["fitted"].update(n_members=99), "n_members is not between"),
+        (
+            lambda model: model["fitted"].update(n_features_in=10**12),
+            "n_features_in is not between",
+        ),
+        (lambda model: model["fitted"].update(n_estimators=99), "n_estimators is not between"),
         (lambda model: model["fitted"].update(fuser=None), "fuser is no object"),
     ],
 )
@@ -507,7 +510,7 @@ def test_a_long_word_among_times_is_not_parsed(tmp_path):
 def test_two_columns_of_one_name_are_refused(tmp_path):
     model = covey.SubsetEnsembleClassifier(2, max_iter=10).fit(ROWS, SIDES)
     model.feature_names_in_ = np.array(["a", "a"], dtype=object)
-    with pytest.raises(ValueError, match="feature_names holds one name twice"):
+    with pytest.raises(ValueError, match="feature_names_in holds one name twice"):
         save(model, tmp_path / "model.covey")
 
 

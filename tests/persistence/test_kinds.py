@@ -89,7 +89,7 @@ def bagged(labels):
             "is no fitted model of this kind",
         ),
         (lambda d: d.update(classes=None), "classes"),
-        (lambda d: d.update(n_features=3), "columns are not there"),
+        (lambda d: d.update(n_features_in=3), "columns holds a number above 2"),
         (lambda d: d.update(kind="BaggedRegressor"), "no fitted model of this kind"),
     ],
 )

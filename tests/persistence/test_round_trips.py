@@ -64,7 +64,7 @@ def assert_same_state(one, other, where="model"):
         else:
             state = [vars(each) for each in (one, other)]
         # What a fit alone reads, and what was predicted of the training rows.
-        left_out = {*OF_THE_MACHINE, "random_state", "cv", "out_of_fold_"}
+        left_out = {*OF_THE_MACHINE, "random_state", "cv", "out_of_fold_", "readable_"}
         left_out |= {name for name in state[0] if "callback" in name}
         if "_grown" not in state[0]:
             left_out.add("_grown")

@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from covey._core.random import Purpose, UniformRows
 from covey._folds import make_folds
 from covey.fusers import Predictions, make_fuser
+from covey.members._held_out import held_out_rows
 from covey.rivals._subset_search import SubsetSearchClassifier, random_subsets
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 from tests.rivals.test_searches import literal_evolve, literal_hill_climb
@@ -301,22 +302,20 @@ def test_rows_are_held_out_by_whole_groups_as_the_literal_rule_does(seed):
     rng = np.random.default_rng(seed)
     codes, groups = rng.integers(0, 3, 60), rng.integers(0, 12, 60)
     weight = rng.integers(0, 4, 60).astype(float)
-    flock, rule = climbing(), make_fuser("linear_stacking")
-    flock.validation_fraction = [0.1, 0.3][seed % 2]
-    flock.classes_, flock._seed = np.arange(3), seed
+    fraction = [0.1, 0.3][seed % 2]
     drawn = UniformRows(seed, Purpose.HOLD_OUT, 0, 0, 1).read(0, 60)[:, 0]
     groups = np.unique(groups, return_inverse=True)[1]
     order = np.argsort(drawn[: groups.max() + 1])
-    found = flock._held_out(codes, weight, rule, groups)
+    found = held_out_rows(codes, weight, fraction, seed, groups)
     used = weight > 0
-    expected = literally_held_out(codes, used, groups, order, flock.validation_fraction)
+    expected = literally_held_out(codes, used, groups, order, fraction)
     np.testing.assert_array_equal(found, expected)
     assert 0 < found.sum() < used.sum()
     assert not set(groups[found]) & set(groups[used & ~found])
     # Groups of one row each are no groups.
     np.testing.assert_array_equal(
-        flock._held_out(codes, weight, rule, np.arange(60)),
-        flock._held_out(codes, weight, rule),
+        held_out_rows(codes, weight, fraction, seed, np.arange(60)),
+        held_out_rows(codes, weight, fraction, seed),
     )
 
 
@@ -392,7 +391,11 @@ def test_any_fuser_fuses(table, fuser):
     flock = climbing(fuser=fuser).fit(X, y)
     rule = make_fuser(fuser)
     # A rule that learns does so from rows that no member has seen.
-    held_out = flock._held_out(y, np.ones(90), rule)
+    held_out = np.zeros(90, dtype=bool)
+    if rule.learns:
+        held_out = held_out_rows(
+            np.unique(y, return_inverse=True)[1], np.ones(90), 0.1, flock._seed
+        )
     members = climbing().fit(X[~held_out], y[~held_out])
     P = Predictions(members.member_probabilities(X))
     if rule.learns:

@@ -7,6 +7,7 @@ Shapes are *classes first*: a stack of ``R`` runs over ``n`` rows and ``C`` clas
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -32,32 +33,11 @@ def _numpy() -> Namespace:
     finding out what it was given.
     """
     found = SimpleNamespace(**vars(array_namespace(np.zeros(0))))
-    total: Any = np.add.reduce
-    largest: Any = np.maximum.reduce
-
-    def sum(  # the standard's name
-        x: Array, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
-    ) -> Array:
-        return total(x, axis, dtype, None, keepdims)
-
-    def max(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
-        return largest(x, axis, None, None, keepdims)
-
-    def reshape(x: Array, /, shape: tuple[int, ...]) -> Array:
-        return x.reshape(shape)
-
-    def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
-        return x.transpose(axes)
-
-    def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Array:
-        return np.empty(shape, dtype)
-
-    def zeros_like(x: Array, /) -> Array:
-        return np.zeros(x.shape, x.dtype)
-
-    for function in (sum, max, reshape, permute_dims, empty, zeros_like):
-        setattr(found, function.__name__, function)
-    found.matmul = np.matmul
+    found.sum = partial(np.add.reduce, axis=None)
+    found.max = partial(np.maximum.reduce, axis=None)
+    found.reshape, found.permute_dims = np.ndarray.reshape, np.ndarray.transpose
+    found.matmul, found.zeros_like = np.matmul, np.zeros_like
+    found.empty = lambda shape, *, dtype=None, device=None: np.empty(shape, dtype)
     return found
 
 

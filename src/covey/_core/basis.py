@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from covey._core.arrays import (
     like,
     namespace_of,
 )
+from covey._state import Array as Numbers
+from covey._state import Index, OrNone, Whole, refuse
 
 _LARGEST = 1e200
 
@@ -36,13 +38,31 @@ class Basis:
     one such row of new data is predicted beyond all sense.
     """
 
-    n_features: int
-    feature: IntArray  # (n_columns,), the feature that each column is made of
-    partner: IntArray  # (n_columns,), the one that it is multiplied with; -1 for none
-    low: FloatArray  # (n_columns,), where its ramp begins; NaN for none
-    high: FloatArray  # (n_columns,), where its ramp ends
-    center: FloatArray  # (n_features,), what features are centered by before multiplying
-    seen: FloatArray | None = None  # (2, n_features), their least and greatest values
+    n_features: Annotated[int, Whole(1, letter="D")]
+    # Of each column: the feature that it is made of, and that it is multiplied with; -1 for none.
+    feature: Annotated[IntArray, Index("P", "D")]
+    partner: Annotated[IntArray, Index("P", "D", none=True)]
+    # Where its ramp begins and ends; NaN for none.
+    low: Annotated[FloatArray, Numbers("P", nan=True)]
+    high: Annotated[FloatArray, Numbers("P", nan=True)]
+    # What features are centered by before multiplying, and their least and greatest values.
+    center: Annotated[FloatArray, Numbers("D")]
+    seen: Annotated[FloatArray | None, OrNone(Numbers("2 D"))] = None
+
+    def _restored(self) -> None:
+        n_features, ramps = self.n_features, ~np.isnan(self.low)
+        own = np.array_equal(self.feature[:n_features], np.arange(n_features))
+        refuse("feature", "does not begin with all features.", own)
+        refuse("high", "belongs to no ramp.", np.array_equal(ramps, ~np.isnan(self.high)))
+        products = self.partner >= 0
+        special = ramps | products
+        plain = not special[:n_features].any() and special[n_features:].all()
+        refuse("low", "is no column.", plain and not (ramps & products).any())
+        with np.errstate(over="ignore", divide="ignore"):
+            rises = 1.0 / (self.high[ramps] - self.low[ramps])
+        refuse("high", "is not above low.", np.isfinite(rises).all() and (rises > 0).all())
+        in_order = self.seen is None or (self.seen[0] <= self.seen[1]).all()
+        refuse("seen", "is no range.", in_order)
 
     @classmethod
     def plain(cls, n_features: int) -> Basis:

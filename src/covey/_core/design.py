@@ -16,10 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from covey._core.algorithm1.curvature import gram_of
-from covey._core.arrays import Array, IntArray, is_on_host, like, namespace_of
+from covey._core.arrays import Array, FloatArray, IntArray, is_on_host, like, namespace_of
 
 # Centres and scales of runs that are kept on a device; a matter of speed only.
 _MOST_KEPT = 16
@@ -150,12 +148,12 @@ class Design:
             slope = slope / self._of_runs(self._scale, runs)
         return slope, total
 
-    def gram(self, weight: Array) -> npt.NDArray[np.float64]:
+    def gram(self, weight: Array) -> FloatArray:
         """``sum_m w_m z_m z_m^T``, z with a 1 behind, for weights (R, n): (R, D + 1, D + 1)."""
         gram = gram_of(self._columns, weight)
         runs = np.arange(gram.shape[0])
 
-        def extended(array: Array, last: float) -> npt.NDArray[np.float64]:
+        def extended(array: Array, last: float) -> FloatArray:
             """The centers or scales of the runs, and that of the 1 behind."""
             of_runs = np.broadcast_to(self._of_runs(array, runs), (len(runs), self.n_features))
             return np.append(of_runs, np.full((len(runs), 1), last), axis=1)
@@ -249,3 +247,30 @@ def sorted_columns(X: Any, order: IntArray) -> Any:
     columns.has_sorted_indices = False
     columns.sum_duplicates()
     return columns
+
+
+def gram_of(columns: Any, weight: FloatArray, n_at_once: int = 4096) -> FloatArray:
+    """``sum_m w_m z_m z_m^T`` of columns (D, n), or sparse (n, D), as (R, D + 1, D + 1).
+
+    The last entry of every z is a 1.
+    """
+    if hasattr(columns, "tocsr"):
+        rows = columns.tocsr()
+        gram = np.empty((len(weight), rows.shape[1] + 1, rows.shape[1] + 1))
+        for run, w in enumerate(weight):
+            gram[run, :-1, :-1] = (rows.T @ rows.multiply(w[:, None]).tocsr()).toarray()
+            gram[run, -1, :-1] = gram[run, :-1, -1] = rows.T @ w
+            gram[run, -1, -1] = w.sum()
+        return gram
+    n_features, n_rows = columns.shape
+    gram = np.zeros((len(weight), n_features + 1, n_features + 1))
+    for start in range(0, n_rows, n_at_once):
+        part = np.asarray(columns[:, start : start + n_at_once], dtype=np.float64)
+        for run in range(len(weight)):
+            w = weight[run, start : start + n_at_once]
+            weighted = part * w
+            gram[run, :-1, :-1] += weighted @ part.T
+            gram[run, -1, :-1] += weighted.sum(axis=1)
+            gram[run, -1, -1] += w.sum()
+    gram[:, :-1, -1] = gram[:, -1, :-1]
+    return gram

@@ -7,10 +7,13 @@ finished the journal keeps the result, of the one under way its state.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import is_dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from covey._core.arrays import like, to_host
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
@@ -38,3 +41,35 @@ class Journal(Protocol):
 
     def begin(self) -> Task:
         """The next task."""
+
+
+def arrays_of(part: Any, name: str = "") -> Arrays:
+    """Return dataclasses, lists, arrays and numbers as arrays on the host, each by its place."""
+    if is_dataclass(part):
+        part = vars(part)
+    elif isinstance(part, list):
+        part = dict(enumerate(part))
+    elif not isinstance(part, dict):
+        return {name.strip(): np.asarray(part) if np.isscalar(part) else to_host(part)}
+    found: Arrays = {}
+    for key, value in part.items():
+        found |= arrays_of(value, f"{name} {key}")
+    return found
+
+
+def restored(template: Any, arrays: Arrays, name: str = "") -> Any:
+    """Return what `arrays_of` took apart, of the types and on the devices of a template's parts.
+
+    A list has entries like the one entry of its template.
+    """
+    if is_dataclass(template):
+        parts = {key: restored(x, arrays, f"{name} {key}") for key, x in vars(template).items()}
+        made: Callable[..., Any] = type(template)
+        return made(**parts)
+    if isinstance(template, list):
+        count = sum(key.startswith(f"{name} ".strip() + " ") for key in arrays)
+        return [restored(template[0], arrays, f"{name} {number}") for number in range(count)]
+    kept = arrays[name.strip()]
+    if isinstance(template, int):
+        return int(kept)
+    return kept.astype(template.dtype) if type(template) is np.ndarray else like(template, kept)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from array_api_compat import device
 
 from covey._core.arrays import Array, BoolArray, IntArray, is_on_host, namespace_of, to_host
-from covey._core.journal import Arrays, Journal
+from covey._core.journal import Journal, arrays_of, restored
 
 # Sufficient decrease (Armijo), and the most halvings before a run gives up.
 _DECREASE = 1e-4
@@ -84,25 +83,25 @@ def minimise(
     ``tol``; ``memory`` pairs of differences approximate the curvature. Iterations are kept in
     ``journal``, to go on from after an interruption, and ``on_iteration`` is called after each.
     """
-    xp = namespace_of(start)
+    xp, n_runs, n_done = namespace_of(start), start.shape[0], 0
+    runs, none = np.arange(n_runs), np.zeros(n_runs, dtype=np.int64)
+    result = Minimum(xp.asarray(start, copy=True), start[:, 0], none, none > 0)
     task = None if journal is None else journal.begin()
     if task is not None and task.result is not None:
-        return _minimum(task.result, start)
+        found: Minimum = restored(result, task.result)
+        return found
     if task is not None and task.state is not None:
-        stack, result = _restored(task.state, start)
+        # A list has one entry here, of which its entries are like.
+        stack = _Stack(runs, start, start[:, 0], start, [start], [start], [start[:, 0]])
+        stack, result = (
+            restored(part, task.state, name)
+            for name, part in (("stack", stack), ("result", result))
+        )
         n_done = int(task.state["n_done"])
     else:
-        n_runs = start.shape[0]
-        runs = np.arange(n_runs)
         value, gradient = objective(start, runs)
         stack = _Stack(runs, start, value, gradient, [], [], [])
-        result = Minimum(
-            xp.asarray(start, copy=True),
-            xp.asarray(value, copy=True),
-            np.zeros(n_runs, dtype=np.int64),
-            np.zeros(n_runs, dtype=bool),
-        )
-        n_done = 0
+        result.value = xp.asarray(value, copy=True)
     for number in range(n_done, max_iter):
         flat = to_host(xp.max(xp.abs(stack.gradient), axis=1)) <= tol
         if flat.any():
@@ -122,11 +121,13 @@ def minimise(
         if not len(stack.runs):
             break
         if task is not None:
-            task.step(partial(_snapshot, stack, result, number + 1))
+            _note(stack, result)
+            state = {"stack": stack, "result": result, "n_done": number + 1}
+            task.step(partial(arrays_of, state))
     if len(stack.runs):
         _note(stack, result)
     if task is not None:
-        task.finish(_arrays(result))
+        task.finish(arrays_of(result))
     return result
 
 
@@ -134,67 +135,6 @@ def _note(stack: _Stack, result: Minimum) -> None:
     """Let the result know where the runs under way are."""
     result.x[stack.runs, :] = stack.x
     result.value[stack.runs] = stack.value
-
-
-def _arrays(result: Minimum) -> Arrays:
-    return {
-        "x": to_host(result.x),
-        "value": to_host(result.value),
-        "n_iter": result.n_iter,
-        "converged": result.converged,
-    }
-
-
-def _minimum(arrays: Arrays, like: Array) -> Minimum:
-    xp, where = namespace_of(like), device(like)
-    return Minimum(
-        xp.asarray(arrays["x"], device=where),
-        xp.asarray(arrays["value"], device=where),
-        arrays["n_iter"].astype(np.int64),
-        arrays["converged"].astype(bool),
-    )
-
-
-def _snapshot(stack: _Stack, result: Minimum, n_done: int) -> Arrays:
-    """All that the next iteration needs."""
-    _note(stack, result)
-    arrays = {f"result {name}": x for name, x in _arrays(result).items()}
-    arrays |= {
-        "runs": stack.runs,
-        "x": to_host(stack.x),
-        "value": to_host(stack.value),
-        "gradient": to_host(stack.gradient),
-        "n_done": np.array(n_done),
-    }
-    for name, pairs in (("step", stack.steps), ("turn", stack.turns), ("inverse", stack.inverses)):
-        arrays |= {f"{name} {place}": to_host(x) for place, x in enumerate(pairs)}
-    return arrays
-
-
-def _restored(arrays: Arrays, like: Array) -> tuple[_Stack, Minimum]:
-    xp, where = namespace_of(like), device(like)
-
-    def back(name: str) -> Array:
-        return xp.asarray(arrays[name], device=where)
-
-    n_pairs = sum(name.startswith("inverse ") for name in arrays)
-    steps, turns, inverses = (
-        [back(f"{name} {place}") for place in range(n_pairs)]
-        for name in ("step", "turn", "inverse")
-    )
-    stack = _Stack(
-        arrays["runs"].astype(np.int64),
-        back("x"),
-        back("value"),
-        back("gradient"),
-        steps,
-        turns,
-        inverses,
-    )
-    kept = {
-        name.removeprefix("result "): x for name, x in arrays.items() if name.startswith("result ")
-    }
-    return stack, _minimum(kept, like)
 
 
 def _direction(stack: _Stack) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import FloatArray, IntArray
+from covey._core.blocks import Blocks
 from covey._core.threads import in_order
 
 # Numbers, or columns of a block, that are reduced together: bounds the memory that this needs.
@@ -69,6 +70,41 @@ def _of_many_rows(columns: FloatArray, weight: FloatArray) -> tuple[FloatArray, 
         lambda size, center: sums(scaled_squares, size, center, total),
     )
     return mean, deviation
+
+
+def moments_of_blocks(
+    rows: Blocks[Any], columns_of: Callable[..., Any], *args: Any
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, standard deviation and largest absolute value of columns of all blocks' rows.
+
+    ``columns_of(block, *args)`` are the columns of a block, whose weights are ``block.weight``.
+    """
+    (total,) = rows.sum(_total)
+    return reduced_moments(
+        rows.max(_of_block, extent, columns_of, args),
+        lambda size: rows.sum(_sums, scaled_means, columns_of, args, size, total)[0],
+        lambda size, center: rows.sum(
+            _sums, scaled_squares, columns_of, args, size, center, total
+        )[0],
+    )
+
+
+def _total(block: Any) -> tuple[FloatArray]:
+    return (np.array([block.weight.sum()]),)
+
+
+def _of_block(
+    block: Any,
+    reduce: Callable[..., FloatArray],
+    columns_of: Callable[..., Any],
+    args: tuple[Any, ...],
+    *known: FloatArray,
+) -> FloatArray:
+    return reduce(columns_of(block, *args), block.weight, *known)
+
+
+def _sums(block: Any, *how: Any) -> tuple[FloatArray]:
+    return (_of_block(block, *how),)
 
 
 def reduced_moments(

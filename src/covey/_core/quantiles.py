@@ -8,11 +8,13 @@ are fewer than 2^64 of them, so that it ends, and it ends at the very value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from covey._core.arrays import FloatArray
+from covey._core.blocks import Blocks
 
 UintArray = npt.NDArray[np.uint64]
 
@@ -42,17 +44,19 @@ def in_floats(numbers: UintArray) -> FloatArray:
 
 
 def quantiles_by_sums(
-    weight_up_to: Callable[[FloatArray], FloatArray],
+    rows: Blocks[Any],
+    weight_up_to: Callable[..., tuple[FloatArray]],
     lowest: FloatArray,
     highest: FloatArray,
     shares: FloatArray,
+    *args: Any,
 ) -> FloatArray:
     """The least values that these shares (m,) of the weight do not exceed, (D, m).
 
-    ``weight_up_to`` gives, for values (D, k), the weight of the rows whose number is at most each;
-    ``lowest`` and ``highest`` (D,) are bounds of the numbers.
+    ``weight_up_to(block, *args, values)`` gives, for values (D, k), the weight of the rows of a
+    block whose number is at most each; ``lowest`` and ``highest`` (D,) are bounds of the numbers.
     """
-    total = weight_up_to(highest[:, None])
+    (total,) = rows.sum(weight_up_to, *args, highest[:, None])
     wanted = shares * total * (1.0 - _HAIR)
     # The rows up to `below` weigh less than wanted; those up to `at` weigh as much.
     below = np.repeat(in_order(lowest)[:, None] - np.uint64(1), len(shares), axis=1)
@@ -61,7 +65,8 @@ def quantiles_by_sums(
     while (at - below > 1).any():
         length = np.maximum((at - below) // np.uint64(_PARTS), np.uint64(1))
         tried = np.minimum(below[:, :, None] + length[:, :, None] * steps, at[:, :, None])
-        weight = weight_up_to(in_floats(tried.reshape(len(tried), -1)))
+        values = in_floats(tried.reshape(len(tried), -1))
+        (weight,) = rows.sum(weight_up_to, *args, values)
         enough = weight.reshape(tried.shape) >= wanted[:, :, None]
         at = np.where(enough, tried, at[:, :, None]).min(axis=2)
         below = np.where(enough, below[:, :, None], tried).max(axis=2)

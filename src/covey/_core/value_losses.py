@@ -6,11 +6,12 @@ An ``error`` is the truth less the prediction. All functions take arrays of any 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from covey._core.arrays import Array, FloatArray, namespace_of
+from covey._state import Number, OneOf
 
 # A step is about as long as the band in which a quantile's slope turns; through a narrower one
 # than this it would take for ever.
@@ -28,13 +29,15 @@ class ValueLoss:
     ========  =====================================================================
     """
 
-    name: Literal["squared", "huber", "quantile"]
-    threshold: float = 1.0  # of "huber"
-    quantile: float = 0.5  # the share of rows that shall lie below the prediction
+    name: Annotated[Literal["squared", "huber", "quantile"], OneOf("squared", "huber", "quantile")]
+    threshold: Annotated[float, Number(0)] = 1.0  # of "huber"
+    quantile: Annotated[float, Number(0, 1)] = (
+        0.5  # the share of rows that shall lie below the prediction
+    )
     # Of "quantile". Its loss has a corner, where no gradient tells how far to go: within so much
     # on either side of it the slope rises evenly instead. The share of rows below hardly moves if
     # few errors are that small.
-    band: float = 0.05
+    band: Annotated[float, Number(0)] = 0.05
 
     is_criterion: ClassVar[bool] = True  # subsets are compared by the loss itself
     has_steepest: ClassVar[bool] = False  # steps do not depend on the steepest loss of any row

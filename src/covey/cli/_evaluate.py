@@ -308,7 +308,6 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     That is a logistic regression, or a ridge regression. As a flock it can be saved, explained
     and reported as any other.
     """
-    from covey.cli._linear import TunedLinear
     from covey.fusers import Gate
     from covey.members import SubsetEnsembleClassifier, SubsetEnsembleRegressor
 
@@ -316,7 +315,7 @@ def linear(problem: Problem, seed: int = 0) -> dict[str, Any]:
     # The "gate" of one member only chooses its penalty.
     one = kind(1, flip_probability=0.0, fuser=Gate(), random_state=seed)
     name = f"{'ridge' if problem.regression else 'logistic'} regression, tuned"
-    return {name: TunedLinear(one)}
+    return {name: one}
 
 
 def quick(estimators: Mapping[str, Any], problem: Problem, seed: int = 0) -> dict[str, Any]:

@@ -92,11 +92,6 @@ def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -
     del prepared
     # What a search has held refers to itself: it would be kept while the parts are prepared.
     gc.collect()
-    tuned = getattr(model.estimator_, "best_estimator_", None)
-    if tuned is not None:
-        # The model that the grid has chosen is the model; the grid cannot be saved or explained.
-        model.estimator = model.estimator.estimator
-        model._set_fitted(model.preparation_, tuned)
     return model, any(str(one.message).startswith("Interrupted") for one in noticed)
 
 

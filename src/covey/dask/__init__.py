@@ -12,8 +12,8 @@ except ImportError as error:
         "pip install 'covey[dask]'."
     ) from None
 
-from covey.dask._backends import current_backend
 from covey.dask._lazy import lazily, lazy_score
 from covey.dask._rows import DaskRows
+from covey.dask._worker import current_backend
 
 __all__ = ["DaskRows", "current_backend", "lazily", "lazy_score"]

@@ -10,23 +10,92 @@ from scipy.sparse import csr_array
 
 from covey._blocks import ROWS_PER_BLOCK
 from covey._core.algorithm1.rows import RowBlock
-from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.basis import Basis
 from covey._core.fusion.constancy import decision_counts
-from covey._core.gating.gate import GatedRows, Parts
-from covey._core.gating.likelihoods import softmax_first
-from covey._core.moments import extent, scaled_means, scaled_squares
+from covey._core.gating.gate import Parts, softmax_first
 from covey._core.quantiles import WeightedRows
 from covey._core.random import Purpose, UniformRows
-from covey._core.rows import call
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.replay import ReplayLog
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
 from covey.dask._loading import LoadedRows
 from covey.dask._spill import SCRATCH, size_of
 from covey.fusers import Fuser, Gate, GateFeatures, Predictions, stage_scores
+
+Method = Callable[..., Any]
+Call = tuple[Method, tuple[Any, ...]]
+
+# The methods that change a `SearchBlock`, by how many arguments identify what is changed: a
+# later call with the same ones makes an earlier one superfluous. None: all calls are needed.
+_CHANGES: dict[Method, int | None] = {
+    SearchBlock.set_weight_unit: 0,
+    SearchBlock.standardize: 1,
+    SearchBlock.set_folds: 0,
+    SearchBlock.assign_folds: 0,
+    SearchBlock.set_totals: 2,
+    SearchBlock.begin_growing: 1,
+    SearchBlock.predict_held_out: None,
+}
+# The same of a `RowBlock`: which earlier ones each makes superfluous.
+_STEP = (RowBlock.slopes, RowBlock.objective)
+_GROWN_CHANGES: dict[Method, tuple[Method, ...]] = {
+    RowBlock.see: (),
+    RowBlock.trust: (),
+    RowBlock.boost: (),
+    RowBlock.weigh: (RowBlock.weigh, RowBlock.rescale, RowBlock.evaluate, *_STEP),
+    RowBlock.rescale: (),
+    RowBlock.evaluate: (RowBlock.evaluate, *_STEP),
+    RowBlock.slopes: _STEP,
+    RowBlock.objective: _STEP,
+}
+
+
+class ReplayLog:
+    """The calls of `SearchBlock` to be repeated, in order, if a block is lost and made anew."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    def note(self, method: Method, args: tuple[Any, ...]) -> None:
+        """Take note of a call of all blocks."""
+        if method is SearchBlock.grown:
+            name, inner = args[:2]
+            if inner not in _GROWN_CHANGES:
+                return
+            over = _GROWN_CHANGES[inner]
+            self._drop(lambda called, of: called is method and of[0] == name and of[1] in over)
+        elif method is SearchBlock.drop_layouts:
+            self._drop(lambda called, of: called is SearchBlock.standardize)
+            return
+        elif method in _CHANGES:
+            n_identifying = _CHANGES[method]
+            if n_identifying is not None:
+                same = args[:n_identifying]
+                self._drop(lambda called, of: called is method and of[:n_identifying] == same)
+            if method is SearchBlock.begin_growing:
+                self._drop(lambda called, of: called is SearchBlock.grown and of[0] == args[0])
+        else:
+            return
+        self.calls.append((method, _copied(args)))
+
+    def replay(self, block: SearchBlock) -> None:
+        """Bring a block that was just made to the state of the lost one."""
+        for method, args in self.calls:
+            method(block, *args)
+
+    def _drop(self, superfluous: Callable[[Method, tuple[Any, ...]], bool]) -> None:
+        self.calls = [call for call in self.calls if not superfluous(*call)]
+
+
+def _copied(args: Any) -> Any:
+    """Arguments as they are now: the caller may change an array later."""
+    if isinstance(args, np.ndarray):
+        return args.copy()
+    if type(args) is tuple:
+        return tuple(_copied(part) for part in args)
+    return args
+
 
 # The columns that a `Gate` sees, and those of a linear model, where a search has the name of a
 # basis.
@@ -39,23 +108,9 @@ DRAW_BITS = 53
 class TableBlock(SearchBlock):
     """A `SearchBlock` that can also hold rows out, score sizes, and refine a `Gate`."""
 
+    scratch = SCRATCH
     _held_out_rows: np.ndarray | None = None
     _values: np.ndarray | None = None  # y as it was given, if it is numeric
-
-    def begin_growing(
-        self,
-        name: str,
-        settings: TrainingSettings,
-        columns: np.ndarray | None = None,
-        by_contrasts: bool = False,
-    ) -> None:
-        """See `SearchBlock`; the blocks that one thread reduces share their scratch memory."""
-        design = self.designs[name] if columns is None else self.designs[name].only(columns)
-        if by_contrasts and self.n_classes == 2:
-            design = design.by_contrasts()
-        self._growing[name] = RowBlock(
-            design, self.target.truth, self.run_weight, settings, SCRATCH
-        )
 
     def own_rows(self) -> None:
         """Keep the rows in their order, and no longer as they were loaded."""
@@ -136,19 +191,9 @@ class TableBlock(SearchBlock):
 
     # -- a numeric target ------------------------------------------------------------------
 
-    def target_extent(self) -> np.ndarray:
-        """See `covey._core.moments.extent`, of y as it was given."""
-        return extent(self._values[None], self.weight)
-
-    def target_means(self, size: np.ndarray, total: np.ndarray) -> tuple[np.ndarray]:
-        """See `covey._core.moments.scaled_means`."""
-        return (scaled_means(self._values[None], self.weight, size, total),)
-
-    def target_squares(
-        self, size: np.ndarray, center: np.ndarray, total: np.ndarray
-    ) -> tuple[np.ndarray]:
-        """See `covey._core.moments.scaled_squares`."""
-        return (scaled_squares(self._values[None], self.weight, size, center, total),)
+    def target_columns(self) -> np.ndarray:
+        """Return y as it was given, as the only column (1, n)."""
+        return self._values[None]
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> None:
         """Center and scale y, and clip what is farther from 0."""
@@ -199,17 +244,11 @@ class TableBlock(SearchBlock):
 
     def prepare_gate(self, sees: GateFeatures) -> None:
         """Lay out the columns that a gate sees."""
-        self._gate_designs = sees.designs(self._given)
+        self.gates[GATE] = sees.designs(self._given)
 
-    def of_squares(self, sees: GateFeatures, method: Callable[..., Any], *args: Any) -> Any:
-        """What a method gives for the squares of the columns: see `GateFeatures.squares`."""
-        X, self._given = self._given, sees.squares(self._given.tocsc())
-        # What is kept of columns by the name of their basis is not of their squares.
-        self._expanded = None
-        try:
-            return call(self, method, *args)
-        finally:
-            self._given, self._expanded = X, None
+    def squares(self, sees: GateFeatures) -> Any:
+        """The squares of sparse columns: see `GateFeatures.squares`."""
+        return sees.squares(self._given.tocsc())
 
     def gate_importance(self, gate: Gate) -> tuple[np.ndarray, np.ndarray]:
         """The weighted sum of each member's importance, (K,), and of the weights, (1,)."""
@@ -250,18 +289,6 @@ class TableBlock(SearchBlock):
         values = linear_logits(self._given[self.weight > 0], coef, intercept)
         return np.array([float(values.shape[1])]), values.sum(axis=1), (values**2).sum(axis=1)
 
-    def _gated_rows(self, kind: Kind) -> GatedRows:
-        if kind.gate != GATE:
-            return super()._gated_rows(kind)
-        share = self._share[kind.folds, kind.single]
-        return GatedRows(
-            self.designs[kind.basis],
-            self._gate_designs,
-            self.target.likelihood,
-            share,
-            kind.pool,
-        )
-
 
 def table_block(
     rows: LoadedRows,
@@ -293,13 +320,13 @@ class TableLog(ReplayLog):
 
     def note(self, method: Any, args: tuple[Any, ...]) -> None:
         """Take note of a call that all blocks have carried out."""
-        if method in _CHANGES:
+        if method in _OF_TABLES:
             self.calls.append((method, args))
         else:
             super().note(method, args)
 
 
-_CHANGES: tuple[Callable[..., Any], ...] = (
+_OF_TABLES: tuple[Callable[..., Any], ...] = (
     table_block,
     TableBlock.hold_out,
     TableBlock.drop_features,

@@ -12,7 +12,7 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import validate_data
 
 from covey._core.fusion.constancy import constant_by_counts, decision_counts
-from covey.dask._collections import delayed_blocks, in_whole_rows, is_frame
+from covey.dask._loading import delayed_blocks, in_whole_rows, is_frame
 
 
 def check_columns(estimator: Any, X: Any, reset: bool = False) -> None:

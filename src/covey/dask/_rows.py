@@ -14,24 +14,20 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.fusion.constancy import constant_by_counts, constant_by_moments
-from covey._core.gating.gate import GatedObjective
-from covey._core.gating.penalty import N_FOLDS
+from covey._core.gating.gate import N_FOLDS, GatedObjective
 from covey._core.lbfgs import minimise
-from covey._core.moments import reduced_moments
+from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
-from covey._core.search.bases import basis_moments
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.folds import FoldAssignment
-from covey._core.search.rows import GrowingRows, folds_of_rows
-from covey._core.search.rungs import Rung, sampled_rung
+from covey._core.search.rows import Rung, folds_of_rows, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.value_losses import ValueLoss
 from covey._validation import check_sample_weight
-from covey.dask._backends import current_backend
 from covey.dask._blocks import DRAW_BITS, GATE, LINEAR, TableBlock
-from covey.dask._collections import check_numeric_columns, delayed_blocks
 from covey.dask._lazy import check_columns
-from covey.dask._table import Table
+from covey.dask._loading import check_numeric_columns, delayed_blocks
+from covey.dask._worker import Table, current_backend
 from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
 
 # A round of counting settles so many bits of a draw.
@@ -164,7 +160,7 @@ class DaskRows:
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the features, over rows that members are grown on."""
         plain = Basis.plain(self.n_features)
-        self._moments = basis_moments(self._blocks, "features", plain)[:2]
+        self._moments = moments_of_blocks(self._blocks, SearchBlock.columns, "features", plain)[:2]
         return self._moments
 
     def total_weight(self) -> float:
@@ -207,6 +203,19 @@ class DaskRows:
         n_fitted = sum(part.n_fitted for part in parts)
         return sampled_rung(X, target_of, weight, n_fitted, factor, folds=folds)
 
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """About so many rows X with their y and weights, in this process."""
+        found = self._blocks.gather(SearchBlock.sampled, n_rows, self.class_counts, seed)
+        stack = vstack if self._table.is_sparse else np.concatenate
+        X = stack([part.X[: part.n_fitted] for part in found])
+        target, weight = (
+            np.concatenate([getattr(part, name)[: part.n_fitted] for part in found])
+            for name in ("target", "weight")
+        )
+        if self.classes is not None:
+            return X, self.classes[target], weight
+        return X, target, weight
+
     # -- training --------------------------------------------------------------------------
 
     def trainer(
@@ -221,11 +230,11 @@ class DaskRows:
     ) -> StackTrainer:
         """Algorithm 1 on the rows that are not held out, their columns standardized."""
         self._standardize("features", mean, scale, usable)
-        self._blocks.broadcast(SearchBlock.begin_growing, "features", settings)
+        growing = self._blocks.growing("features", self.n_features, settings)
         if not self._keeps_features:
             self._blocks.broadcast(TableBlock.drop_features)
         return StackTrainer(
-            GrowingRows(self._blocks, "features", self.n_features, 1),
+            growing,
             settings,
             runs=[0],
             flip_probability=np.array([flip_probability]),
@@ -310,9 +319,10 @@ class DaskRows:
         **how: Any,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Refine a gate and members (theta, intercept, support) that were grown on these rows."""
-        sees = GateFeatures(gate.features == "quadratic", self._moments)
+        sees = GateFeatures.standardized(gate.features == "quadratic", *self._moments)
         if sees.quadratic and self._table.is_sparse:
-            sees.standardize_squares(*self._square_moments(sees))
+            squares = moments_of_blocks(self._blocks, TableBlock.squares, sees)
+            sees.standardize_squares(*squares[:2])
         self._blocks.broadcast(TableBlock.prepare_gate, sees)
         classes = np.arange(1) if self.classes is None else self.classes
         sums = self._gate_sums(gate, seed)
@@ -321,6 +331,8 @@ class DaskRows:
     def _gate_sums(self, gate: Gate, seed: int) -> GateSums:
         """What is summed up for a gate, of all rows and of the folds that choose its penalty."""
         rows, n_folds = self._blocks, 0
+        if gate.cv is not None:
+            raise ValueError("cv of a Gate is for rows in memory; leave it out with Dask.")
         if gate.alpha is None and self.class_counts.max() > 1:
             with warnings.catch_warnings():
                 # The only row of a class is always fitted on, which matters to no penalty.
@@ -365,20 +377,6 @@ class DaskRows:
         total, weight = self._blocks.sum(method, flock.basis_, *members)
         return total / weight
 
-    def _square_moments(self, sees: GateFeatures) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and deviation of the squares of sparse features."""
-        rows = self._blocks
-        (total,) = rows.sum(SearchBlock.weight_sum)
-        squares = TableBlock.of_squares, sees
-        of = "squares", Basis.plain(self.n_features)
-        return reduced_moments(
-            rows.max(*squares, SearchBlock.extent, *of),
-            lambda size: rows.sum(*squares, SearchBlock.scaled_means, *of, size, total)[0],
-            lambda size, center: rows.sum(
-                *squares, SearchBlock.scaled_squares, *of, size, center, total
-            )[0],
-        )[:2]
-
     def _likelihood(self, kind: Kind) -> Callable[..., tuple[Any, ...]]:
         """Values and gradients of a likelihood, for parameters and runs."""
         rows = self._blocks
@@ -390,15 +388,9 @@ class DaskRows:
 
     def target_moments(self) -> tuple[float, float]:
         """Mean and standard deviation of y; those of a constant are exactly its value and 0."""
-        rows = self._blocks
-        (total,) = rows.sum(SearchBlock.weight_sum)
-        extent = rows.max(TableBlock.target_extent)
-        mean, deviation, _ = reduced_moments(
-            extent,
-            lambda size: rows.sum(TableBlock.target_means, size, total)[0],
-            lambda size, center: rows.sum(TableBlock.target_squares, size, center, total)[0],
-        )
-        return float(mean[0] if deviation[0] > 0 else extent[1, 0]), float(deviation[0])
+        mean, deviation, _ = moments_of_blocks(self._blocks, TableBlock.target_columns)
+        center = float(mean[0]) if deviation[0] > 0 else self.target_quantile(0.5)
+        return center, float(deviation[0])
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
         """The weighted quantile of y, or of its distance from a center."""
@@ -410,17 +402,15 @@ class DaskRows:
         rows = self._blocks
         highest, lowest = rows.max(TableBlock.compared_extent)
         found = quantiles_by_sums(
-            lambda values: rows.sum(TableBlock.compared_weight_up_to, values)[0],
-            -lowest,
-            highest,
-            np.array([share]),
+            rows, TableBlock.compared_weight_up_to, -lowest, highest, np.array([share])
         )
         return float(found[0, 0])
 
     def standardize_target(self, center: float, scale: float, farthest: float | None) -> float:
         """Let the target be (y - center) / scale, clipped; the largest size before that."""
         self._blocks.broadcast(TableBlock.standardize_target, center, scale, farthest)
-        _, highest, lowest = self._blocks.max(TableBlock.target_extent)[:, 0]
+        self._blocks.broadcast(TableBlock.compare_target, None)
+        highest, lowest = self._blocks.max(TableBlock.compared_extent)[:, 0]
         return float(max(highest - center, lowest + center) / scale)
 
     def set_loss(self, loss: ValueLoss) -> None:

@@ -10,21 +10,26 @@ comes twice has one effect. A block that missed a request, or is not in the stor
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import threading
 import time
+import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 import psutil
-from distributed import get_worker
+from distributed import Client, fire_and_forget, futures_of, get_client, get_worker
+from distributed.scheduler import KilledWorker
 from distributed.system import MEMORY_LIMIT
 
-from covey._core.rows import call
-from covey.dask._blocks import changes, table_block
+from covey._core.search.rows import SearchRows
+from covey.dask._blocks import TableLog, changes, table_block
 from covey.dask._loading import Facts, checked_rows, facts_of
 from covey.dask._spill import SCRATCH, SpillBuffer
 
@@ -103,7 +108,7 @@ class BlockStore:
                         if method is table_block:
                             block = method(block, key[1], *args)
                         else:
-                            entry.result = call(block, method, *args)
+                            entry.result = method(block, *args)
                 if self._entries.get(key) is entry:
                     self.buffer.put(key, block, any(changes(*call) for call in calls))
             except Exception as error:
@@ -208,3 +213,290 @@ def finish(fit: str) -> None:
 def n_blocks() -> int:
     """How many blocks are kept in this process."""
     return sum(len(store) for store in _STORES.values())
+
+
+# The errors with which a call ends when the connection is lost while it waits.
+_LOST = (OSError, TimeoutError, asyncio.CancelledError, concurrent.futures.CancelledError)
+
+# The number and the X, y and weights of each block, as Delayed.
+Blocks = Sequence[tuple[int, tuple[Any, ...]]]
+
+
+class LocalBlocks:
+    """Blocks in this process, reduced one after another; beyond a limit they are on disk."""
+
+    def computing(self) -> Any:
+        """A context in which Dask computes in this process."""
+        return dask.config.set(scheduler="threads")
+
+    def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
+        """Load blocks; see `Cluster.load`."""
+        facts = []
+        for number, parts in blocks:
+            rows = dask.compute(*parts, scheduler="threads")
+            facts.append(load(*rows, fit, number, *how, THIS_PROCESS))
+        return facts
+
+    def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
+        """Carry out a request: the outcomes, by the number of the block."""
+        return reduce_in_this_process(request)
+
+    def show(self, part: str, number: int, fit: str) -> None:
+        """There is no dashboard."""
+
+    def finish(self, fit: str) -> None:
+        """Drop all blocks of a fit."""
+        finish(fit)
+
+
+class Cluster:
+    """Blocks on the workers of a Dask cluster."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._shown: list[Any] = []  # kept, so that the dashboard counts them during the fit
+
+    def computing(self) -> Any:
+        """A context in which Dask computes on this cluster."""
+        return dask.config.set(scheduler=self._client)
+
+    def load(self, blocks: Blocks, attempt: int, fit: str, *how: Any) -> list[Facts]:
+        """Load blocks on the workers.
+
+        ``attempt`` counts how often blocks were loaded before; for ``how`` see
+        `load`.
+        """
+        loaded = dask.delayed(load, pure=False)
+        tasks = [
+            loaded(*parts, fit, number, *how, dask_key_name=f"covey-load-{attempt}-{number}-{fit}")
+            for number, parts in blocks
+        ]
+
+        def compute() -> list[Facts]:
+            futures = self._spread(tasks, again=attempt > 0)
+            try:
+                return self._client.gather(futures)
+            finally:
+                # A kept exception keeps what is named here, and Dask would load these blocks
+                # again when their worker dies.
+                for future in futures:
+                    future.release()
+
+        try:
+            return self._connected(compute)
+        except KilledWorker as error:
+            raise RuntimeError(
+                "Workers died again and again while they loaded a block of rows; give them more "
+                f"memory, or X smaller blocks. ({error.task})"
+            ) from error
+
+    def _spread(self, tasks: list[Any], again: bool) -> list[Any]:
+        """Start tasks: where their data is, or else as many for each thread of a worker."""
+        threads = [address for address, n in self._client.nthreads().items() for _ in range(n)]
+        # Blocks that are loaded again go where Dask likes: Dask would wait for a worker that
+        # was named and has just died, also if other workers come.
+        if again or not threads or futures_of(tasks):
+            return self._client.compute(tasks, retries=2)
+        shares: dict[str, list[Any]] = {}
+        for position, task in enumerate(tasks):
+            address = threads[position * len(threads) // len(tasks)]
+            shares.setdefault(address, []).append(task)
+        return [
+            future
+            for address, share in shares.items()
+            for future in self._client.compute(
+                share, retries=2, workers=[address], allow_other_workers=True
+            )
+        ]
+
+    def reduce(self, request: Request) -> dict[int, tuple[str, Any]]:
+        """Carry out a request: the outcomes by the number of the block.
+
+        Those of workers that died are missing. Tasks would take four times as long: the request
+        is sent to all workers at once, and each reduces its own blocks.
+        """
+        replies = self._connected(
+            self._client.run, reduce_blocks, request, nanny=False, on_error="return"
+        )
+        outcomes: dict[int, tuple[str, Any]] = {}
+        for reply in replies.values():
+            if not isinstance(reply, BaseException):
+                outcomes.update(reply)
+            elif not isinstance(reply, OSError | TimeoutError):
+                raise reply
+        return outcomes
+
+    def show(self, part: str, number: int, fit: str) -> None:
+        """Run a task of that name, which does nothing: requests are not shown by Dask."""
+        with contextlib.suppress(*_LOST, RuntimeError):
+            key = f"covey-{part}-{number}-{fit}"
+            future = self._client.submit(int, number, key=key, pure=False)
+            # Shown even if the fit is over before it ran.
+            fire_and_forget(future)
+            self._shown.append(future)
+
+    def finish(self, fit: str) -> None:
+        """Drop all blocks of a fit; those of workers that cannot be reached are lost anyway."""
+        if self._client.status == "running":
+            with contextlib.suppress(*_LOST):
+                self._client.run(finish, fit, on_error="ignore")
+
+    def _connected(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """What the function returns, or one sentence if the scheduler is lost."""
+        try:
+            return function(*args, **kwargs)
+        except (*_LOST, RuntimeError) as error:
+            if self._is_connected():
+                raise
+            scheduler = getattr(self._client, "scheduler", None)
+            raise RuntimeError(
+                f"The connection to the Dask scheduler {getattr(scheduler, 'address', '')} is "
+                "lost; start a cluster and fit again (with checkpoint=... the fit goes on where "
+                "it was)."
+            ) from error
+
+    def _is_connected(self) -> bool:
+        if self._client.status != "running":
+            return False
+        try:
+            self._client.ncores()
+        except (*_LOST, RuntimeError):
+            return False
+        return True
+
+
+Backend = LocalBlocks | Cluster
+
+
+def current_backend() -> Backend:
+    """The cluster of the current `distributed.Client`, or this process if there is none.
+
+    Examples
+    --------
+    >>> from covey.dask import current_backend
+    >>> type(current_backend()).__name__
+    'LocalBlocks'
+    """
+    try:
+        client = get_client()
+    except ValueError:
+        return LocalBlocks()
+    if client.asynchronous:
+        raise ValueError(
+            "The current Dask client is asynchronous, but fit waits for its results; use "
+            "Client(asynchronous=False)."
+        )
+    return Cluster(client)
+
+
+# How often blocks are loaded again for one request.
+_MOST_LOSSES = 10
+
+
+class Table(SearchRows):
+    """Blocks of rows that are searched or fitted on, with the facts of each as first loaded.
+
+    Calls are sent to the blocks in numbered requests, and those that changed the blocks are
+    remembered: a block that is lost with its worker is loaded again from Dask's graph, and the
+    calls are replayed.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        parts: Sequence[tuple[Any, ...]],
+        names: Sequence[str] | None,
+        numeric: bool,
+        wants_digest: bool,
+    ) -> None:
+        self._backend = backend
+        self._parts = parts
+        self._names = names
+        self.numeric = numeric
+        self._fit = uuid.uuid4().hex
+        self._owners: dict[int, str] = {}
+        self._n_requests = 0
+        self._n_shown = 0
+        self._n_loads = 0
+        self._queue: list[Call] = []
+        self._log = TableLog()
+        self.like = np.empty(0)
+        try:
+            self.facts = self._load(range(len(parts)), wants_digest)
+        except BaseException:
+            # A block may be refused after others were kept.
+            self.close()
+            raise
+        self._numbers = [number for number, known in enumerate(self.facts) if known.n_rows]
+        self.is_sparse = any(known.is_sparse for known in self.facts)
+
+    def prepare(self, classes: np.ndarray, class_weight: np.ndarray, n_features: int) -> None:
+        """Make the loaded rows the blocks that a fit works on."""
+        self.n_classes, self.n_features = len(classes), n_features
+        starts = np.cumsum([0] + [known.n_rows for known in self.facts])[:-1]
+        self.broadcast(table_block, classes, class_weight, starts, self.is_sparse)
+
+    def show(self, part: str) -> None:
+        """Let the dashboard show that a part of the fit is done."""
+        self._n_shown += 1
+        self._backend.show(part, self._n_shown, self._fit)
+
+    # -- reduce ----------------------------------------------------------------------------
+
+    def broadcast(self, method: Callable[..., Any], *args: Any) -> None:
+        """Call a method of every block; the call travels with the next reduction."""
+        self._queue.append((method, args))
+
+    def _each(self, method: Callable[..., Any], *args: Any) -> list[Any]:
+        self.broadcast(method, *args)
+        calls, self._queue = self._queue, []
+        self._n_requests += 1
+        results = self._results(calls)
+        for method, args in calls:
+            self._log.note(method, args)
+        return [results[number] for number in self._numbers]
+
+    def sum(self, method: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+        """Call it, and add the blocks' results up, entry by entry."""
+        # Always in the order of the blocks: the same sum to the bit, whichever worker has them.
+        return tuple(
+            sum(parts[1:], start=np.array(parts[0]))
+            for parts in zip(*self._each(method, *args), strict=True)
+        )
+
+    def _results(self, calls: list[Call]) -> dict[int, Any]:
+        results: dict[int, Any] = {}
+        past = None
+        for _ in range(_MOST_LOSSES):
+            missing = [number for number in self._numbers if number not in results]
+            by_owner: dict[str, list[int]] = {}
+            for number in missing:
+                by_owner.setdefault(self._owners[number], []).append(number)
+            request = Request(self._fit, self._n_requests, calls, by_owner, past)
+            for number, (outcome, value) in self._backend.reduce(request).items():
+                if outcome == "failed":
+                    raise value
+                if outcome == "reduced":
+                    results[number] = value
+            lost = [number for number in missing if number not in results]
+            if not lost:
+                return results
+            self._load(lost, wants_digest=False)
+            past = self._log.calls
+        raise RuntimeError(
+            f"Block {lost[0]} of X was lost {_MOST_LOSSES} times, each time with its worker; give "
+            "the workers more memory, or X smaller blocks."
+        )
+
+    def _load(self, numbers: Iterable[int], wants_digest: bool) -> list[Facts]:
+        blocks = [(number, self._parts[number]) for number in numbers]
+        how = self._names, self.numeric, wants_digest
+        known = self._backend.load(blocks, self._n_loads, self._fit, *how)
+        self._n_loads += 1
+        for (number, _), facts in zip(blocks, known, strict=True):
+            self._owners[number] = facts.address
+        return known
+
+    def close(self) -> None:
+        """Drop the blocks, wherever they are."""
+        self._backend.finish(self._fit)

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.fusion.rules import normalized, settled, share_among, uniform, weighted_mean
+from covey._state import Labels, Whole
 from covey._validation import check_sample_weight
 from covey.fusers._predictions import Predictions, as_predictions
 
@@ -58,6 +59,9 @@ class Fuser(BaseEstimator, metaclass=ABCMeta):
     >>> covey.fuse([[[0.9, 0.1]], [[0.5, 0.5]]], Sharp()).round(2)
     array([[0.8, 0.2]])
     """
+
+    n_members_: Whole(1, letter="K")
+    classes_: Labels("C")
 
     learns: bool = False
     needs_X: bool = False

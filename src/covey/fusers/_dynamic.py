@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,9 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from covey import _state as stored
 from covey._core.fusion.competence import (
     alike,
     divergence,
@@ -35,9 +38,11 @@ from covey._core.fusion.competence import (
     true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
+from covey._state import refuse
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (
+    FARTHEST,
     Metric,
     Neighbors,
     bounded,
@@ -356,6 +361,24 @@ class DynamicSelection(Fuser):
     array([0, 2, 2])
     """
 
+    meta_classifier: stored.Parameter(BaseEstimator)
+    right_: stored.Flags("N K", fewest=1)
+    available_: stored.OrNone(stored.Flags("N K"))
+    squared_errors_: stored.OrNone(stored.Array("N K", low=0))
+    squared_errors_of_mean_: stored.OrNone(stored.Array("N", low=0))
+    truth_: stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
+    worth_: stored.Where("_has_worth", stored.Array("N K", -FARTHEST, FARTHEST))
+    _known_labels: stored.Where("_has_likeness", stored.Index("N K", "C"))
+    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FARTHEST, FARTHEST))
+    _scaler: stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
+    _points: stored.Where("_has_points", stored.Matrix("N D", FARTHEST))
+    centers_: stored.Where("_has_clusters", stored.Array("L D", -FARTHEST, FARTHEST, fewest=1))
+    competence_: stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
+    _n_nearest: stored.Where("_has_judge", stored.Whole(1, "N"))
+    _n_alike: stored.Where("_has_judge", stored.Whole(1, "N"))
+    _all_alike: stored.Where("_has_judge", stored.Flag())
+    _judge: stored.Where("_judges", stored.Model())
+
     learns = True
 
     # Searching neighbors pays for many rows at once.
@@ -393,6 +416,79 @@ class DynamicSelection(Fuser):
         self.meta_classifier = meta_classifier
         self.n_clusters = n_clusters
         self.random_state = random_state
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    def _why_not_stored(self) -> str | None:
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            return "whose method is none that is known"
+        if callable(self.metric):
+            return "whose metric is a function"
+        if not isinstance(self.metric, str) or not isinstance(self.scale, bool | np.bool_):
+            return "whose metric or scale is none that files hold"
+        for name in ("n_neighbors", "n_profiles"):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and value > 0
+            if value is not None and not (whole and name in self._row.options):
+                return f"whose {name} is no whole number above 0"
+        return None
+
+    _of_numbers = property(lambda self: self.squared_errors_ is not None)
+    _has_worth = property(lambda self: self._row.worth is not None)
+    _has_likeness = property(lambda self: self._row.weight is by_likeness)
+    _has_points = property(lambda self: self._row.space == "features")
+    _has_clusters = property(lambda self: self._row.space == "clusters")
+    _has_judge = property(lambda self: self._row.measure is learnt)
+    _judges = property(lambda self: self._has_judge and not self._all_alike)
+
+    @property
+    def _judge(self) -> Any:
+        """The classifier of "meta_des" that has been fitted."""
+        return self.meta_classifier_ if self.meta_classifier else self.meta_classifier_[-1]
+
+    @_judge.setter
+    def _judge(self, judge: Any) -> None:
+        width = 2 * self._n_nearest + 1 + self._n_alike + 1
+        fits = hasattr(judge, "predict_proba") and getattr(judge, "n_features_in_", 0) == width
+        fits = fits and getattr(judge, "classes_", np.empty(0)).tolist() == [False, True]
+        refuse("judge", "does not fit the evidence.", fits)
+        self.meta_classifier_ = judge
+        if self.meta_classifier is None:
+            refuse("judge", "is none by default.", isinstance(judge, MultinomialNB))
+            self.meta_classifier_ = default_meta()
+            (_, levels), (name, _) = self.meta_classifier_.steps
+            levels.n_features_in_ = width
+            self.meta_classifier_.steps[-1] = (name, judge)
+
+    def _restored(self) -> None:
+        known = self.squared_errors_of_mean_ is not None
+        of_numbers = self._of_numbers and "value" in self.kinds
+        refuse("squared_errors", "belong to nothing.", known == self._of_numbers == of_numbers)
+        if self.needs_X:
+            scaler, points = self._scaler, getattr(self, "_points", None)
+            points = self.centers_ if points is None else points
+            refuse("scaler", "is missing, or belongs to nothing.", self.scale == bool(scaler))
+            fits = scaler is None or getattr(scaler, "n_features_in_", 0) == points.shape[1]
+            refuse("scaler", "does not scale these columns.", fits)
+        if self._row.worth is true_probability:
+            inside = ((self.worth_ >= 0) & (self.worth_ <= 1)).all()
+            refuse("worth", "are no probabilities.", inside)
+        if self._n_profiles():
+            n_members, n_classes = self.right_.shape[1], len(self.classes_)
+            width = n_members * (1 if n_classes == 2 else n_classes)
+            fits = self._known_profiles.shape[1] == width
+            refuse("known_profiles", "are not those of the members.", fits)
+            self._set_profiles(self._known_profiles)
+        if self._has_points:
+            try:
+                self._set_points(self._points)
+            except (ValueError, ArithmeticError) as error:
+                refuse("points", f"cannot be searched: {str(error).splitlines()[0]}")
+        if self._has_judge:
+            fits = self._n_nearest <= self._n_near() and self._n_alike <= self._n_profiles()
+            refuse("n_nearest", "is more than are looked up.", fits)
+            if self._all_alike:
+                self.meta_classifier_ = self.meta_classifier or default_meta()
 
     # -- the row of the table -----------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from covey._core.fusion.rules import (
     uniform,
     weighted_mean,
 )
+from covey._state import Index
 from covey._validation import check_number, check_one_each
 from covey.fusers._base import (
     Fuser,
@@ -283,6 +284,8 @@ class SingleBest(Fuser, name="single_best"):
     array([[0.4, 0.6],
            [0.3, 0.7]])
     """
+
+    best_: Index("", "K")
 
     learns = True
 

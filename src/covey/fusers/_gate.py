@@ -7,20 +7,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csc_array
 
 from covey._core.basis import Basis
 from covey._core.design import Design
 from covey._core.fusion.rules import settled
-from covey._core.gating.gate import GatedObjective, GatedRows, Parts
+from covey._core.gating.gate import (
+    ClassLikelihood,
+    GatedObjective,
+    GatedRows,
+    Parts,
+    ValueLikelihood,
+    best_penalty,
+    penalties,
+    pooled,
+)
 from covey._core.gating.groups import Groups
-from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood, pooled
-from covey._core.gating.penalty import best_penalty, penalties
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
 from covey._core.value_losses import ValueLoss
-from covey._folds import penalty_folds
+from covey._folds import make_folds, penalty_folds
+from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import Fuser, center_and_unit, values_by, with_means_of_available
 from covey.fusers._predictions import Predictions
@@ -37,6 +46,7 @@ _MAX_ITER_OF_FOLDS = 100
 _FARTHEST = 1e6
 
 
+@dataclass
 class GateFeatures:
     """What a gate sees of a sample: its standardized features, and their squares if wanted.
 
@@ -52,34 +62,41 @@ class GateFeatures:
     (array([2.]), 2)
     """
 
-    def __init__(self, quadratic: bool, moments: tuple[np.ndarray, np.ndarray]) -> None:
-        self.quadratic = quadratic
-        self.mean, self.scale = self._usable(*moments)
+    quadratic: Flag()
+    mean: Array("D")
+    scale: Array("D", low=1e-200, infinite=True)  # a constant column is divided by infinity
+    # What sparse features need: the moments of their `squares`.
+    square_mean: OrNone(Array("D")) = None
+    square_scale: OrNone(Array("D", low=1e-200, infinite=True)) = None
+
+    @classmethod
+    def standardized(cls, quadratic: bool, mean: np.ndarray, deviation: np.ndarray) -> Self:
+        """What a gate sees of features with these moments."""
+        return cls(quadratic, mean, _usable(deviation))
+
+    def _restored(self) -> None:
+        same = (self.square_mean is None) == (self.square_scale is None)
+        refuse("square_scale", "belongs to nothing.", same)
 
     @classmethod
     def of(cls, quadratic: bool, X: Any, weight: np.ndarray) -> Self:
         """What a gate sees that is fitted on rows (n, D), dense or sparse, of these weights."""
         if not hasattr(X, "tocsr"):
-            return cls(quadratic, moments(X.T, weight))
+            return cls.standardized(quadratic, *moments(X.T, weight))
         X = X.tocsc()
-        sees = cls(quadratic, moments(X, weight))
+        sees = cls.standardized(quadratic, *moments(X, weight))
         if quadratic:
             sees.standardize_squares(*moments(sees.squares(X), weight))
         return sees
 
     def standardize_squares(self, mean: np.ndarray, deviation: np.ndarray) -> None:
         """Keep the moments of `squares`, which sparse features need."""
-        self.square_mean, self.square_scale = self._usable(mean, deviation)
+        self.square_mean, self.square_scale = mean, _usable(deviation)
 
     @property
     def n_columns(self) -> int:
         """How many columns the gate sees."""
         return len(self.mean) * (2 if self.quadratic else 1)
-
-    @staticmethod
-    def _usable(mean, deviation):
-        # A constant column tells nothing: infinitely wide, it is zero everywhere.
-        return mean, np.where(deviation > 0, deviation, np.inf)
 
     def squares(self, X: Any) -> Any:
         """The squares of sparse features in units of their deviation."""
@@ -91,7 +108,7 @@ class GateFeatures:
         """The blocks of columns that the gate is fitted on."""
         if self.quadratic:
             # Squares are made as they were of the rows that the gate was fitted on.
-            if hasattr(self, "square_mean"):
+            if self.square_mean is not None:
                 X = csc_array(X)
             elif hasattr(X, "toarray"):
                 X = X.toarray()
@@ -122,6 +139,11 @@ class GateFeatures:
             total += block.logits(part, np.zeros((len(coef), 1)), one, out)[:, 0]
             at += block.n_features
         return total
+
+
+def _usable(deviation: np.ndarray) -> np.ndarray:
+    """Deviations to divide by: a constant column tells nothing; infinitely wide, it is zero."""
+    return np.where(deviation > 0, deviation, np.inf)
 
 
 @dataclass(frozen=True)
@@ -190,7 +212,11 @@ class Gate(Fuser, name="gate"):
         the variance of y. None: of 0.03, 0.003, 0.0003 and 0.00003 (ten times that for numbers),
         times ``min(1, (500 / n)**0.8)`` for n rows, that with the lowest loss on the rows that
         three folds hold out. (Rows are drawn into folds one by one: only with a number is a
-        weight of 2 exactly the row given twice.)
+        weight of 2 exactly the row given twice.) A single member may have 30, 10 and 3 times the
+        strongest of these, too.
+    cv : list of pairs of arrays, optional
+        Rows to fit on and rows to hold out, instead of the three folds by which the penalty is
+        chosen: folds that keep groups together, or go forward in time.
     max_iter : int, default=200
         The most iterations of the optimizer.
 
@@ -213,6 +239,12 @@ class Gate(Fuser, name="gate"):
     True
     """
 
+    _sees: Record(GateFeatures)
+    alpha_: Number(low=0)
+    coef_: Array("K W")
+    intercept_: Array("K")
+    n_iter_: Whole()
+
     learns = True
     needs_X = True
     needs_all_members = True
@@ -223,18 +255,26 @@ class Gate(Fuser, name="gate"):
         pool: str = "linear",
         features: str = "linear",
         alpha: float | None = None,
+        cv: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
         max_iter: int = 200,
     ) -> None:
         self.pool = pool
         self.features = features
         self.alpha = alpha
+        self.cv = cv
         self.max_iter = max_iter
+
+    def _restored(self) -> None:
+        fits = self.coef_.shape[1] == self._sees.n_columns
+        refuse("coef", "is not that of what the gate sees.", fits)
 
     def _check_parameters(self, P=None):
         check_choice(self.pool, "pool", ("linear", "log"))
         check_choice(self.features, "features", ("linear", "quadratic"))
         if self.alpha is not None:
             check_number(self.alpha, "alpha", low=0)
+        if self.cv is not None and (isinstance(self.cv, str | bytes) or not np.iterable(self.cv)):
+            raise ValueError(f"cv must be a list of pairs of arrays of rows, got {self.cv!r}.")
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         if P is not None and P.kind == "value":
             self.check_numbers()
@@ -337,7 +377,15 @@ class Gate(Fuser, name="gate"):
     def _sums(self, members, likelihood, X, order, strata, sample_weight, seed, frozen=None):
         """Rows in memory, in the order of a likelihood; sets what the gate sees."""
         self._sees = GateFeatures.of(self.features == "quadratic", X, sample_weight)
-        folds = [] if self.alpha is not None else penalty_folds(strata, sample_weight, seed)
+        if self.alpha is not None:
+            folds = []
+        elif self.cv is None:
+            folds = penalty_folds(strata, sample_weight, seed)
+        else:
+            known = np.arange(strata.max() + 1)
+            folds = make_folds(
+                self.cv, X, strata, sample_weight, known, groups=None, seed=seed, n_repeats=1
+            )
         # One run for each fold, and one for all rows.
         weight = np.zeros((len(folds) + 1, len(order)))
         held_out = np.zeros((len(folds), len(order)))
@@ -372,7 +420,7 @@ class Gate(Fuser, name="gate"):
         """The penalty that is given, or the best one on the rows that folds hold out."""
         if self.alpha is not None:
             return float(self.alpha)
-        alphas = penalties(sums.total_weight, numbers=shape[1] == 1)
+        alphas = penalties(sums.total_weight, numbers=shape[1] == 1, single=shape[0] == 1)
         if not sums.n_folds:
             # No row can be held out: nothing speaks for less than the strongest penalty.
             return float(alphas[0])

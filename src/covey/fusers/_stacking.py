@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter, get_routing_for_object
@@ -19,6 +19,7 @@ from covey._core.fusion.stacking_weights import log_weights, squared_weights
 from covey._core.search.selection import greedy_mean, greedy_selection, greedy_weights
 from covey._models import classifies, fit_with, parameters_of_rows, regresses, weight_parameters
 from covey._scoring import known_score, make_scorer
+from covey._state import Array, ListOf, Model, OneOf, OrNone, Parameter, Record, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers._base import (
     Fuser,
@@ -33,6 +34,7 @@ from covey.fusers.encoding import (
     DEFAULT_KINDS,
     KINDS_FOR,
     VALUE_OUTPUTS,
+    KnownNumbers,
     encode_outputs,
     join_columns,
     learn_ranks,
@@ -45,6 +47,8 @@ _LARGEST_ERROR = 1e150
 
 class _StackedFuser(Fuser):
     """A weighted sum of members; a subclass writes ``_learn``."""
+
+    weights_: Array("K")
 
     learns = True
     kinds = ("probability", "label")
@@ -366,6 +370,13 @@ class Stacking(Fuser, name="stacking"):
     array([0.1, 0.9])
     """
 
+    final_estimator: Parameter(BaseEstimator)
+    outputs_: ListOf(OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS), "K")
+    _ranks: OrNone(ListOf(Record(KnownNumbers), "K"))
+    means_: Array("K W")
+    final_estimator_: Model()
+    _coefficients: OrNone(Array("S Z"))
+
     learns = True
 
     def __init__(
@@ -381,6 +392,13 @@ class Stacking(Fuser, name="stacking"):
         self.passthrough = passthrough
         self.clip = clip
         self.keep_certainty = keep_certainty
+
+    def _restored(self) -> None:
+        final = self.final_estimator_
+        refuse("final_estimator", "does not predict.", hasattr(final, "predict"))
+        if self._coefficients is not None:
+            own = np.array_equal(np.atleast_2d(getattr(final, "coef_", ())), self._coefficients)
+            refuse("coefficients", "are not those of the model.", own)
 
     def fit(
         self,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from covey._core.fusion.competence import keep_highest
 from covey._core.fusion.rules import k_of_n, normalized, uniform, vote_shares
+from covey._state import Array, Where, refuse
 from covey._validation import check_number, check_one_each
 from covey.fusers._base import Fuser, agreeing_importance, available_weight, effective_weight
 from covey.fusers._predictions import Predictions, encode_labels
@@ -48,8 +49,17 @@ class WeightedFuser(Fuser):
     array([[0.725, 0.275]])
     """
 
+    weights_: Where("learns", Array("K", low=0))
+
     def __init__(self, weights: ArrayLike | str | None = None) -> None:
         self.weights = weights
+
+    def _why_not_stored(self) -> str | None:
+        by_row = not isinstance(self.weights, str) and np.ndim(self.weights) == 2
+        return "with weights of each sample" if by_row else None
+
+    def _restored(self) -> None:
+        refuse("weights", "are not positive.", not self.learns or self.weights_.any())
 
     @property
     def learns(self) -> bool:
@@ -377,6 +387,8 @@ class StaticSelection(Fuser, name="static_selection"):
     >>> covey.fusers.StaticSelection().fit(P, ["yes", "no"]).weights_
     array([0.5, 0. , 0.5, 0. ])
     """
+
+    weights_: Array("K")
 
     learns = True
     kinds = ("label", "probability")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
+from covey._state import Array, refuse
 from covey._validation import check_choice
-
-# Of each member: its predictions in order, and the weight below each of them and in all.
-Ranks = list[tuple[np.ndarray, np.ndarray]]
 
 # What a fuser must be given for each encoding, the most informative kind first.
 KINDS_FOR = {
@@ -27,6 +26,22 @@ KINDS_FOR = {
 DEFAULT_KINDS = ("probability", "label", "value")
 CLASS_OUTPUTS = ("probabilities", "one_hot", "logits", "ranks", "scores")
 VALUE_OUTPUTS = ("values", "ranks")
+
+
+@dataclass(frozen=True)
+class KnownNumbers:
+    """The predictions of a member in order, and the weight below each of them and in all."""
+
+    known: Array("N", fewest=1)
+    below: Array("N+1", low=0)
+
+    def _restored(self) -> None:
+        refuse("known", "does not ascend.", (np.diff(self.known) >= 0).all())
+        ascends = (np.diff(self.below) >= 0).all() and self.below[-1] > 0
+        refuse("below", "does not ascend.", ascends)
+
+
+Ranks = list[KnownNumbers]  # one for each member
 
 
 def encode_outputs(
@@ -76,14 +91,16 @@ def learn_ranks(values: np.ndarray, weight: np.ndarray) -> Ranks:
     ranks = []
     for column in values[:, :, 0].T:
         order = np.argsort(column, kind="stable")
-        ranks.append((column[order], np.concatenate([[0.0], np.cumsum(weight[order])])))
+        below = np.concatenate([[0.0], np.cumsum(weight[order])])
+        ranks.append(KnownNumbers(column[order], below))
     return ranks
 
 
 def _ranks_of_values(values: np.ndarray, ranks: Ranks) -> np.ndarray:
     """The share of the known predictions of each member that are lower, ties by half."""
     shares = np.empty(values.shape)
-    for k, (known, below) in enumerate(ranks):
+    for k, member in enumerate(ranks):
+        known, below = member.known, member.below
         # Rounding makes no difference of predictions that are equal.
         equal = 1e-10 * (known[-1] - known[0])
         lower = below[np.searchsorted(known, values[:, k] - equal, side="left")]

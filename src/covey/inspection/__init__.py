@@ -22,7 +22,9 @@ from covey.inspection._changes import (
 )
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
+from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
+from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import (
     AmbiguityDisplay,
     BiasVarianceDisplay,
@@ -46,13 +48,16 @@ __all__ = [
     "BiasVarianceDisplay",
     "Bound",
     "CoSelectionDisplay",
+    "ColumnEffect",
     "Contributions",
     "Curve",
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
+    "EffectPoint",
     "FusionBound",
     "GateShare",
+    "Importance",
     "ImportanceDisplay",
     "KappaErrorDisplay",
     "OracleInterval",
@@ -63,6 +68,8 @@ __all__ = [
     "WhatIf",
     "ambiguity",
     "bias_variance",
+    "column_effect",
+    "column_importance",
     "contributions",
     "curves",
     "diversity",

@@ -125,7 +125,7 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
         changed = varied(changed, [place], [value])
     mixed = MixedRows(model, changed, asked.table)
     to_change = np.isin(np.arange(len(mixed.names)), list(wanted))
-    found = shapley(mixed.value, mixed.differs() & to_change, mixed.width)
+    found = shapley(mixed.value, mixed.differs() & to_change, width=mixed.width)
     code = 0 if mixed.numeric else int(found.baseline.argmax())
     moved = [
         {**asked.change(place, value), "push": float(found.values[0, place, code])}

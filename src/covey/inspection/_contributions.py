@@ -15,6 +15,8 @@ from covey.inspection._rows import MixedRows, seen_by, user_table, values_of
 
 # Pushes of a smaller share of all of a row's are rounding.
 _LEAST_SHARE = 1e-9
+# So many rows of the background are compared with each row.
+_N_BACKGROUND = 16
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,12 @@ class Contributions:
     standard_error : ndarray of the same shape
         Zero where values are exact.
     baseline : ndarray of shape (n_classes,), or float
-        What the model predicts of the typical row.
+        What the model predicts on average of the rows that it is compared with.
     prediction : ndarray of shape (n_rows, n_classes), or (n_rows,)
     columns : list of str
         The user's columns.
     typical : dict
-        The typical row: a value, or None for a gap, by column.
+        A typical value, or None for a gap, by column.
 
     Examples
     --------
@@ -56,18 +58,26 @@ class Contributions:
 
 
 def contributions(model: Any, X: Any, *, background: Any = None) -> Contributions:
-    """How much each column moves the prediction of a row away from that of the typical row.
+    """How much each column moves the prediction of a row away from the average.
 
-    These are Shapley values: columns take the row's values one after another, from a typical row
-    on, each adds what the prediction then moves by, and that is averaged over all orders. So the
-    contributions of a row sum to its prediction less that of the typical row, whatever the model;
-    columns that are alike in the model share equally, and one that it does not look at has none.
+    These are Shapley values against rows of the training: columns of another row take the row's
+    values one after another, each adds what the prediction then moves by, and that is averaged
+    over all orders and over 16 rows, which are chosen among 100 so that their mean prediction is
+    that of all. So the contributions of a row sum to its prediction less that mean, whatever the
+    model; columns that are alike in the model share equally, one that it does not look at has
+    none, and a value that is typical counts wherever other rows have another one.
 
-    They are exact where a row differs from the typical one in at most ten columns (that the model
-    looks at). Else orders are drawn, always the same ones, in pairs of an order and its reverse,
-    until the standard errors are below 1 % of all contributions of the row together (or 0.0025
-    of a probability), or 128 pairs are drawn, fewer where a row differs in many hundred columns.
-    Sums are exact in any case.
+    Rows of the training and not one typical row, since no row need be typical in all columns at
+    once, and what it is told by depends on which value is called so. All rows of the background
+    and not only those like the row, since then a column that the model never looks at would have
+    what columns that go along with it do.
+
+    They are exact where at most six columns are looked at: all their coalitions are predicted with
+    all 16 rows. Else orders are drawn, always the same ones, in pairs of an order and its reverse,
+    at least one pair for each of the 16 rows, until the standard errors are below 1 % of all
+    contributions of the row together (or 0.0025 of a probability), or 128 pairs are drawn, fewer
+    where a row differs in many hundred columns. A row with D columns costs 32 D predictions or
+    more. Sums are exact in any case.
 
     Parameters
     ----------
@@ -75,8 +85,8 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
         A flock, another model of covey, or any model with scikit-learn's methods.
     X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
     background : array-like, sparse matrix or data frame, optional
-        Rows that show what is typical: the median of numbers, the commonest category. Models of
-        covey have learnt that when they were fitted; others need it.
+        Rows to compare with. Models of covey keep up to 100 rows when they are fitted; others
+        need it.
 
     Returns
     -------
@@ -98,9 +108,9 @@ def contributions(model: Any, X: Any, *, background: Any = None) -> Contribution
     """
     seen = seen_by(model, background)
     X = user_table(model, X)
-    mixed = MixedRows(model, X, seen.row_like(X))
+    mixed = MixedRows(model, X, seen.rows_like(X), _N_BACKGROUND)
     small = 0.0 if mixed.numeric else SMALL_SHARE
-    found = shapley(mixed.value, mixed.differs(), mixed.width, small)
+    found = shapley(mixed.value, mixed.differs(), len(mixed.beside), mixed.width, small)
     values, errors = found.values, found.standard_error
     baseline: Any = found.baseline
     prediction = found.prediction
@@ -125,10 +135,10 @@ def reasons(
     Returns
     -------
     records : list of dict
-        ``prediction`` and, of a classifier, its ``probability``; ``baseline``, the same of the
-        typical row; ``because`` and ``against``, each a list of dicts with ``column``, ``value``,
-        ``typical`` and ``push``, the strongest first; and ``other``, what all other columns add.
-        A push is a part of the probability of the predicted class; of a regressor it is a part of
+        ``prediction`` and, of a classifier, its ``probability``; ``baseline``, the same of
+        other rows on average; ``because`` and ``against``, each a list of dicts with ``column``,
+        ``value``, ``typical`` and ``push``, the strongest first; and ``other``, what all other
+        columns add. A push is a part of the probability of the predicted class; of a regressor of
         the number, and ``because`` is what moves it in the direction from the baseline to the
         prediction. The baseline, all pushes and ``other`` sum to the probability, or the number.
 

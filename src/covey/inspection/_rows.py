@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from covey._blocks import as_table
 from covey._categories import column_of
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.inspection.contributions import differing
+from covey._core.inspection.contributions import differing, same_as_all
 from covey._devices import to_numpy
 from covey._seen_columns import SeenColumn, SeenColumns, as_column, seen_columns, shown_value
 
@@ -68,30 +68,32 @@ def user_table(model: Any, X: Any) -> Any:
 
 
 class MixedRows:
-    """Rows to explain and a row to compare them with, as a model's own function takes them.
+    """Rows to explain and rows to compare them with, as a model's own function takes them.
 
     A model of covey has ``_explained_rows(X)``, which gives rows and the user's column that each
     of their columns is made of, and ``_answers(rows)``; any other is asked for its prediction.
     """
 
-    def __init__(self, model: Any, X: Any, typical: Any) -> None:
+    def __init__(
+        self, model: Any, X: Any, background: Any, n_background: int | None = None
+    ) -> None:
         self.names = column_names(model, X)
         self.numeric = is_regressor(model)
         self.is_looked_at: BoolArray | None = None
         if hasattr(model, "_explained_rows"):
             self._answers: Callable[[Any], Any] = model._answers
             rows, self._units = model._explained_rows(X)
-            typical, _ = model._explained_rows(typical)
+            background, _ = model._explained_rows(background)
             self.is_looked_at = model._columns_looked_at()
         else:
-            self._answers = _plain_answers(model)
+            self._answers = as_model_answers(model)
             rows, self._units = X, np.arange(len(self.names))
         if hasattr(rows, "to_pandas"):
-            rows, typical = rows.to_pandas(), typical.to_pandas()
+            rows, background = rows.to_pandas(), background.to_pandas()
         self.n_rows, self.width = rows.shape
         self._sparse = type(rows) if hasattr(rows, "tocsr") else None
         if self._sparse is not None:
-            rows, typical = rows.toarray(), typical.toarray()
+            rows, background = rows.toarray(), background.toarray()
         self._frame = None
         if hasattr(rows, "columns"):
             import pandas as pd
@@ -99,32 +101,45 @@ class MixedRows:
             with warnings.catch_warnings():
                 # A column of gaps has no say in the type of both, now or later.
                 warnings.simplefilter("ignore", FutureWarning)
-                both = pd.concat([rows, typical[list(rows.columns)]], ignore_index=True)
+                both = pd.concat([rows, background[list(rows.columns)]], ignore_index=True)
             self._frame = both
         else:
-            self._both = np.vstack([np.asarray(rows), np.asarray(typical)])
+            self._both = np.vstack([np.asarray(rows), np.asarray(background)])
+        self.beside = self._representative(background.shape[0], n_background)
+
+    def _representative(self, count: int, most: int | None) -> IntArray:
+        """The background's rows, or some of them: evenly spaced in the order of predictions.
+
+        So their mean prediction is about that of all.
+        """
+        every = np.arange(self.n_rows, self.n_rows + count)
+        if most is None or count <= most:
+            return every
+        answers = self._predicted(np.repeat(every[:, None], self.width, axis=1))
+        order = np.argsort(answers[:, answers.var(axis=0).argmax()], kind="stable")
+        return every[order[((np.arange(most) + 0.5) * count / most).astype(np.intp)]]
 
     def differs(self) -> BoolArray:
-        """Where rows differ from the typical one in a column that is looked at, (n, D)."""
+        """Where rows differ from one of the background in a column that is looked at, (n, D)."""
         if self._frame is not None:
             same = np.column_stack(
-                [_same(self._frame[name]) for name in self._frame.columns]
-            ).astype(bool)
+                [_same(self._frame[name], self.n_rows, self.beside) for name in self._frame]
+            )
         else:
-            rows, typical = self._both[:-1], self._both[-1:]
-            same = rows == typical
-            if rows.dtype.kind == "f":
-                same |= np.isnan(rows) & np.isnan(typical)
+            same = same_as_all(self._both[: self.n_rows], self._both[self.beside])
         found = differing(same, self._units, len(self.names))
         return found if self.is_looked_at is None else found & self.is_looked_at
 
-    def value(self, which: IntArray, coalitions: BoolArray) -> FloatArray:
-        """Predictions (m, C) of rows whose columns outside of coalitions are typical."""
-        return self.combined(np.where(coalitions, which[:, None], -1))
+    def value(self, which: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
+        """Predictions (m, C) of rows with background rows' values outside of coalitions."""
+        place = np.where(coalitions, which[:, None], self.beside[beside][:, None])
+        return self._predicted(place[:, self._units])
 
     def combined(self, which: IntArray) -> FloatArray:
-        """Predictions (m, C) of rows that have each column of a row (m, D), -1: the typical."""
-        place = np.where(which < 0, self.n_rows, which)[:, self._units]
+        """Predictions (m, C) of rows with each column of a row (m, D), -1: the background's."""
+        return self._predicted(np.where(which < 0, self.beside[0], which)[:, self._units])
+
+    def _predicted(self, place: IntArray) -> FloatArray:
         mixed: Any
         if self._frame is not None:
             import pandas as pd
@@ -141,22 +156,25 @@ class MixedRows:
         return answers.reshape(len(place), -1)
 
 
-def _same(column: Any) -> Any:
-    """Whether values of a column are its last one; gaps are."""
-    last = column.iloc[-1]
-    values = column.iloc[:-1]
-    if bool(column.isna().iloc[-1]):
-        return values.isna().to_numpy()
-    return (values == last).fillna(False).to_numpy(dtype=bool)
+def _same(column: Any, n_rows: int, beside: IntArray) -> BoolArray:
+    """Whether values of a column are the one that all of the background have; gaps are equal."""
+    other, values = column.iloc[beside], column.iloc[:n_rows]
+    if bool(other.isna().any()):
+        return values.isna().to_numpy() & bool(other.isna().all())
+    if bool((other != other.iloc[0]).any()):
+        return np.zeros(n_rows, dtype=bool)
+    same: BoolArray = (values == other.iloc[0]).fillna(False).to_numpy(dtype=bool)
+    return same
 
 
-def _plain_answers(model: Any) -> Callable[[Any], Any]:
+def as_model_answers(model: Any) -> Callable[[Any], Any]:
+    """The method of any model that gives its probabilities, or numbers."""
     if is_regressor(model):
         return model.predict
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"{type(model).__name__} predicts no probabilities, of which contributions are "
-            "parts; wrap it in CalibratedClassifierCV."
+            f"{type(model).__name__} predicts no probabilities, which this "
+            "needs; wrap it in CalibratedClassifierCV."
         )
     return model.predict_proba
 

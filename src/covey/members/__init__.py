@@ -20,7 +20,6 @@ from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters, RoutesToEstimator
 from covey.members._rows_in_memory import InMemoryRows
 from covey.members._subset_ensemble import SubsetEnsembleClassifier, SubsetEnsembleRegressor
-from covey.members._template import GrownClassifier, check_warm_start
 from covey.members._training_rows import TrainingRows
 
 __all__ = [
@@ -36,7 +35,6 @@ __all__ = [
     "FusionClassifier",
     "FusionRegressor",
     "GivenModels",
-    "GrownClassifier",
     "GrownMember",
     "InMemoryRows",
     "LinearFlock",
@@ -50,7 +48,6 @@ __all__ = [
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
-    "check_warm_start",
     "feature_names",
     "members_of",
     "out_of_bag",

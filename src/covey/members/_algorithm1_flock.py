@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from covey import _state as stored
+from covey._core.algorithm1.trainer import AccuracyHistory, LossHistory
 from covey._core.basis import Basis
-from covey._validation import check_number
+from covey._state import refuse
+from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Gate
-from covey.members._linear_flock import LinearFlock
-from covey.members._template import (
-    best_size,
-    check_fixed_size,
-    check_size_parameters,
-    check_warm_start,
-)
+from covey.members._linear_flock import LinearFlock, ScaledColumns
+from covey.members._stored import check_fuser
 from covey.members._training_rows import TrainingRows
+
+# No coefficient is larger.
+_LARGEST = 1e200
 
 
 @dataclass
@@ -35,17 +36,38 @@ class GrownMember:
     ['theta', 'intercept', 'support']
     """
 
-    theta: np.ndarray  # (C, D)
-    intercept: np.ndarray  # (C,)
-    support: np.ndarray  # (D,)
-    n_iter: int
-    score: float  # weighted accuracy, or loss
-    history: Any
-    failure: str | None  # how its training failed
+    theta: stored.Array("C D")
+    intercept: stored.Array("C")
+    support: stored.Flags("D")
+    n_iter: stored.Wholes("", low=0)
+    score: stored.Array("", nan=True)  # weighted accuracy, or loss
+    history: stored.OrNone(stored.AnyOf(AccuracyHistory, LossHistory))
+    failure: stored.OrNone(stored.Text())  # how its training failed
 
 
-class Algorithm1Flock(LinearFlock):
+class Algorithm1Flock(ScaledColumns, LinearFlock):
     """What `SubsetEnsembleClassifier` and `SubsetEnsembleRegressor` share."""
+
+    fuser: stored.Parameter(Fuser)
+    _grown: stored.Stacked(GrownMember, "R")
+    n_estimators_: stored.Whole(1, "R", letter="K")
+    _member_shares: stored.Array("K", low=0)
+    _grown_with: stored.Parts({"scale_features": stored.Flag(), "fit_intercept": stored.Flag()})
+    fuser_: stored.Model(Fuser)
+
+    def _restored(self) -> None:
+        self._check_width("mean", len(self.mean_))
+        kind = LossHistory if self._numeric else AccuracyHistory
+        own = all(isinstance(one.history, kind | None) for one in self._grown)
+        refuse("grown", "has histories of another target.", own)
+        shares = self._member_shares
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._keep_first(self.n_estimators_)
+        self._member_shares = shares
+        for name in ("member_coef_", "member_intercept_"):
+            largest = np.abs(getattr(self, name)).max(initial=0.0)
+            refuse(name, "is not finite.", largest <= _LARGEST, too_large=True)
+        check_fuser(self.fuser_, lambda fuser: self._example(), len(self.mean_))
 
     def _check_parameters(self) -> None:
         self._check_settings()
@@ -236,3 +258,44 @@ class Algorithm1Flock(LinearFlock):
                 UserWarning,
                 stacklevel=7,
             )
+
+
+def check_fixed_size(select_size: str | None, rule: str | Fuser, fuser: Fuser) -> None:
+    """Refuse to select a size under a rule that learns."""
+    if fuser.learns and select_size is not None:
+        raise ValueError(
+            f"select_size={select_size!r} compares flocks of different sizes under a "
+            f"fixed rule, but fuser={rule!r} learns; use select_size=None."
+        )
+
+
+def check_size_parameters(estimator: Any) -> None:
+    """Check ``select_size`` and ``validation_fraction``."""
+    if estimator.select_size is not None:
+        check_choice(estimator.select_size, "select_size", ("train", "validation"))
+    check_number(
+        estimator.validation_fraction, "validation_fraction", low=0, high=1, closed="neither"
+    )
+
+
+def check_warm_start(flock: Any) -> None:
+    """Refuse to continue with fewer members than are grown, or with columns scaled otherwise."""
+    layout = {"scale_features": flock.scale_features, "fit_intercept": flock.fit_intercept}
+    if not flock._grown:
+        flock._grown_with = layout
+    if flock.n_estimators < len(flock._grown):
+        raise ValueError(
+            f"n_estimators={flock.n_estimators} is fewer than the {len(flock._grown)} members "
+            "already grown; with warm_start=True it cannot shrink."
+        )
+    for name, value in flock._grown_with.items():
+        if layout[name] != value:
+            raise ValueError(
+                f"{name}={layout[name]!r} differs from {value!r}, with which the "
+                "fitted members were grown; with warm_start=True it cannot change."
+            )
+
+
+def best_size(scores: np.ndarray) -> int:
+    """How many members score best; the fewest, of equals."""
+    return int(np.argmax(scores > scores.max() - 1e-12)) + 1

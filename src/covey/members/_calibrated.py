@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from covey._core.conformal import effective_weights, least_accuracy, upper_bound
 from covey._devices import returned, to_numpy
+from covey._state import Array, Flags, Index, OneOf, OrAbsent, Parts
 from covey._validation import check_number, check_sample_weight
 from covey.members._class_flock import ClassFlock
 from covey.members._fused import FusedEnsemble, accepts_dask, check_numbers
@@ -22,6 +23,10 @@ OUT_OF_FOLD, GIVEN_ROWS = "out of fold", "given rows"
 # The shares of rows to hand on that are compared where an accuracy is wanted.
 _SHARES = np.arange(20) / 20
 _CONFIDENCE = 0.95
+# How far rounding may take a mean of probabilities beyond one.
+_ALMOST_ONE = 1 + 1e-6
+# Sums over this many rows, of this much weight, are finite.
+_LARGEST_WEIGHT = 1e12
 
 
 class CalibratedFlock(FusedEnsemble):
@@ -110,6 +115,20 @@ class CalibratedFlock(FusedEnsemble):
 
 class CalibratedClassifier(CalibratedFlock, ClassFlock):
     """A flock that predicts sets of classes, and may hand rows on to a person."""
+
+    calibration_: OrAbsent(
+        Parts(
+            {
+                "source": OneOf(OUT_OF_FOLD, GIVEN_ROWS),
+                "label": Index("S", "C"),
+                "probability": Array("S", 0.0, _ALMOST_ONE),
+                "top": Array("S", 0.0, _ALMOST_ONE),
+                "right": Flags("S"),
+                "weight": Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1),
+            },
+            make=Bunch,
+        )
+    )
 
     def _known(self, y: Any) -> np.ndarray:
         y = column_or_1d(y)
@@ -295,6 +314,17 @@ def _without_the_least_sure(known: Bunch, share: float, chance: float) -> Bunch:
 
 class CalibratedRegressor(CalibratedFlock, ValueFlock):
     """A flock that predicts intervals."""
+
+    calibration_: OrAbsent(
+        Parts(
+            {
+                "source": OneOf(OUT_OF_FOLD, GIVEN_ROWS),
+                "error": Array("S"),
+                "weight": Array("S", high=_LARGEST_WEIGHT, positive=True, fewest=1),
+            },
+            make=Bunch,
+        )
+    )
 
     def _known(self, y: Any) -> np.ndarray:
         return check_numbers(y)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from covey._core.algorithm1.reweighting import REWEIGHTINGS
+from covey._core.algorithm1.settings import REWEIGHTINGS
 from covey._core.losses import LOSSES, ClassLoss
 from covey._core.search.families import CLASSIFICATION
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._devices import returned
+from covey._state import Labels
 from covey._validation import check_choice, check_number
 from covey.fusers import GatedGroups, Predictions, Product
 from covey.members._fused import FusedClassifier, accepts_dask
@@ -25,6 +26,8 @@ _MOST_FOR_NEWTON = 2000
 
 class ClassFlock(LinearFlock, FusedClassifier):
     """What `FlockClassifier` and `SubsetEnsembleClassifier` share."""
+
+    classes_: Labels("C", 2)
 
     _numeric = False
     _task = CLASSIFICATION

@@ -41,6 +41,8 @@ class Comparison:
         self._flock, self._rows, self._library = flock, rows, library
         self._clock, self._says = clock, says
         self._models: dict[str, Any] = {}
+        #: The models of the folds by name, where no checkpoint keeps what they predicted.
+        self.on_folds: dict[str, list[Any]] = {}
         # Once: to look for the libraries takes longer than the fit of a small model.
         self._threads = ThreadpoolController()
 
@@ -168,20 +170,25 @@ class Comparison:
         held_out, y = self._library.held_out, self._rows.y
         X = self._flock._as_given(self._rows.X, name)
 
-        def of_fold(number: int) -> np.ndarray:
+        def of_fold(number: int) -> tuple[Any, np.ndarray]:
             if self._library.names and self._clock.is_late(1.0):
                 raise _OutOfTimeError
             train, test = held_out.folds[number]
             with self._quietly(len(train)):
                 weights = self._weights(name, model, train)
                 fitted = fit_on_rows(model, name, X, y, weights, train, number + 1)
-                return self._flock._member_prediction(name, fitted, take_rows(X, test))
+                return fitted, self._flock._member_prediction(name, fitted, take_rows(X, test))
 
         parts: list[np.ndarray] = []
+        models: list[Any] = []
         for folds in held_out.repeats:
-            parts += self._side_by_side(of_fold, folds)
+            found = self._side_by_side(of_fold, folds)
+            models += [fitted for fitted, _ in found]
+            parts += [predicted for _, predicted in found]
             if not self._library.may_gain(np.concatenate(parts)):
                 break
+        if self._flock._journal is None:
+            self.on_folds[name] = models
         return np.concatenate(parts)
 
     def _weights(self, name: str, model: Any, train: np.ndarray) -> dict[str, np.ndarray]:
@@ -212,7 +219,7 @@ class Comparison:
             with self._threads.limit(limits=1, user_api="openmp"):
                 yield
 
-    def _side_by_side(self, function: Callable[[int], np.ndarray], items: range) -> list:
+    def _side_by_side(self, function: Callable[[int], Any], items: range) -> list:
         n_jobs = self._flock.n_jobs
         if n_jobs is None:
             return list(in_order(function, items))

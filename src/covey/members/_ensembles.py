@@ -29,6 +29,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._models import classifies, regresses
+from covey._state import Index, Labels, Model, OrAbsent, Texts, Whole, names_array, refuse
+
 _FORESTS = (
     RandomForestClassifier,
     RandomForestRegressor,
@@ -219,9 +222,21 @@ class BaggedRegressor(RegressorMixin, BaseEstimator):
     [3, 3]
     """
 
+    n_features_in_: Whole(1, 1 << 31, letter="F")
+    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
+    estimator: Model()
+    columns: Index("W", "F")
+
+    _accepts = staticmethod(regresses)
+
     def __init__(self, estimator: Any, columns: np.ndarray) -> None:
         self.estimator = estimator
         self.columns = columns
+
+    def _restored(self) -> None:
+        fits = getattr(self.estimator, "n_features_in_", -1) == len(self.columns)
+        fits = fits and self._accepts(self.estimator)
+        refuse("estimator", "is no fitted model of this kind.", fits)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -258,9 +273,19 @@ class BaggedClassifier(ClassifierMixin, BaggedRegressor):
     array(['no', 'yes'], dtype='<U3')
     """
 
+    classes: Labels("C")
+
+    _accepts = staticmethod(classifies)
+
     def __init__(self, estimator: Any, columns: np.ndarray, classes: np.ndarray) -> None:
         super().__init__(estimator, columns)
         self.classes = classes
+
+    def _restored(self) -> None:
+        super()._restored()
+        known = np.asarray(self.estimator.classes_)
+        inside = known.dtype.kind in "iuf" and known.min() >= 0 and known.max() < len(self.classes)
+        refuse("classes", "are not those of the estimator.", inside)
 
     def _labels(self, positions: Any) -> np.ndarray:
         return np.asarray(self.classes)[np.asarray(positions).astype(np.intp)]

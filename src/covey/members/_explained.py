@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from covey._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
-    from covey.inspection import Contributions, SmallestChange, WhatIf
+    from covey.inspection import Contributions, Importance, SmallestChange, WhatIf
 
 
 class ExplainedRows:
@@ -30,6 +31,31 @@ class ExplainedRows:
 
     # None of a model that was fitted before this was learnt.
     _seen_columns: SeenColumns | None = None
+    # What columns are worth, or the rows by which it is measured when somebody asks for it.
+    _importance_of_columns: Any = None
+
+    @property
+    def importance_(self) -> Importance | None:
+        """What the model loses where it does not know a column; None if no rows are known.
+
+        A `covey.inspection.Importance`, measured on rows that folds held out; of models without
+        folds on training rows, when it is first asked for. Its ``rows`` say on which.
+        """
+        check_is_fitted(self)
+        if hasattr(self._importance_of_columns, "measured"):
+            self._importance_of_columns = self._importance_of_columns.measured(self)
+        return self._importance_of_columns
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The part of each column in all that is lost without one; sums to one, or is 0."""
+        found = self.importance_
+        if found is None:
+            raise AttributeError(
+                f"This {type(self).__name__} knows no rows to measure the importance of columns "
+                "by; use covey.inspection.column_importance(model, X, y)."
+            )
+        return found.share
 
     def _keep_seen(
         self,
@@ -42,6 +68,12 @@ class ExplainedRows:
             return  # refused by whatever is fitted to it
         names = feature_names(self)
         self._seen_columns = seen_columns(X, names, weight=weight, words=words)
+
+    def _keep_rows(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
+        """Keep some training rows, by which importance is measured when it is asked for."""
+        from covey.members._importance import TrainingSample
+
+        self._importance_of_columns = TrainingSample.of(X, y, weight)
 
     def contributions(self, X: Any, *, background: Any = None) -> Contributions:
         """How much each column moves the prediction of a row from that of the typical row.

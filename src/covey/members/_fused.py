@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from covey._blocks import quiet
 from covey._core.fusion.constancy import staged_oracle
 from covey._devices import returned, to_numpy
+from covey._seen_columns import SeenColumns
+from covey._state import Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
 from covey.fusers import (
     Fuser,
@@ -27,6 +29,7 @@ from covey.fusers import (
     make_value_fuser,
     stage_scores,
 )
+from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
 
 if TYPE_CHECKING:
@@ -53,12 +56,25 @@ def check_numbers(y: ArrayLike) -> np.ndarray:
     return y
 
 
+class _Measured(OrAbsent):
+    """What columns are worth, which is measured before it is written."""
+
+    def of(self, owner: Any, name: str) -> Any:
+        """Return what was measured, or is now."""
+        return owner.importance_
+
+
 class FusedEnsemble(ExplainedRows, BaseEstimator, metaclass=ABCMeta):
     """An estimator whose prediction is fused from members: what both tasks share.
 
     A subclass sets ``fuser_`` in ``fit`` and writes ``_check_rows`` and ``_predictions``; it may
     apply ``_by_blocks`` to blocks of rows. The private methods take validated rows.
     """
+
+    n_features_in_: Whole(1, 1 << 31, letter="F")
+    feature_names_in_: OrAbsent(Texts("F", different=True, make=names_array))
+    _seen_columns: OrAbsent(Record(SeenColumns))
+    _importance_of_columns: _Measured(Record(Importance))
 
     @abstractmethod
     def _check_rows(self, X: Any) -> Any:
@@ -239,6 +255,8 @@ class FusedClassifier(ClassifierMixin, FusedEnsemble):
     >>> isinstance(flock, covey.members.FusedClassifier), flock.explain_fusion(X[:1])
     (True, array([[0.5, 0.5]]))
     """
+
+    classes_: Labels("C")
 
     def _make_fuser(self, rule: str | Fuser) -> Fuser:
         return make_fuser(rule, "fuser")

@@ -12,18 +12,51 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from covey._blocks import take_rows
 from covey._models import parameters_of_rows
+from covey._state import Model, OneOf, Parameter, refuse
 from covey._validation import check_flag, fitted_alone
 from covey.fusers import Fuser, Predictions, concatenated, member_values
 from covey.members._fused import FusedClassifier, FusedRegressor
 from covey.members._given import Classifiers, Pairs, Regressors
 from covey.members._named import NamedMembers
 from covey.members._routing import FitParameters
+from covey.members._stored import check_fuser, check_member, try_row
+
+# The method of a member by what it is to predict.
+_METHODS = {
+    "probability": "predict_proba",
+    "score": "decision_function",
+    "label": "predict",
+    "value": "predict",
+}
 
 
 class _Fusion(NamedMembers):
     """What both share: how members are fitted, and how the fuser learns from them."""
 
+    fuser: Parameter(Fuser)
+    kind_: OneOf("probability", "score", "label", "value")
+    fuser_: Model(Fuser)
+
     __metadata_request__fit = {"unseen": UNUSED}  # noqa: RUF012
+
+    def _restored(self) -> None:
+        self.estimators_ = self._fitted_members()
+        of_numbers = self._models is Regressors
+        refuse("kind", "is of the other task.", (self.kind_ == "value") == of_numbers)
+        for member in self.estimators_:
+            check_member(self, member, self.n_features_in_)
+            method = _METHODS[self.kind_]
+            refuse("members", f"has a member without {method}.", hasattr(member, method))
+        names, classes = self._names(), getattr(self, "classes_", None)
+        check_fuser(
+            self.fuser_,
+            lambda fuser: self._models.blank(fuser, names, classes),
+            self.n_features_in_,
+        )
+        if self.prefit is True:
+            self._take_fitted()
+        if not self.fuser_.needs_y:
+            try_row(self)
 
     def __init__(
         self,
@@ -88,6 +121,7 @@ class _Fusion(NamedMembers):
             )
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         if self.prefit:
             for name, member in pairs:
                 self._check_fitted(name, member)

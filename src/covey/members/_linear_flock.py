@@ -6,6 +6,7 @@ import pickle
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Self
 
 import joblib
@@ -24,6 +25,7 @@ from covey._core.softmax_linear import linear_logits
 from covey._core.threads import own_threads
 from covey._preparation import checked_rows
 from covey._seen_columns import seen_means
+from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
@@ -31,6 +33,7 @@ from covey.members._explained import feature_names
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
+from covey.members._importance import MOST_KEPT, TrainingSample
 from covey.members._member import LinearMember, LinearRegressionMember
 from covey.members._prepared_features import PreparedFeatures
 from covey.members._rows_in_memory import InMemoryRows
@@ -38,6 +41,16 @@ from covey.members._training_rows import TrainingRows
 
 # Products with so many numbers of X are worth several threads of BLAS.
 _LARGE_TABLE = 1 << 20
+
+
+class ScaledColumns:
+    """What files hold of the columns D that members see."""
+
+    _usable: Flags("D")
+    mean_: Array("D")
+    scale_: Array("D", low=1e-200)
+    _means: Array("D")
+    _member_means: OrAbsent(Array("K C"))
 
 
 class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, FusedEnsemble):
@@ -55,6 +68,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
     >>> isinstance(flock, covey.members.LinearFlock), flock.support_.shape
     (True, (2, 2))
     """
+
+    _seed: Whole(0, 2**31)
 
     _numeric: bool  # whether values are predicted
 
@@ -110,6 +125,8 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
             context.call_on_fit_task_begin(estimator=self, **given)
             with own_threads() if self._has_own_threads(rows) else nullcontext():
                 self.fuser_ = self._not_diverged(self._fit_rows, rows, fuser, context, given)
+            if self._importance_of_columns is None:
+                self._keep_prepared(rows)
         finally:
             rows.close()
             self.__dict__.pop("_journal", None)
@@ -122,8 +139,22 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
     def _keep_typical_row(self, rows: TrainingRows) -> None:
         """Learn what is typical of the columns, where rows are in memory."""
         self.__dict__.pop("_seen_columns", None)
+        self.__dict__.pop("_importance_of_columns", None)
         if isinstance(rows, InMemoryRows):
             self._keep_seen(rows.X, rows.weight, rows.words)
+
+    def _keep_prepared(self, rows: TrainingRows) -> None:
+        """Keep some rows to measure importance by, where no folds did."""
+        if not (rows.keeps_folds or hasattr(self, "gate_support_")):
+            return  # blocks whose members are grown do not keep their rows
+        unit = np.arange(rows.n_features)
+        if self.preparation_ is not None:
+            unit = self.preparation_.column_of
+        X, y, weight = rows.some_rows(MOST_KEPT, self._seed)
+        if self._numeric and not rows.keeps_folds:
+            y = self.y_center_ + y * self.y_scale_  # blocks have the standardized target
+        found = TrainingSample.of(X, y, weight, unit)
+        self._importance_of_columns = replace(found, n_rows=rows.n_weighted())
 
     def _has_own_threads(self, rows: TrainingRows) -> bool:
         """Whether products have one thread each; large ones are left to BLAS."""
@@ -312,14 +343,18 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         return self._member(*self._as_one(), self.support_[weights > 0].any(axis=0))
 
     @property
-    def feature_importances_(self) -> np.ndarray:
-        """How much each feature moves the members' predictions and the gates; sums to one."""
+    def coefficient_sizes_(self) -> np.ndarray:
+        """How large the coefficients of each feature are, in members and gates; sums to one.
+
+        They tell how much a feature moves single members, not what the flock would lose without
+        it: coefficients that cancel add up. See ``importance_``.
+        """
         check_is_fitted(self, "fuser_")
         sizes = self._column_importances()
         return sizes if self.preparation_ is None else sizes @ self.preparation_.shares()
 
     def _column_importances(self) -> np.ndarray:
-        """The same of the columns that are made of the features."""
+        """The sizes of the coefficients of the columns that are made of the features."""
         size = np.abs(self._contrast() * self._column_scale).mean(axis=1)
         size = self.basis_.on_features(self._member_shares @ size + self._gate_sizes())
         return size / size.sum() if size.any() else size

@@ -12,10 +12,30 @@ from sklearn.utils.validation import validate_data
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey._preparation import Preparation, checked_codes
+from covey._state import Array, Flags, Labels, Number, OrNone, Record, Texts, names_array, refuse
 
 
 class _Member(BaseEstimator):
     """What both kinds of members share; a subclass has ``coef_`` and ``intercept_``."""
+
+    preparation: OrNone(Record(Preparation, "F D"))
+    basis: OrNone(Record(Basis, "D P"))
+    scale: OrNone(Array("P", low=0))
+    support: OrNone(Flags("F"))
+    feature_names: OrNone(Texts("F", make=names_array))
+
+    def _restored(self) -> None:
+        # Both see that coefficients and intercepts belong together.
+        width, _ = self.coef_.shape[-1], self.intercept_
+        n_made = width if self.basis is None else self.basis.n_features
+        n_features = n_made if self.preparation is None else self.preparation.n_features
+        made = n_features if self.preparation is None else self.preparation.n_columns
+        refuse("coef", "is not of the columns that are made.", made == n_made)
+        if self.basis is not None:
+            refuse("coef", "is not of the columns of the basis.", width == self.basis.n_columns)
+        refuse("support", "has another length.", len(self.support_) == n_features)
+        names = self.feature_names
+        refuse("feature_names", "are not one each.", names is None or len(names) == n_features)
 
     def __init__(
         self,
@@ -145,6 +165,10 @@ class LinearMember(ClassifierMixin, _Member):
     array(['no', 'yes'], dtype='<U3')
     """
 
+    coef: Array("R P")
+    intercept: Array("R")
+    classes: Labels("C", 2)
+
     def __init__(
         self,
         coef: ArrayLike,
@@ -266,6 +290,9 @@ class LinearRegressionMember(RegressorMixin, _Member):
     >>> print(member.formula())
     1 + 0.5 x0 - 2 x2
     """
+
+    coef: Array("P")
+    intercept: Number()
 
     @property
     def coef_(self) -> np.ndarray:

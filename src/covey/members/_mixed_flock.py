@@ -11,16 +11,19 @@ from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from covey import _state as stored
 from covey._blocks import finite, in_blocks, take_rows
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Watch
 from covey._models import weight_parameters
 from covey._scoring import make_scorer
+from covey._state import equal, refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, Mean, Predictions, gather, member_output, member_values
 from covey.members._comparison import SHARE_OF_SEARCH, Comparison
 from covey.members._fused import FusedEnsemble
 from covey.members._held_out import HeldOut
+from covey.members._importance import importance_on_folds
 from covey.members._member_kinds import KINDS, LINEAR, Table, check_kind, made
 from covey.members._mixed_views import (
     member_importances,
@@ -31,7 +34,8 @@ from covey.members._mixed_views import (
 )
 from covey.members._mixing import Clock, Library
 from covey.members._named import NamedParameters, is_dropped
-from covey.members._searched_flock import Progress, SearchedFlock
+from covey.members._searched_flock import LinearMembers, Progress, SearchedFlock
+from covey.members._stored import check_member, try_row
 from covey.members._training_rows import TrainingRows
 
 # The share of a time limit after which no linear members are begun, where other kinds are to be
@@ -43,6 +47,8 @@ _FARTHEST = 1e30
 _N_TYPICAL, _N_EXAMPLES = 10_000, 100
 # Numbers that are looked at at once.
 _NUMBERS_AT_ONCE = 1 << 22
+# No typical row, and no example, is farther out.
+_LARGEST_ROW = 1e100
 # What only a fit of linear members alone sets, and what only one of several kinds does.
 _OF_LINEAR = (
     "member_coef_",
@@ -63,6 +69,20 @@ _OF_LINEAR = (
 _OF_MIXED = ("named_estimators_", "weights_", "kind_", "_typical", "_examples", "_is_sparse")
 
 
+class MixedMembers:
+    """What files hold of a flock of K members of several kinds, on N examples of D columns."""
+
+    _usable: stored.OrAbsent(stored.Flags("D"))
+    mean_: stored.OrAbsent(stored.Array("D"))
+    scale_: stored.OrAbsent(stored.Array("D", low=1e-200))
+    named_estimators_: stored.Named("K", make=Bunch)
+    weights_: stored.Share("K")
+    cv_results_: stored.Columns()
+    _typical: stored.Array("D", -_LARGEST_ROW, _LARGEST_ROW)
+    _examples: stored.Array("N D", -_LARGEST_ROW, _LARGEST_ROW, fewest=1)
+    _is_sparse: stored.Flag()
+
+
 class MixedFlock(NamedParameters, SearchedFlock):
     """What `FlockClassifier` and `FlockRegressor` share where members may be of several kinds.
 
@@ -70,7 +90,44 @@ class MixedFlock(NamedParameters, SearchedFlock):
     flock of their own, ``named_estimators_["linear"]``, and one member among others.
     """
 
+    members: stored.Parameter(members=True)
+    _members: stored.Either(
+        {"linear": LinearMembers, "mixed": MixedMembers},
+        lambda flock: "mixed" if flock._is_mixed() else "linear",
+    )
+
     _list_name = "members"
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    def _restored(self) -> None:
+        self._grown = []
+        if not self._is_mixed():
+            self.n_estimators_ = len(self.member_coef_)
+            self._check_width("mean", len(self.mean_))
+            return
+        self._check_width("typical", len(self._typical))
+        scaled = [hasattr(self, name) for name in ("_usable", "mean_", "scale_")]
+        refuse("scale", "is missing, or belongs to nothing.", len(set(scaled)) == 1)
+        for name, member in self.named_estimators_.items():
+            self._check_read(name, member)
+        self.n_estimators_ = len(self.named_estimators_)
+        self.kind_ = "value" if self._numeric else "probability"
+        self.fuser_ = Mean(weights=self.weights_)
+        try_row(self)
+
+    def _check_read(self, name: str, member: Any) -> None:
+        """Refuse a member of a file that is given other columns, or predicts other classes."""
+        if name != LINEAR:
+            check_member(self, member, len(self._typical), self._column_names())
+            return
+        linear = type(member) is type(self) and hasattr(member, "basis_")
+        refuse("members", "has another member as the linear one.", linear)
+        same = equal(self.preparation_, member.preparation_)
+        refuse("members", "has linear members that see other columns.", same)
+        check_member(self, member, self.n_features_in_)
+        same = self._numeric or np.array_equal(member.classes_, self.classes_)
+        refuse("members", "has a member of other classes.", same)
 
     # -- parameters ------------------------------------------------------------------------
 
@@ -167,14 +224,23 @@ class MixedFlock(NamedParameters, SearchedFlock):
     def _fit_rows(
         self, rows: TrainingRows, fuser: Fuser, context: Any, given: dict[str, Any]
     ) -> Fuser:
-        for name in (*_OF_LINEAR, *_OF_MIXED, "cv_results_", "out_of_fold_", "calibration_"):
+        for name in (
+            *_OF_LINEAR,
+            *_OF_MIXED,
+            "cv_results_",
+            "out_of_fold_",
+            "readable_",
+            "calibration_",
+        ):
             self.__dict__.pop(name, None)
         wanted = self._wanted()
         if self.members is None and not rows.keeps_folds:
             wanted = {LINEAR: LINEAR}  # other kinds cannot be fitted to blocks of rows
         if list(wanted) == [LINEAR]:
             found = super()._fit_rows(rows, fuser, context, given)
-            self.__dict__.pop("_compared", None)
+            if "_compared" in self.__dict__:
+                held_out, _, flocks = self.__dict__.pop("_compared")
+                self._keep_importance(rows, held_out, {LINEAR: flocks})
             return found
         if not rows.keeps_folds:
             raise ValueError(
@@ -206,11 +272,11 @@ class MixedFlock(NamedParameters, SearchedFlock):
                 weight_parameters(model, name, rows.weight)
         clock = Clock(self.time_limit)
         says = Progress(type(self).__name__, bool(self.verbose))
-        linear = None
+        linear, flocks = None, []
         if LINEAR in wanted:
             linear = self._linear_flock(clock)
             linear.fuser_ = SearchedFlock._fit_rows(linear, rows, fuser, context, given)
-            held_out, predicted = linear.__dict__.pop("_compared")
+            held_out, predicted, flocks = linear.__dict__.pop("_compared")
             library = self._library(rows, linear._in_repeats(held_out, rows))
             library.add(LINEAR, predicted, clock.seconds())
             if says.is_wanted:
@@ -231,7 +297,19 @@ class MixedFlock(NamedParameters, SearchedFlock):
         self._keep_members(library, shares, dict(zip(kept, members, strict=True)))
         self._keep_calibration(rows, held_out, self._keep_predictions(library, kept))
         self._keep_typical(rows)
+        fitted = {LINEAR: flocks} | comparison.on_folds
+        self._keep_importance(rows, held_out, {name: fitted.get(name, []) for name in kept})
         return Mean(weights=self.weights_)
+
+    def _keep_importance(
+        self, rows: TrainingRows, held_out: HeldOut, models: dict[str, list[Any]]
+    ) -> None:
+        """Measure what columns are worth by the models of the folds, if they are known."""
+        if all(len(found) == len(held_out.folds) for found in models.values()):
+            weights = self.weights_ if self._is_mixed() else np.ones(1)
+            self._importance_of_columns = importance_on_folds(
+                self, rows, held_out, models, weights
+            )
 
     def _keep_members(self, library: Library, shares: np.ndarray, members: dict[str, Any]) -> None:
         self.cv_results_ = {
@@ -428,10 +506,10 @@ class MixedFlock(NamedParameters, SearchedFlock):
         return list(self.named_estimators_.values()) if self._is_mixed() else super().estimators_
 
     @property
-    def feature_importances_(self) -> np.ndarray:
-        """How much each feature matters to the members, by their weights; sums to one."""
+    def coefficient_sizes_(self) -> np.ndarray:
+        """See `LinearFlock.coefficient_sizes_`; members of other kinds have their own sizes."""
         check_is_fitted(self, "fuser_")
-        return mixed_importances(self) if self._is_mixed() else super().feature_importances_
+        return mixed_importances(self) if self._is_mixed() else super().coefficient_sizes_
 
     @available_if(lambda flock: flock._is_mixed())
     def _member_importances(self) -> np.ndarray:

@@ -283,6 +283,7 @@ class MultiviewClassifier(FusedClassifier):
         labelled = labelled_rows(y, self.unlabeled_label)
         weight = check_sample_weight(sample_weight, len(y))
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         self.classes_, codes = encode_known(y, labelled, weight, type(self).__name__)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         views = find_views(self, X, weight, seed)

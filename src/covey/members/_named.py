@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from covey._devices import returned
 from covey._folds import check_cv_parameter
 from covey._models import fit_on_rows, fit_with
+from covey._state import Named, Parameter, refuse
 from covey.members._given import GivenModels, Pairs
 from covey.members._routing import RoutesMetadata
 
@@ -173,7 +174,25 @@ class NamedMembers(GivenModels, NamedParameters, RoutesMetadata, TransformerMixi
     # What is given to fit is requested by parts; this estimator has no request of its own.
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": UNUSED}  # noqa: RUF012
 
+    estimators: Parameter(members=True)
+    named_estimators_: Named("E", make=Bunch, dropped="drop")
+
     _instead_of_prefit = "use prefit=False"
+
+    def _fitted_members(self) -> list[Any]:
+        """The members that are not dropped."""
+        return [one for one in self.named_estimators_.values() if not is_dropped(one)]
+
+    def _take_fitted(self) -> None:
+        """Put the fitted members of a file in the place of those that were given."""
+        given, fitted = self._listed(), list(self.named_estimators_.values())
+        proper = isinstance(given, list) and len(given) == len(fitted)
+        proper = proper and all(len(one) == 2 for one in given if isinstance(one, tuple))
+        refuse("estimators", "are not those that were given.", proper)
+        pairs = zip(given, fitted, strict=True)
+        self._list_again(
+            [(entry[0], one) if isinstance(entry, tuple) else one for entry, one in pairs]
+        )
 
     @property
     def named_estimators(self) -> Bunch:

@@ -8,6 +8,7 @@ import numpy as np
 
 from covey._columns import flip_units
 from covey._preparation import Preparation
+from covey._state import OrNone, Record, refuse
 from covey.members._explained import feature_names
 from covey.members._training_rows import TrainingRows
 
@@ -15,7 +16,14 @@ from covey.members._training_rows import TrainingRows
 class PreparedFeatures:
     """A mixin for flocks: users speak of features, members see the columns made of them."""
 
-    preparation_: Preparation | None = None  # what becomes of gaps and categories
+    # What becomes of gaps and categories.
+    preparation_: OrNone(Record(Preparation, "F D")) = None
+
+    def _check_width(self, name: str, width: int) -> None:
+        """Refuse stored columns that are not those that members see."""
+        made_of = self.preparation_
+        own = self.n_features_in_ if made_of is None else made_of.n_columns
+        refuse(name, "is not of the columns that are made.", width == own)
 
     # -- fit -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design, sorted_columns
@@ -16,13 +16,11 @@ from covey._core.fusion.constancy import (
     constant_by_spread,
     decision_counts,
 )
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import ValueLikelihood
+from covey._core.gating.gate import GatedObjective, GatedRows, ValueLikelihood
 from covey._core.lbfgs import minimise
 from covey._core.moments import moments
-from covey._core.search.rows import SearchInMemory, SearchRows, in_blocks
-from covey._core.search.rungs import Rung, sampled_rung
-from covey._core.search.sampling import ROWS_FOR_MEANS, RowSample, sampled_rows
+from covey._core.search.folds import ROWS_FOR_MEANS, RowSample, sampled_rows
+from covey._core.search.rows import Rung, SearchInMemory, SearchRows, in_blocks, sampled_rung
 from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
@@ -191,17 +189,13 @@ class InMemoryRows:
     def linear_errors(self, mean: np.ndarray, scale: np.ndarray, loss: ValueLoss) -> LinearErrors:
         """See `TrainingRows`."""
         design = self._design(np.arange(len(self.y)), mean, scale)
-        objective = GatedLikelihood(
-            design,
-            [design],
-            ValueLikelihood(self.target, loss),
-            self.weight[None, :],
-            np.array([_LINEAR_ALPHA]),
-            "log",
-            1,
-        )
+        share = self.weight[None, :] / self.weight.sum()
+        rows = GatedRows(design, [design], ValueLikelihood(self.target, loss), share, "log")
+        alpha, sizes = np.array([_LINEAR_ALPHA]), (1, 1, design.n_features, design.n_features)
+        objective = GatedObjective(rows.value_and_gradient, alpha, *sizes)
         found = minimise(objective, np.zeros((1, objective.n_parameters)), max_iter=50)
-        return LinearErrors(self.target - objective.predictions(found.x)[0], self.weight)
+        predicted = rows.predictions(objective.unpack(found.x), np.zeros(1, dtype=int))[0]
+        return LinearErrors(self.target - predicted, self.weight)
 
     # -- columns and weights ---------------------------------------------------------------
 
@@ -243,6 +237,10 @@ class InMemoryRows:
         columns -= mean[:, None]
         columns /= scale[:, None]
         return Design(columns)
+
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """See `TrainingRows`."""
+        return self.X, self.y, self.weight
 
     # -- training --------------------------------------------------------------------------
 

@@ -13,19 +13,22 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch
 
-from covey._core.gating.penalty import shrinkage
+from covey import _state as stored
+from covey._core.basis import Basis
+from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
 from covey._core.search.bases import Features
 from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
-from covey._core.search.rungs import rung_sizes
+from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
+from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups
 from covey.members._held_out import HeldOut
-from covey.members._linear_flock import LinearFlock
+from covey.members._linear_flock import LinearFlock, ScaledColumns
 from covey.members._training_rows import TrainingRows
 
 # Below so many rows, folds are drawn once more.
@@ -34,6 +37,32 @@ _FEW_ROWS = (350, 200)
 _SECONDS_BETWEEN = 5.0
 # How many standard errors more loss fewer terms are worth.
 _N_ERRORS = 1.0
+
+
+class LinearMembers(ScaledColumns):
+    """What files hold of a flock whose members are linear: K in G groups, on P columns."""
+
+    basis_: stored.Record(Basis, "D P")
+    member_coef_: stored.Array("K C P", fewest=1, most=100_000)
+    member_intercept_: stored.Array("K C")
+    support_: stored.Flags("K F")
+    n_iter_: stored.Wholes("K", low=0)
+    history_: stored.ListOf(stored.Columns(), "K")
+    _column_mean: stored.Array("P")
+    _column_scale: stored.Array("P", low=0)
+    _member_shares: stored.Array("K", low=0)
+    group_weights_: stored.Share("G")
+    group_of_: stored.Index("K", "G")
+    gate_support_: stored.Flags("G F")
+    _gates: stored.Parts(
+        {
+            "coef": stored.Array("K P"),
+            "intercept": stored.Array("K"),
+            "pools": stored.ListOf(stored.OneOf("linear", "log"), "G"),
+        }
+    )
+    n_terms_: stored.Whole()
+    cv_results_: stored.Columns()
 
 
 class SearchedFlock(LinearFlock):
@@ -56,6 +85,29 @@ class SearchedFlock(LinearFlock):
         "fuser": "gate",
         "warm_start": False,
     }
+
+    # -- what files hold ----------------------------------------------------------------------
+
+    @property
+    def _gates(self) -> dict[str, Any]:
+        gates = self.fuser_
+        return {"coef": gates.coef, "intercept": gates.intercept, "pools": list(gates.pools)}
+
+    @_gates.setter
+    def _gates(self, gates: dict[str, Any]) -> None:
+        weights = self.group_weights_
+        sizes = np.bincount(self.group_of_, minlength=len(weights))
+        in_order = np.array_equal(self.group_of_, np.repeat(np.arange(len(sizes)), sizes))
+        refuse("group_of", "are not those of the members.", in_order and sizes.all())
+        self.fuser_ = GatedGroups(
+            self.basis_,
+            gates["coef"],
+            gates["intercept"],
+            sizes.tolist(),
+            gates["pools"],
+            weights,
+            None if self._numeric else self.classes_,
+        )
 
     def _setting(self, name: str) -> Any:
         return self._fixed[name] if name in self._fixed else getattr(self, name)
@@ -155,7 +207,7 @@ class SearchedFlock(LinearFlock):
         self.gate_support_ = self._on_features(flock.gate_support)
         self.n_terms_ = flock.n_terms
         self.cv_results_ = flock.candidates
-        for name in ("out_of_fold_", "calibration_"):
+        for name in ("out_of_fold_", "readable_", "calibration_"):
             self.__dict__.pop(name, None)
         if flock.on_folds is not None:
             self._keep_out_of_fold(flock.on_folds, rows)
@@ -175,16 +227,39 @@ class SearchedFlock(LinearFlock):
     def _keep_out_of_fold(self, on_folds: OnFolds, rows: TrainingRows) -> None:
         """Predict the rows that each fold holds out by the flock that was fitted without them."""
         held_out = HeldOut.of(on_folds, rows.weight)
-        predicted = np.concatenate(
-            [
-                self._predicted_by(flock, rows.X[test])
-                for flock, (_, test) in zip(on_folds.flocks, held_out.folds, strict=True)
-            ]
-        )
+
+        def predicted_by(flocks: list[Flock]) -> np.ndarray:
+            tests = (test for _, test in held_out.folds)
+            parts = zip(flocks, tests, strict=True)
+            return np.concatenate(
+                [self._predicted_by(flock, rows.X[test]) for flock, test in parts]
+            )
+
+        predicted = predicted_by(on_folds.flocks)
         numbers, means = held_out.by_row(predicted)
         self.out_of_fold_ = Bunch(rows=numbers, predictions=means)
-        self._compared = held_out, predicted
+        self.readable_ = None
+        if on_folds.readable:
+            _, smaller = held_out.by_row(predicted_by(on_folds.readable))
+            weight = held_out.weight[numbers]
+            self.readable_ = Bunch(
+                n_terms=round(np.mean([flock.n_terms for flock in on_folds.readable])),
+                score=self._held_out_score(rows, numbers, smaller, weight),
+                score_of_all=self._held_out_score(rows, numbers, means, weight),
+            )
+        self._compared = held_out, predicted, on_folds.flocks
         self._keep_calibration(rows, held_out, predicted)
+
+    def _held_out_score(
+        self, rows: TrainingRows, numbers: np.ndarray, predicted: np.ndarray, weight: np.ndarray
+    ) -> float:
+        """Return the accuracy, or R2, of predictions of some rows."""
+        truth = rows.y[numbers]
+        if not self._numeric:
+            right = self.classes_[predicted.argmax(axis=1)] == truth
+            return float(np.average(right, weights=weight))
+        spread = weight @ np.square(truth - np.average(truth, weights=weight))
+        return float(1.0 - weight @ np.square(truth - predicted) / spread)
 
     def _predicted_by(self, flock: Flock, X: Any) -> np.ndarray:
         """What another flock of this table predicts: (n, C), or (n,) numbers."""

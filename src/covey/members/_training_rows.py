@@ -9,8 +9,7 @@ import numpy as np
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
-from covey._core.search.rows import SearchRows
-from covey._core.search.rungs import Rung
+from covey._core.search.rows import Rung, SearchRows
 from covey._core.value_losses import ValueLoss, weighted_quantile
 from covey.fusers import Fuser, Gate
 
@@ -93,6 +92,9 @@ class TrainingRows(Protocol):
 
     def n_weighted(self) -> int:
         """How many rows have a weight above 0."""
+
+    def some_rows(self, n_rows: int, seed: int) -> tuple[Any, np.ndarray, np.ndarray]:
+        """X, y and weights: all in memory, or about so many of the rows that lie elsewhere."""
 
     # -- training --
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from covey._core.search.families import REGRESSION
 from covey._core.softmax_linear import linear_logits
+from covey._core.value_losses import ValueLoss
+from covey._state import Number, Record
 from covey._validation import check_choice, check_number
 from covey.fusers import GatedGroups, Mean, Predictions
 from covey.members._fused import FusedRegressor, accepts_dask
@@ -21,6 +23,11 @@ from covey.members._training_rows import TrainingRows
 class ValueFlock(LinearFlock, FusedRegressor):
     """What `FlockRegressor` and `SubsetEnsembleRegressor` share."""
 
+    y_center_: Number()
+    y_scale_: Number(1e-200)
+    _value_loss: Record(ValueLoss)
+
+    _sizes: ClassVar = {"C": 1}
     _numeric = True
     _task = REGRESSION
     _learning_rates = ("auto",)
@@ -92,7 +99,7 @@ class ValueFlock(LinearFlock, FusedRegressor):
     def _member(self, coef, intercept, support) -> LinearRegressionMember:
         return LinearRegressionMember(
             coef[0],
-            intercept[0],
+            float(intercept[0]),
             support,
             getattr(self, "feature_names_in_", None),
             None if self.basis_.is_plain else self.basis_,

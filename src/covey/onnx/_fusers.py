@@ -133,7 +133,7 @@ def _by_gate(outputs: Outputs, fuser: Any) -> str:
     scaled = graph.centered(graph.rows, sees.mean, rise)
     parts = [scaled]
     if sees.quadratic:
-        if hasattr(sees, "square_mean"):  # learned from sparse rows: not centered before
+        if sees.square_mean is not None:  # learned from sparse rows: not centered before
             square = graph.node("Mul", graph.rows, rise)
             square = graph.node("Mul", square, square)
             square = graph.node("Sub", square, sees.square_mean)

@@ -34,7 +34,12 @@ from covey.persistence._errors import (
     damaged,
 )
 from covey.persistence._reading import Node, Source
-from covey.persistence._registry import read_model, write_model
+from covey.persistence._registry import (
+    read_model,
+    reader_by_hand,
+    write_model,
+    writer_by_hand,
+)
 from covey.persistence._trusted import SKOPS_ENTRY, dumps_trusted, loads_trusted, trusted_types
 from covey.persistence._writing import Writer
 
@@ -114,7 +119,7 @@ def save(estimator: Any, path: str | os.PathLike[str], *, trusted: bool = False)
 
 
 def _dumps(estimator):
-    out = Writer(write_model)
+    out = Writer(write_model, writer_by_hand)
     document = {
         "format": FORMAT,
         "covey": covey.__version__,
@@ -191,7 +196,7 @@ def _read(
         contents = Contents(archive, max_size)
         document = contents.document()
         try:
-            with Node(document, Source(contents, read_model), "it") as node:
+            with Node(document, Source(contents, read_model, reader_by_hand), "it") as node:
                 _check_format(node)
                 for library in ("scikit-learn", "numpy"):
                     node.text(library)

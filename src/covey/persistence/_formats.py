@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from covey.persistence._errors import damaged
+from covey._state import has_state, stored_fields, stored_parameters
+from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 
@@ -18,6 +20,35 @@ class Format:
     cls: type
     write: Callable[[Any, Writer], dict[str, Any]]
     read: Callable[[Node], Any]
+
+
+def declared_format(cls: type) -> Format:
+    """The format of a class that declares its fields: of an estimator beside its parameters.
+
+    A class all of whose parameters are declared is made of them.
+    """
+    arguments = inspect.signature(cls).parameters
+    if arguments and arguments.keys() <= stored_fields(cls).keys():
+        return Format(cls, lambda one, out: out.fields(one, cls), lambda node: node.made(cls)[0])
+    special = stored_parameters(cls)
+    models = {name: one.model for name, one in special.items() if one.model is not None}
+    lists = [name for name, one in special.items() if one.members]
+
+    def write(model: Any, out: Writer) -> dict[str, Any]:
+        why = _why_not(model)
+        if why is not None:
+            raise NotCoveredError(f"a {cls.__name__} {why}")
+        return {
+            "parameters": out.parameters(model, models, lists),
+            "fitted": out.fields(model, cls) if has_state(model) else None,
+        }
+
+    return Format(cls, write, _reader(cls, lambda model, node: node.state(model), models, lists))
+
+
+def _why_not(model: Any) -> str | None:
+    """What a file would not tell of a model, or what no model of a file has."""
+    return getattr(model, "_why_not_stored", lambda: None)()
 
 
 def estimator_format(
@@ -44,6 +75,15 @@ def estimator_format(
             written["fitted"] = write(estimator, out)
         return written
 
+    return Format(cls, write_all, _reader(cls, read, models, lists))
+
+
+def _reader(
+    cls: type,
+    read: Callable[[Any, Node], None],
+    models: Mapping[str, type],
+    lists: Collection[str],
+) -> Callable[[Node], Any]:
     def read_all(node: Node) -> Any:
         parameters = node.parameters(cls, models, lists)
         for name, wanted in models.items():
@@ -54,9 +94,12 @@ def estimator_format(
             estimator = cls(**parameters)
         except TypeError:
             damaged(node.where, "lacks a parameter.")
+        why = _why_not(estimator)
+        if why is not None:
+            damaged(node.where, f"is a {cls.__name__} {why}.")
         if not node.none("fitted"):
             with node.child("fitted") as inner:
                 read(estimator, inner)
         return estimator
 
-    return Format(cls, write_all, read_all)
+    return read_all

@@ -14,12 +14,12 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, SVR
 
+from covey.members._stored import check_names, try_row
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
-from covey.persistence._membership import check_names
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import check_classes, few_rows, set_parameters, try_row
+from covey.persistence._stand_ins import check_classes, few_rows, set_parameters
 from covey.persistence._writing import Writer
 
 # Squared distances, and sums of coefficients, stay finite.
@@ -111,7 +111,7 @@ def _fitted_machine(cls: type, parameters: dict[str, Any], node: Node) -> Any:
         "decision_function_shape",
         "is not known.",
     )
-    try_row(model, node)
+    try_row(model)
     return model
 
 
@@ -165,7 +165,7 @@ def _read_calibrated(node: Node) -> CalibratedClassifierCV:
             proper = np.array_equal(own, classes) and width == n_features
             proper = proper and len(sigmoids) == (1 if len(classes) == 2 else len(classes))
             inner.check(proper, f"models.{place}", "does not fit the classes.")
-            check_names(model, fitted, inner, f"models.{place}")
+            check_names(model, fitted)
             made = copy(one)
             made.estimator, made.calibrators = fitted, []
             for slope, offset in sigmoids:
@@ -175,7 +175,7 @@ def _read_calibrated(node: Node) -> CalibratedClassifierCV:
             calibrated.append(made)
         model.calibrated_classifiers_ = calibrated
         set_parameters(model, parameters)
-        try_row(model, inner)
+        try_row(model)
     return model
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from covey.persistence._arrays import read_matrix, write_matrix
+from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError, damaged
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import try_row
 from covey.persistence._writing import Writer
 
 # Squared distances stay finite.
@@ -51,11 +50,10 @@ def _write_neighbors(model: Any, out: Writer) -> dict[str, Any]:
         target["numbers"] = out.array(np.asarray(model._y, dtype=np.float64))
     written["fitted"] = {
         **write_features(model, out),
-        "points": write_matrix(
+        "points": out.matrix(
             np.asarray(model._fit_X, dtype=np.float64)
             if isinstance(model._fit_X, np.ndarray)
-            else model._fit_X,
-            out,
+            else model._fit_X
         ),
         **target,
     }
@@ -71,7 +69,7 @@ def _read_neighbors(cls: type) -> Any:
         with node.child("fitted") as inner:
             stand_in = cls()
             n_features = read_features(stand_in, inner)
-            points = read_matrix(inner.child("points"), (None, n_features), _FARTHEST)
+            points = inner.matrix("points", (None, n_features), _FARTHEST)
             y = _read_target(inner, points.shape[0], cls is KNeighborsClassifier)
             proper = type(model.n_neighbors) is int and 1 <= model.n_neighbors <= len(y)
             inner.check(proper, "n_neighbors", "is more than there are rows.")
@@ -81,7 +79,7 @@ def _read_neighbors(cls: type) -> Any:
                 damaged(inner.where, f"cannot be searched: {str(error).splitlines()[0]}")
             if hasattr(stand_in, "feature_names_in_"):
                 model.feature_names_in_ = stand_in.feature_names_in_
-            try_row(model, inner)
+            try_row(model)
         return model
 
     return read

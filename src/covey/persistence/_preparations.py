@@ -14,12 +14,11 @@ from covey.persistence._writing import Writer
 _LARGEST_ENCODING = 1e10
 
 
-def write_preparation(preparation: Preparation | None, out: Writer) -> dict[str, Any] | None:
-    """A preparation as an object of the document, or None."""
-    if preparation is None:
-        return None
+def write(preparation: Preparation, out: Writer) -> dict[str, Any]:
+    """A preparation as an object of the document."""
     columns = list(preparation.words)
     return {
+        "n_features": preparation.n_features,
         "fill": out.array(preparation.fill),
         "marked": out.array(preparation.marked, "whole"),
         "columns": out.array(np.array(columns, dtype=np.int64), "whole"),
@@ -35,27 +34,27 @@ def write_preparation(preparation: Preparation | None, out: Writer) -> dict[str,
     }
 
 
-def read_preparation(node: Node, n_features: int) -> Preparation | None:
-    """The preparation of so many columns; None in files of before, too."""
-    if not node.has("preparation") or node.none("preparation"):
-        return None
-    with node.child("preparation") as inner:
-        columns = inner.array("columns", (None,), "whole", low=0, high=n_features - 1)
-        inner.check((np.diff(columns) > 0).all(), "columns", "is not in ascending order.")
-        fill = inner.array("fill", (None,))
-        inner.check(len(fill) + len(columns) == n_features, "fill", "is not that of each column.")
-        numbers = np.setdiff1d(np.arange(n_features), columns)
-        marked = inner.array("marked", (None,), "whole", low=0, high=n_features - 1)
-        rising = (np.diff(marked) > 0).all() and np.isin(marked, numbers).all()
-        inner.check(rising, "marked", "are not columns of numbers.")
-        labels = tuple(inner.texts("labels"))
-        words, tables, levels = {}, {}, {}
-        children = inner.children("categories", len(columns))
-        for of, child in zip(columns.tolist(), children, strict=True):
-            inner.check(child is not None, "categories", "lacks a column.")
-            with child as part:
-                _read_categories(part, of, words, tables, levels, max(1, len(labels)))
-    return Preparation(n_features, numbers, fill, marked, words, tables, levels, labels)
+def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[Preparation, dict[str, int]]:
+    """The preparation of features F, and how many columns D it makes."""
+    n_features = inner.whole("n_features", 1)
+    inner.check(known.get("F", n_features) == n_features, "n_features", "is another number.")
+    columns = inner.array("columns", (None,), "whole", low=0, high=n_features - 1)
+    inner.check((np.diff(columns) > 0).all(), "columns", "is not in ascending order.")
+    fill = inner.array("fill", (None,))
+    inner.check(len(fill) + len(columns) == n_features, "fill", "is not that of each column.")
+    numbers = np.setdiff1d(np.arange(n_features), columns)
+    marked = inner.array("marked", (None,), "whole", low=0, high=n_features - 1)
+    rising = (np.diff(marked) > 0).all() and np.isin(marked, numbers).all()
+    inner.check(rising, "marked", "are not columns of numbers.")
+    labels = tuple(inner.texts("labels"))
+    words, tables, levels = {}, {}, {}
+    children = inner.children("categories", len(columns))
+    for of, child in zip(columns.tolist(), children, strict=True):
+        inner.check(child is not None, "categories", "lacks a column.")
+        with child as part:
+            _read_categories(part, of, words, tables, levels, max(1, len(labels)))
+    made = Preparation(n_features, numbers, fill, marked, words, tables, levels, labels)
+    return made, {"F": n_features, "D": made.n_columns}
 
 
 def _read_categories(
@@ -69,10 +68,3 @@ def _read_categories(
         width = len(levels[of])
     bound = {"low": -_LARGEST_ENCODING, "high": _LARGEST_ENCODING}
     tables[of] = node.array("table", (len(known) + 2, width), **bound)
-
-
-def same_preparation(one: Preparation | None, other: Preparation | None) -> bool:
-    """Whether two preparations make columns of the same features."""
-    if one is None or other is None:
-        return one is other
-    return bool(np.array_equal(one.column_of, other.column_of)) and one.words == other.words

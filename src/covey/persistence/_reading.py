@@ -12,10 +12,13 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import Any, NoReturn, Self
 
 import numpy as np
+from scipy import sparse
 
+from covey._state import ABSENT, Sizes, StateError, stored_fields
 from covey.persistence._archive import Contents
 from covey.persistence._errors import damaged, out_of_range
 from covey.persistence._writing import OF_THE_MACHINE
@@ -36,9 +39,15 @@ _LABEL_TYPES = {
 class Source:
     """Where the nodes of a document find arrays, and how models of all kinds are read."""
 
-    def __init__(self, contents: Contents, read_model: Callable[[Node], Any]) -> None:
+    def __init__(
+        self,
+        contents: Contents,
+        read_model: Callable[[Node], Any],
+        by_hand: Callable[[type], Any],
+    ) -> None:
         self.contents = contents
         self.read_model = read_model
+        self.by_hand = by_hand
 
 
 class Node:
@@ -159,6 +168,27 @@ class Node:
             self.check_range(counted.max() <= high, name, f"holds a number above {high}.")
         return values
 
+    def matrix(
+        self, name: str, shape: Sequence[int | None], largest: float = LARGEST
+    ) -> np.ndarray | sparse.csr_matrix:
+        """A matrix of this shape, in which None is any length; no number in it is larger."""
+        n_rows, n_columns = shape
+        with self.child(name) as node:
+            if node.has("dense"):
+                return node.array("dense", shape, low=-largest, high=largest)
+            width = node.whole("n_columns", 1, 1 << 31)
+            node.check(n_columns in (None, width), "n_columns", "is another number.")
+            starts = node.array("starts", (None if n_rows is None else n_rows + 1,), "whole")
+            proper = len(starts) > 0 and starts[0] == 0 and (np.diff(starts) >= 0).all()
+            node.check(proper, "starts", "is not in ascending order.")
+            n_values = int(starts[-1])
+            columns = node.array("columns", (n_values,), "whole", low=0, high=width - 1)
+            values = node.array("values", (n_values,), low=-largest, high=largest)
+            rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            ascends = (np.diff(columns) > 0) | (np.diff(rows) > 0)
+            node.check(ascends.all(), "columns", "is not in ascending order.")
+            return sparse.csr_matrix((values, (rows, columns)), shape=(len(starts) - 1, width))
+
     def texts(self, name: str, length: int | None = None) -> list[str]:
         """A list of strings, of a length if one is given."""
         return self._texts(self._take(name), name, length)
@@ -275,19 +305,72 @@ class Node:
         """A model within this one."""
         return self._source.read_model(self.child(name))
 
-    def models(self, name: str, length: int | None = None) -> list[Any]:
-        """A list of models."""
-        return [self._model_of(node, name) for node in self.children(name, length)]
+    def models(self, name: str, length: int | None = None, missing: bool = False) -> list[Any]:
+        """A list of models; None in the place of one that may be missing."""
+        nodes = self.children(name, length)
+        return [None if missing and node is None else self._model_of(node, name) for node in nodes]
 
     def _model_of(self, node: Node | None, name: str) -> Any:
         self.check(node is not None, name, "lacks a model.")
         return self._source.read_model(node)
 
-    def lists(self, name: str, length: int) -> list[Node]:
-        """A list of lists, each as the only part of an object, which has the same name."""
+    def lists(self, name: str, length: int | None = None) -> list[Node]:
+        """A list of anything, each as the only part of an object, which has the same name."""
         value = self._take(name)
-        self.check(type(value) is list and len(value) == length, name, "is no list.")
-        return [Node({name: part}, self._source, f"{self.where}.{name}") for part in value]
+        fits = type(value) is list and length in (None, len(value))
+        self.check(fits, name, "is no list, or one of another length.")
+        return [Node({name: part}, self._source, self.where) for part in value]
+
+    # -- what classes declare ------------------------------------------------------------------
+
+    def fields(self, cls: type, sizes: Sizes) -> None:
+        """Set the declared fields of a class on the owner of the sizes."""
+        try:
+            for name, kind in stored_fields(cls).items():
+                own = kind.for_(sizes.owner)
+                if own is not None:
+                    value = own.read(self, name.strip("_"), sizes)
+                    if value is not ABSENT:
+                        setattr(sizes.owner, name, value)
+        except StateError as error:
+            self.refuse(error)
+
+    def state(self, model: Any) -> None:
+        """Set the declared fields of an estimator, and what is derived from them."""
+        self.fields(type(model), Sizes(model))
+        self._restore(model)
+
+    def record(
+        self, name: str, cls: type, owner: Any, known: dict[str, int]
+    ) -> tuple[Any, dict[str, int]]:
+        """An object of a class whose fields are arguments of it, and the lengths of its arrays."""
+        with self.child(name) as node:
+            by_hand = self._source.by_hand(cls)
+            if by_hand is not None:
+                return by_hand(node, owner, known)
+            return node.made(cls, known)
+
+    def made(self, cls: type, known: dict[str, int] | None = None) -> tuple[Any, dict[str, int]]:
+        """The object of a class that this is, and the lengths of its arrays."""
+        sizes = Sizes(SimpleNamespace(), {**getattr(cls, "_sizes", {}), **(known or {})})
+        self.fields(cls, sizes)
+        arguments = inspect.signature(cls).parameters
+        given = {name: x for name, x in vars(sizes.owner).items() if name in arguments}
+        made = cls(**given)
+        for name in vars(sizes.owner).keys() - given.keys():
+            setattr(made, name, getattr(sizes.owner, name))
+        self._restore(made)
+        return made, sizes.known
+
+    def _restore(self, made: Any) -> None:
+        try:
+            getattr(made, "_restored", lambda: None)()
+        except StateError as error:
+            self.refuse(error)
+
+    def refuse(self, error: StateError) -> NoReturn:
+        """Refuse the file for what a class says of one of its fields."""
+        (out_of_range if error.too_large else damaged)(f"{self.where}.{error.part}", error.what)
 
     def members(self, name: str) -> list[Any]:
         """A list of members as users give them; see `Writer.members`."""

@@ -1,37 +1,41 @@
 """Which classes a file may hold, and who writes and reads each of them.
 
-A class is in here or not in a file: the reader makes objects of these classes only, by functions
-that are written for each. To add one, write its two functions in the module that is named here.
+A class is in here or not in a file: the reader makes objects of these classes only. Those of ours
+declare their fields (`covey._state`); for others two functions are written by hand.
 """
 
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import Any
 
+from covey._state import StateError
 from covey.persistence._errors import NotCoveredError
-from covey.persistence._formats import Format
+from covey.persistence._formats import Format, declared_format
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 
-# {module: the classes that it writes and reads}. Modules are imported when a class is met.
-_HOMES = {
-    "_flocks": (
-        "FlockClassifier FlockRegressor SubsetEnsembleClassifier SubsetEnsembleRegressor "
-        "LinearMember LinearRegressionMember"
-    ),
-    "_fusers": (
+# {module: its classes that declare what is stored}. Modules are imported when a class is met.
+_DECLARED = {
+    "covey.fusers": (
         "And Borda DynamicSelection Gate GreedySelection KOfN LastStage LinearStacking Majority "
         "Max Mean Median Min Or Oracle Product SingleBest Stacking StaticSelection "
         "TrimmedMean WeightedMedian"
     ),
-    "_fusions": (
-        "FusionClassifier FusionRegressor GeneralStackingClassifier GeneralStackingRegressor"
+    "covey.members": (
+        "BaggedClassifier BaggedRegressor FlockClassifier FlockRegressor FusionClassifier "
+        "FusionRegressor LinearMember LinearRegressionMember SubsetEnsembleClassifier "
+        "SubsetEnsembleRegressor"
     ),
+    "covey.stacking": "GeneralStackingClassifier GeneralStackingRegressor",
+}
+# {module: the classes that it writes and reads}.
+_HOMES = {
     "_kernels": "CalibratedClassifierCV SVC SVR",
     "_linear": ("GaussianNB LinearRegression LogisticRegression MultinomialNB Ridge RidgeCV"),
     "_neighbors": "KNeighborsClassifier KNeighborsRegressor",
-    "_pipelines": "BaggedClassifier BaggedRegressor FrozenEstimator Pipeline",
+    "_pipelines": "FrozenEstimator Pipeline",
     "_preprocessing": "StandardScaler",
     "_tables": "TableClassifier TableRegressor TablePreparation",
     "_targets": "MultiOutputClassifier MultiOutputRegressor",
@@ -41,13 +45,42 @@ _HOMES = {
         "HistGradientBoostingRegressor RandomForestClassifier RandomForestRegressor"
     ),
 }
-HOMES = {name: module for module, names in _HOMES.items() for name in names.split()}
+HOMES = {
+    name: module
+    for homes in (_DECLARED, _HOMES)
+    for module, names in homes.items()
+    for name in names.split()
+}
+# Classes within models whose functions are written by hand.
+_BY_HAND = {
+    "Importance": "_importance",
+    "Preparation": "_preparations",
+    "SeenColumns": "_seen",
+}
 
 
+@cache
 def format_of(name: str) -> Format:
     """How a class of this name is written and read."""
-    module = importlib.import_module(f"covey.persistence.{HOMES[name]}")
-    return module.FORMATS[name]
+    home = HOMES[name]
+    if home in _DECLARED:
+        return declared_format(getattr(importlib.import_module(home), name))
+    return importlib.import_module(f"covey.persistence.{home}").FORMATS[name]
+
+
+def _by_hand(cls: type, what: str) -> Any:
+    home = _BY_HAND.get(cls.__name__)
+    return home and getattr(importlib.import_module(f"covey.persistence.{home}"), what)
+
+
+def writer_by_hand(cls: type) -> Any:
+    """The function that writes objects of a class, where its fields are not declared."""
+    return _by_hand(cls, "write")
+
+
+def reader_by_hand(cls: type) -> Any:
+    """The function that reads objects of a class, where its fields are not declared."""
+    return _by_hand(cls, "read")
 
 
 def write_model(model: Any, out: Writer) -> dict[str, Any]:
@@ -62,4 +95,7 @@ def read_model(node: Node) -> Any:
     """The model that an object of the document describes."""
     with node:
         name = node.text("kind", HOMES)
-        return format_of(name).read(node)
+        try:
+            return format_of(name).read(node)
+        except StateError as error:
+            node.refuse(error)

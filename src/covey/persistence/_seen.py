@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from covey._seen_columns import MOST_WORDS, SHARES, SeenColumn, SeenColumns
+from covey._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
+from covey.members import feature_names
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
 
@@ -14,10 +15,8 @@ _KINDS = ("number", "word", "date", "time")
 _LONGEST_TIME = 100
 
 
-def write_seen(seen: SeenColumns | None, out: Writer) -> dict[str, Any] | None:
+def write(seen: SeenColumns, out: Writer) -> dict[str, Any]:
     """The columns without their names, which the model has."""
-    if seen is None:
-        return None
     numbers = [column for column in seen.columns if column.kind == "number"]
     values = [value for column in numbers for value in column.values]
     return {
@@ -32,38 +31,67 @@ def write_seen(seen: SeenColumns | None, out: Writer) -> dict[str, Any] | None:
             for column in seen.columns
             if column.kind != "number"
         ],
+        **_written_rows(seen, out),
     }
 
 
-def read_seen(model: Any, node: Node, names: list[str], name: str = "seen") -> None:
-    """Set what a model remembers of these columns; files of before have nothing."""
-    if not node.has(name) or node.none(name):
-        return
-    with node.child(name) as inner:
-        kinds = inner.names("kinds", _KINDS, len(names))
-        count = kinds.count("number")
-        typical = inner.array("typical", (count,), nan=True)
-        scale = inner.array("scale", (count,), low=0.0)
-        inner.check((scale > 0).all(), "scale", "holds a number that is not above 0.")
-        whole = inner.array("whole", (count,), "flag")
-        counts = inner.array("counts", (count,), "whole", low=0, high=len(SHARES))
-        values = np.split(inner.array("values", (int(counts.sum()),)), np.cumsum(counts)[:-1])
-        numbers = iter(zip(typical.tolist(), values, scale.tolist(), whole.tolist(), strict=False))
-        listed = iter(inner.plain_lists("words", len(kinds) - count))
-        columns = []
-        for called, kind in zip(names, kinds, strict=True):
-            if kind == "number":
-                middle, own, size, is_whole = next(numbers)
-                ascends = bool((own[1:] > own[:-1]).all())
-                inner.check(ascends, "values", "is not in ascending order.")
-                known = tuple(own.tolist())
-                columns.append(SeenColumn(called, "number", middle, known, size, is_whole))
-                continue
-            words = next(listed)
-            proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
-            inner.check(proper, "words", "is no list of words.")
-            columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
-    model._seen_columns = SeenColumns(tuple(columns))
+def _written_rows(seen: SeenColumns, out: Writer) -> dict[str, Any]:
+    """The rows that are kept, by column: numbers (n_numbers, n_kept), and lists of others."""
+    if not seen.kept:
+        return {}
+    kept = list(zip((column.kind == "number" for column in seen.columns), seen.kept, strict=True))
+    numbers = [values for is_number, values in kept if is_number]
+    rows = np.array(numbers, dtype=np.float64).reshape(len(numbers), len(seen.kept[0]))
+    words = [plain(list(values)) for is_number, values in kept if not is_number]
+    return {"kept": out.array(rows), "kept_words": words}
+
+
+def _read_rows(inner: Node, kinds: list[str]) -> tuple[tuple[Any, ...], ...]:
+    """The rows that are kept, by column; there may be none."""
+    if not inner.has("kept"):
+        return ()
+    count = kinds.count("number")
+    numbers = inner.array("kept", (count, None), nan=True)
+    words = inner.plain_lists("kept_words", len(kinds) - count)
+    n_kept = numbers.shape[1]
+    inner.check(0 < n_kept <= MOST_KEPT, "kept", "has no rows, or too many.")
+    rows, others = iter(numbers.tolist()), iter(words)
+    kept = []
+    for kind in kinds:
+        values = next(rows if kind == "number" else others)
+        proper = kind == "number" or (len(values) == n_kept and _are_words(values, kind))
+        inner.check(proper, "kept_words", "is no list of words.")
+        kept.append(tuple(values))
+    return tuple(kept)
+
+
+def read(inner: Node, owner: Any, known: dict[str, int]) -> tuple[SeenColumns, dict[str, int]]:
+    """What a model remembers of its columns."""
+    kinds = inner.names("kinds", _KINDS, owner.n_features_in_)
+    names = feature_names(owner)
+    count = kinds.count("number")
+    typical = inner.array("typical", (count,), nan=True)
+    scale = inner.array("scale", (count,), low=0.0)
+    inner.check((scale > 0).all(), "scale", "holds a number that is not above 0.")
+    whole = inner.array("whole", (count,), "flag")
+    counts = inner.array("counts", (count,), "whole", low=0, high=len(SHARES))
+    values = np.split(inner.array("values", (int(counts.sum()),)), np.cumsum(counts)[:-1])
+    numbers = iter(zip(typical.tolist(), values, scale.tolist(), whole.tolist(), strict=False))
+    listed = iter(inner.plain_lists("words", len(kinds) - count))
+    columns = []
+    for called, kind in zip(names, kinds, strict=True):
+        if kind == "number":
+            middle, own, size, is_whole = next(numbers)
+            ascends = bool((own[1:] > own[:-1]).all())
+            inner.check(ascends, "values", "is not in ascending order.")
+            seen = SeenColumn(called, "number", middle, tuple(own.tolist()), size, is_whole)
+            columns.append(seen)
+            continue
+        words = next(listed)
+        proper = 0 < len(words) <= MOST_WORDS + 1 and _are_words(words, kind)
+        inner.check(proper, "words", "is no list of words.")
+        columns.append(SeenColumn(called, kind, words[0], tuple(words[1:])))
+    return SeenColumns(tuple(columns), _read_rows(inner, kinds)), known
 
 
 def _are_words(words: list[Any], kind: str) -> bool:

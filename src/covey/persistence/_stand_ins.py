@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from covey.persistence._errors import NotCoveredError, damaged
+from covey.persistence._errors import NotCoveredError
 from covey.persistence._reading import Node
 
 _ROWS_OF_A_CLASS = 2
@@ -33,19 +32,3 @@ def few_rows(classes: np.ndarray | None, node: Node) -> tuple[np.ndarray, np.nda
 def set_parameters(model: Any, parameters: dict[str, Any]) -> None:
     """Give a stand-in the parameters of the model that it is made into."""
     model.set_params(**type(model)(**parameters).get_params(deep=False))
-
-
-def try_row(model: Any, node: Node) -> None:
-    """See that a model that was put together predicts a row of zeros."""
-    row = np.zeros((1, model.n_features_in_))
-    try:
-        with warnings.catch_warnings():
-            # The row has no names, where the training rows had some.
-            warnings.simplefilter("ignore")
-            proba = hasattr(model, "predict_proba")
-            predicted = model.predict_proba(row) if proba else model.predict(row)
-    except (ValueError, TypeError, IndexError, AttributeError, ArithmeticError) as error:
-        damaged(node.where, f"does not predict: {str(error).splitlines()[0]}")
-    numbers = np.asarray(predicted)
-    finite = numbers.dtype.kind != "f" or np.isfinite(numbers).all()
-    node.check(finite, "model", "predicts no finite number.")

@@ -13,7 +13,8 @@ from covey.evaluation import Evaluation
 from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
-from covey.persistence._seen import read_seen, write_seen
+from covey.persistence._seen import read as read_seen
+from covey.persistence._seen import write as write_seen
 from covey.persistence._writing import Writer, plain
 from covey.tables import (
     DATE_PARTS,
@@ -146,7 +147,7 @@ def _checked_format(node: Node) -> str:
 
 def _write_preparation(preparation: TablePreparation, out: Writer) -> dict[str, Any]:
     names = list(preparation.kinds_)
-    imputer = preparation.imputer_
+    imputer, seen = preparation.imputer_, getattr(preparation, "_seen_columns", None)
     return {
         "columns": out.texts(names),
         "kinds": [preparation.kinds_[name] for name in names],
@@ -165,7 +166,7 @@ def _write_preparation(preparation: TablePreparation, out: Writer) -> dict[str, 
         "ranges": out.array(_ranges(preparation)),
         "medians": out.array(imputer.statistics_),
         "with_gaps": out.array(imputer.indicator_.features_, "whole"),
-        "seen": write_seen(getattr(preparation, "_seen_columns", None), out),
+        "seen": None if seen is None else write_seen(seen, out),
     }
 
 
@@ -235,7 +236,9 @@ def _read_preparation(preparation: TablePreparation, node: Node) -> None:
     medians = node.array("medians", (width,))
     with_gaps = node.array("with_gaps", (None,), "whole", low=0, high=width - 1)
     node.check((np.diff(with_gaps) > 0).all(), "with_gaps", "is not in ascending order.")
-    read_seen(preparation, node, names)
+    if not node.none("seen"):
+        with node.child("seen") as inner:
+            preparation._seen_columns, _ = read_seen(inner, preparation, {})
     preparation._set_imputer(medians, with_gaps)
     preparation._set_names()
 

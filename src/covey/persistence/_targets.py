@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 
 from covey._models import classifies, regresses
+from covey.members._stored import check_names
 from covey.persistence._formats import estimator_format
-from covey.persistence._membership import check_names
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 
@@ -30,7 +30,7 @@ def _read_targets(model: Any, node: Node) -> None:
         proper = accepts(target) and width is not None and width == first.n_features_in_
         proper = proper and (accepts is regresses or hasattr(target, "classes_"))
         node.check(proper, "targets", "are not models of the same columns.")
-        check_names(first, target, node, "targets")
+        check_names(first, target)
     model.estimators_, model.n_features_in_ = targets, first.n_features_in_
     if hasattr(first, "feature_names_in_"):
         model.feature_names_in_ = first.feature_names_in_

@@ -28,11 +28,12 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from covey.members._stored import try_row
 from covey.persistence._errors import NotCoveredError
 from covey.persistence._features import read_features, write_features
 from covey.persistence._formats import Format
 from covey.persistence._reading import Node
-from covey.persistence._stand_ins import check_classes, few_rows, set_parameters, try_row
+from covey.persistence._stand_ins import check_classes, few_rows, set_parameters
 from covey.persistence._writing import Writer
 
 _LEAF = -1
@@ -221,7 +222,7 @@ def _fitted_forest(cls: type, is_forest: bool, parameters: dict[str, Any], node:
         node.check(len(trees) == 1, "sizes", "are those of several trees.")
         model.tree_ = trees[0].tree_
     set_parameters(model, parameters)
-    try_row(model, node)
+    try_row(model)
     return model
 
 
@@ -317,7 +318,7 @@ def _fitted_boosting(cls: type, parameters: dict[str, Any], node: Node) -> Any:
     node.check(len(trees) % width == 0, "sizes", "are not those of whole iterations.")
     model._predictors = [trees[start : start + width] for start in range(0, len(trees), width)]
     set_parameters(model, parameters)
-    try_row(model, node)
+    try_row(model)
     return model
 
 

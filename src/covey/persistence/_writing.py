@@ -9,8 +9,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
+from covey._state import stored_fields
 from covey.persistence._archive import stored_as
 from covey.persistence._errors import NotCoveredError
 
@@ -26,13 +28,35 @@ class Writer:
     ``write_model(model, writer)`` is the function that writes models of all kinds.
     """
 
-    def __init__(self, write_model: Callable[[Any, Writer], dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        write_model: Callable[[Any, Writer], dict[str, Any]],
+        by_hand: Callable[[type], Any],
+    ) -> None:
         self.arrays: list[np.ndarray] = []
         self._write_model = write_model
+        self._by_hand = by_hand
 
     def model(self, model: Any) -> dict[str, Any] | None:
         """Another model, or None."""
         return None if model is None else self._write_model(model, self)
+
+    def fields(self, owner: Any, cls: type) -> dict[str, Any]:
+        """The fields that a class declares, of an object that has them."""
+        return {
+            name.strip("_"): own.write(own.of(owner, name), self)
+            for name, kind in stored_fields(cls).items()
+            if (own := kind.for_(owner)) is not None
+        }
+
+    def record(self, value: Any) -> dict[str, Any]:
+        """An object with declared fields, or of a class that is written by hand."""
+        write = self._by_hand(type(value))
+        return self.fields(value, type(value)) if write is None else write(value, self)
+
+    def plain(self, value: Any) -> Any:
+        """A plain value as JSON has it."""
+        return plain(value)
 
     def models(self, models: Iterable[Any]) -> list[dict[str, Any] | None]:
         """A list of models."""
@@ -44,6 +68,19 @@ class Writer:
             return None
         self.arrays.append(np.asarray(values).astype(stored_as(kind), casting="same_kind"))
         return len(self.arrays) - 1
+
+    def matrix(self, values: Any) -> dict[str, Any]:
+        """A matrix of float64, dense or sparse."""
+        if not sparse.issparse(values):
+            return {"dense": self.array(values)}
+        values = sparse.csr_matrix(values)
+        values.sort_indices()
+        return {
+            "n_columns": values.shape[1],
+            "starts": self.array(values.indptr, "whole"),
+            "columns": self.array(values.indices, "whole"),
+            "values": self.array(values.data),
+        }
 
     def texts(self, texts: Sequence[str] | np.ndarray | None) -> list[int] | None:
         """A list of strings as two arrays: their lengths, and their bytes one after another."""

@@ -143,9 +143,9 @@ class DecorateClassifier(RivalOfLearners):
         check_number(self.artificial_size, "artificial_size", low=0, high=1_000, closed="right")
         self._check_learner()
 
-    def _check_training_data(self, X, y, sample_weight, continued):
+    def _check_training_data(self, X, y, sample_weight):
         _refuse_sparse(X)
-        X, codes, weight = super()._check_training_data(X, y, sample_weight, continued)
+        X, codes, weight = super()._check_training_data(X, y, sample_weight)
         self._nominal = column_positions(
             [] if self.categorical_features is None else self.categorical_features,
             "categorical_features",
@@ -158,7 +158,7 @@ class DecorateClassifier(RivalOfLearners):
         _refuse_sparse(X)
         return super()._check_rows(X)
 
-    def _grow(self, X, codes, sample_weight, context):
+    def _grow(self, X, codes, sample_weight, groups):
         used = sample_weight > 0
         X, codes, weight = X[used], codes[used], sample_weight[used]
         counts = np.bincount(codes, minlength=len(self.classes_))

@@ -149,7 +149,7 @@ class DiverseMaxEntClassifier(Rival):
         check_number(self.max_iter, "max_iter", low=1, whole=True)
         check_number(self.tol, "tol", low=0, closed="neither")
 
-    def _grow(self, X, codes, sample_weight, context):
+    def _grow(self, X, codes, sample_weight, groups):
         # Rows without weight do not count; the others are sorted by class.
         order = np.argsort(codes, kind="stable")
         order = order[sample_weight[order] > 0]

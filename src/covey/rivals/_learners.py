@@ -1,27 +1,119 @@
-"""What the rivals share: few parameters of their own, and members that are copies of a learner."""
+"""What the rivals share: one short fit, and members that are copies of a learner."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
+from covey._blocks import checked_numbers, in_blocks, training_table
 from covey._core.random import Purpose, UniformRows
+from covey._folds import check_groups
 from covey._models import classifies, fit_member
+from covey._validation import check_labels, check_sample_weight, one_fit_at_once
 from covey.fusers import common_kind, gather, make_fuser, member_output
-from covey.members import GrownClassifier
+from covey.members import FusedClassifier
+from covey.members._held_out import held_out_rows
+from covey.members._targets import check_two_classes
+
+# A fuser that learns does so from this share of the rows.
+_HELD_OUT = 0.1
 
 
-class Rival(GrownClassifier):
-    """An ensemble to compare with: it selects no size, and no fit goes on from another."""
+class Rival(FusedClassifier):
+    """An ensemble to compare with: it grows members on arrays, and fuses them by ``fuser``.
 
-    select_size = class_weight = n_jobs = None
-    validation_fraction = 0.1
-    warm_start = False
+    A subclass writes ``_check_parameters``, ``_grow`` and ``_predictions``.
+    """
 
-    def _attributes(self, n_members):
-        return {}  # `_grow` sets them
+    n_jobs: int | None = None
+    _has_folds = False  # whether groups of rows matter to it
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, before any data is read."""
+
+    @abstractmethod
+    def _grow(
+        self, X: Any, codes: np.ndarray, sample_weight: np.ndarray, groups: np.ndarray | None
+    ) -> None:
+        """Train the members on X, (n, D) of float64, whose classes are given as positions."""
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Grow the members and learn to fuse them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `FlockClassifier.fit`.
+        groups : array-like of shape (n_samples,), optional
+            Rows that belong together, such as those of one speaker: where something is chosen
+            by cross-validation, no fold separates them, and rows are held out by whole groups.
+        """
+        with one_fit_at_once(self):
+            return self._fit(X, y, sample_weight, groups)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
+        self._check_parameters()
+        fuser = make_fuser(self.fuser)
+        if groups is not None and not self._has_folds:
+            raise ValueError(
+                "groups keeps rows together in the folds of a search, but "
+                f"{type(self).__name__} makes none; leave groups out."
+            )
+        X, codes, weight = self._check_training_data(X, y, sample_weight)
+        if groups is not None:
+            groups = check_groups(groups, len(codes))
+        self._keep_seen(X, weight)
+        # If this fit fails, nothing of an earlier one must be left.
+        self.__dict__.pop("fuser_", None)
+        # Every draw is a function of this one number.
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        # A fixed rule learns nothing, but still checks that it suits these members.
+        grown, known = slice(None), slice(1)
+        if fuser.learns:
+            known = held_out_rows(codes, weight, _HELD_OUT, self._seed, groups)
+            grown = ~known
+        self._grow(
+            X[grown], codes[grown], weight[grown], None if groups is None else groups[grown]
+        )
+        P = self._predictions(X[known])
+        self.fuser_ = fuser.fit(P, self.classes_[codes[known]], X[known], weight[known])
+        return self
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        X, y = training_table(self, X, y, reset=True)
+        check_labels(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weight = check_sample_weight(sample_weight, len(codes))
+        largest = np.zeros(len(self.classes_))
+        np.maximum.at(largest, codes, weight)
+        check_two_classes(type(self).__name__, self.classes_, largest)
+        return X, codes, weight
+
+    def _check_rows(self, X: Any) -> Any:
+        return checked_numbers(self, X)
+
+    def _by_blocks(self, function: Callable[[Any], np.ndarray], X: Any) -> np.ndarray:
+        return in_blocks(function, X, self.n_jobs)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 class RivalOfLearners(Rival):

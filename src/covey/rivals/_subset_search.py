@@ -11,9 +11,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from covey._core.random import Purpose, UniformRows
-from covey._folds import check_cv_parameter, check_groups, make_folds
+from covey._folds import check_cv_parameter, make_folds
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, make_fuser, member_output
+from covey.fusers import Fuser, member_output
 from covey.rivals._learners import RivalOfLearners, fitted
 from covey.rivals._neighbors import NeighborsMember
 
@@ -153,6 +153,7 @@ class SubsetSearchClassifier(RivalOfLearners):
     """
 
     _default = NeighborsMember
+    _has_folds = True
 
     def __init__(
         self,
@@ -202,15 +203,7 @@ class SubsetSearchClassifier(RivalOfLearners):
             )
         self._check_learner()
 
-    def _prepare(self, X, codes, weight, groups, context):
-        """Keep the groups of the rows that members will be grown on."""
-        self._groups = None
-        if groups is not None:
-            held_out = self._held_out(codes, weight, make_fuser(self.fuser), groups)
-            self._groups = check_groups(groups, len(codes))[~held_out]
-
-    def _grow(self, X, codes, sample_weight, context):
-        groups = self.__dict__.pop("_groups")
+    def _grow(self, X, codes, sample_weight, groups):
         used = sample_weight > 0
         if np.bincount(codes[used]).max() < 2:
             raise ValueError(

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils.metadata_routing import process_routing
 
+from covey import _state as stored
 from covey._blocks import take_rows
 from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
+from covey._state import refuse
 from covey._validation import check_number, fitted_alone
 from covey.fusers import Predictions, Stacking
-from covey.fusers.encoding import encode_outputs, join_columns, learn_ranks, outputs_by_member
+from covey.fusers.encoding import (
+    CLASS_OUTPUTS,
+    VALUE_OUTPUTS,
+    KnownNumbers,
+    encode_outputs,
+    join_columns,
+    learn_ranks,
+    outputs_by_member,
+)
 from covey.members import FitParameters, NamedMembers
+from covey.members._stored import check_fuser, check_member, try_row
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
@@ -29,6 +41,41 @@ class Layered(NamedMembers):
 
     A subclass sets ``kind_`` and ``_choices`` (the encodings) and writes ``_predict_layer``.
     """
+
+    final_estimator: stored.Parameter(BaseEstimator)
+    features: stored.Parameter(BaseEstimator)
+    outputs_: stored.ListOf(stored.ListOf(stored.OneOf(*CLASS_OUTPUTS, *VALUE_OUTPUTS)), "L")
+    _columns: stored.OrNone(stored.Index("B", "F"))
+    features_: stored.OrNone(stored.Model())
+    _n_made: stored.OrAbsent(stored.Whole(1))
+    _ranks: stored.ListOf(stored.OrNone(stored.ListOf(stored.Record(KnownNumbers))), "L-1")
+    fuser_: stored.Model(Stacking)
+
+    def _restored(self) -> None:
+        members = iter(self._fitted_members())
+        self.layers_ = [list(islice(members, len(layer))) for layer in self.outputs_]
+        sizes = [len(layer) for layer in self.layers_]
+        fits = all(sizes) and sizes == [len(layer) for layer in self.outputs_]
+        refuse("outputs", "are not those of the members.", fits and not list(members))
+        known = {output for layer in self.outputs_ for output in layer}
+        refuse("outputs", "are of the other task.", known <= set(self._choices))
+        of_numbers = self.kind_ == "value"
+        fits = [len(ranks or ()) for ranks in self._ranks] == (
+            sizes[:-1] if of_numbers else [0] * len(self._ranks)
+        )
+        refuse("ranks", "are not those of the members.", fits)
+        self.estimators_ = self.layers_[-1]
+        for number, layer in enumerate(self.layers_):
+            for member in layer:
+                check_member(self, member, None if number else self.n_features_in_)
+        transforms = self.features_ is None or hasattr(self.features_, "transform")
+        refuse("features", "is no transformer.", transforms)
+        names, classes = self._names(), getattr(self, "classes_", None)
+        check_fuser(self.fuser_, lambda fuser: self._models.blank(fuser, names, classes), None)
+        if self._is_prefit():
+            self._take_fitted()
+            self.features = self.features_
+        try_row(self)
 
     @fitted_alone
     def fit(
@@ -51,6 +98,7 @@ class Layered(NamedMembers):
         given, layers = self._check_layers()
         X, y, weight = self._check_training_table(X, y, sample_weight)
         self._keep_seen(X, weight)
+        self._keep_rows(X, y, weight)
         prefit = self._is_prefit()
         classes = self._models.classes(type(self).__name__, layers[0], y, prefit)
         if classes is not None:

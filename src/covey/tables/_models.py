@@ -23,6 +23,7 @@ from covey.members import ExplainedRows, Origins, RoutesToEstimator
 from covey.tables._preparation import TablePreparation
 
 if TYPE_CHECKING:
+    from covey.inspection import Importance
     from covey.reporting import Report
 
 
@@ -207,10 +208,14 @@ class _TableModel(ExplainedRows, RoutesToEstimator, BaseEstimator):
         return Pipeline([("table", self.preparation_), ("flock", self.estimator_)])
 
     @property
-    def feature_importances_(self) -> np.ndarray:
-        """How much each of ``feature_names_in_`` counts; sums to one."""
+    def importance_(self) -> Importance | None:
+        """What is lost without each of ``feature_names_in_``; see `FlockClassifier`."""
         check_is_fitted(self, "estimator_")
-        return np.asarray(self.estimator_.feature_importances_) @ self._columns_of_features()
+        found = getattr(self.estimator_, "importance_", None)
+        if found is None:
+            return None
+        of = self._columns_of_features().argmax(axis=1)
+        return found.on_columns(self.feature_names_in_.tolist(), of)
 
     # -- explain ---------------------------------------------------------------------------
 

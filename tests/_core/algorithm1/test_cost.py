@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from covey import SubsetEnsembleClassifier
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
 from covey._core.softmax_linear import class_blocks

@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.algorithm1.curvature import Curvature, gram_of
-from covey._core.algorithm1.in_memory import in_memory
-from covey._core.algorithm1.rows import RowBlock
-from covey._core.design import Design
+from covey._core.algorithm1.rates import Curvature
+from covey._core.algorithm1.rows import RowBlock, in_memory
+from covey._core.design import Design, gram_of
 from covey._core.softmax_linear import class_blocks
 from tests._core.algorithm1.test_trainer import PRINTED, problem, replaced, trainer
 
@@ -116,9 +115,9 @@ def test_blocks_of_rows_give_what_one_block_gives(monkeypatch):
     design, blocks = Design(np.ascontiguousarray(X.T)), class_blocks(np.bincount(y))
     weight = np.random.default_rng(1).uniform(0.2, 3.0, (2, len(X)))
     whole = in_memory(design, blocks, weight, NEWTON)
-    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 130)
+    monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 130)
     parts = in_memory(design, blocks, weight, NEWTON)
-    assert len(parts._blocks) == 8
+    assert len(parts.blocks) == 8
     np.testing.assert_allclose(
         parts.sum(RowBlock.gram)[0], whole.sum(RowBlock.gram)[0], rtol=1e-12
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import as_slice
 from covey._core.design import Design

@@ -2,12 +2,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
+from covey._core.algorithm1.rows import ClassTarget, Reweighting, RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.algorithm1.targets import ClassTarget
 from covey._core.algorithm1.trainer import reweigh, see, typical_loss
 from covey._core.losses import ClassLoss
-from covey._core.rows import call
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss, weighted_quantile
 
@@ -19,15 +17,18 @@ def logits_of(probability):
         return np.stack([np.log(p), np.log1p(-p)])
 
 
-class Block(Reweighting):
+class Block(RowBlock):
     """Sees members by their logits."""
+
+    def __init__(self, *args):
+        Reweighting.__init__(self, *args)
 
     def see(self, logits, blocks):
         target = ClassTarget(blocks, ClassLoss())
         if self._name == "adaboost":
-            super().see(target.wrong(logits))
+            self.note(target.wrong(logits))
         elif self._name is not None:
-            super().see(target.true_probability(logits))
+            self.note(target.true_probability(logits))
 
 
 def settings_of(name):
@@ -41,7 +42,7 @@ class Alone:
         self.block = block
 
     def broadcast(self, method, *args):
-        return call(self.block, method, *args)
+        return getattr(self.block, method.__name__)(*args)
 
     sum = max = broadcast
 
@@ -138,18 +139,21 @@ def test_without_reweighting_weights_stay_ones():
 SQUARED, HUBER = ValueLoss("squared"), ValueLoss("huber")
 
 
-class LossBlock:
-    """The losses of a member; `RowBlock`'s names for them."""
+class LossBlock(RowBlock):
+    """A block of rows that has seen a member with these losses."""
 
     def __init__(self, loss, weight):
-        losses = MemberLosses(loss, weight)
-        self.loss_sums, self.loss_extent = losses.sums, losses.extent
-        self.loss_weight_up_to, self.trust = losses.weight_up_to, losses.trust
+        Reweighting.__init__(self, weight)
+        self._losses, self._sorted = loss, None
+
+    def note(self, noted):
+        self.noted = noted
 
 
 def trust(loss, weight, value_loss=SQUARED):
     block = LossBlock(loss, weight)
-    return block.trust(typical_loss(Alone(block), value_loss))
+    block.trust(typical_loss(Alone(block), value_loss))
+    return block.noted
 
 
 def test_trust_does_not_change_with_the_unit_and_falls_with_the_loss():
@@ -188,7 +192,7 @@ def test_the_typical_loss_by_counting_is_the_weighted_median(n_rows):
 def doubt_weights(members, base):
     reweighting = Reweighting(base)
     for member in members:
-        reweighting.see(np.array([member]))
+        reweighting.note(np.array([member]))
     reweighting.weigh(reweighting.peak())
     return reweighting.weight
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.design import Design
@@ -361,7 +361,7 @@ def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, reweight
         return [grower.grow() for _ in range(3)]
 
     whole = grown()
-    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 90)
+    monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 90)
     for one, other in zip(whole, grown(), strict=True):
         np.testing.assert_array_equal(one.support, other.support)
         np.testing.assert_array_equal(one.n_iter, other.n_iter)

@@ -4,8 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from covey._checkpoint import Journal
-from covey._core.algorithm1.in_memory import in_memory
+from covey._core.algorithm1.rows import in_memory
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
+from covey._core.algorithm1.step import Step
 from covey._core.algorithm1.trainer import StackTrainer, reweigh
 from covey._core.design import Design
 from covey._core.moments import moments
@@ -179,7 +180,7 @@ def test_a_finished_member_is_at_the_minimum_on_its_subset(loss):
     grown = trainer(X, y, loss, settings, weight=weight, runs=(0, 1))
     for _ in range(2):
         reweigh(grown.rows, grown._settings)
-        share = grown.rows._blocks[0]._reweighting.weight.copy()
+        share = grown.rows.blocks[0].weight.copy()
         member = grown.grow()
         assert member.converged.all()
         for run, w in enumerate(share):
@@ -230,7 +231,7 @@ def test_later_members_are_drawn_to_rows_that_earlier_ones_miss():
     error = y - X @ first.theta[0, 0] - first.intercept[0, 0]
     expected = np.exp(-(error**2) / (error**2).mean())
     reweigh(grown.rows, grown._settings)
-    weight = grown.rows._blocks[0]._reweighting.weight[0]
+    weight = grown.rows.blocks[0].weight[0]
     assert_allclose(weight, (1 - expected) / (1 - expected).sum())
 
 
@@ -248,7 +249,7 @@ def test_a_long_table_is_worked_on_in_blocks_with_the_same_result(loss, monkeypa
         return [grower.grow() for _ in range(3)]
 
     whole = grown()
-    monkeypatch.setattr("covey._core.algorithm1.in_memory._MOST_ROWS", 70)
+    monkeypatch.setattr("covey._core.algorithm1.rows._MOST_ROWS", 70)
     for one, other in zip(whole, grown(), strict=True):
         assert_array_equal(one.support, other.support)
         assert_array_equal(one.n_iter, other.n_iter)
@@ -287,21 +288,24 @@ def test_torch_grows_the_members_that_numpy_grows(loss):
 
 
 @pytest.mark.parametrize("stop", [3, 30])
-def test_an_interrupted_member_continues_from_its_journal(stop, tmp_path):
+def test_an_interrupted_member_continues_from_its_journal(stop, tmp_path, monkeypatch):
     X, y = problem()
     settings = replaced(PLAIN, learning_rate="auto", finish=50)
     expected = trainer(X, y, LOSSES[1], settings)
     expected = [expected.grow() for _ in range(3)]
 
-    def interrupt(step):
+    def interrupted(step, *args):
         counted.append(step)
         if len(counted) == stop:
             raise KeyboardInterrupt
+        return take(step, *args)
 
-    counted = []
+    counted, take = [], Step.__call__
+    monkeypatch.setattr(Step, "__call__", interrupted)
     first = trainer(X, y, LOSSES[1], settings, journal=Journal(tmp_path / "journal", "key", 0))
     with pytest.raises(KeyboardInterrupt):
-        _ = [first.grow(interrupt) for _ in range(3)]
+        _ = [first.grow() for _ in range(3)]
+    monkeypatch.undo()
     again = trainer(X, y, LOSSES[1], settings, journal=Journal(tmp_path / "journal", "key", 0))
     for member in expected:
         other = again.grow()

@@ -5,10 +5,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import ClassLikelihood, pooled
+from covey._core.gating.gate import ClassLikelihood, pooled
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
+from tests._core.gated import GatedLikelihood
 
 
 def literal(X, phi, y, w, alpha, pool, theta, b, V, v, support):
@@ -142,7 +142,9 @@ def test_stack_reaches_scipys_optimum_run_by_run(pool):
 def test_frozen_members_leave_only_the_gate_to_fit(pool):
     likelihood, x, *_, weight, alpha, support = problem(pool)
     theta, b, V, v = likelihood.unpack(x)
-    frozen = likelihood.rows.member_logits(theta * support[:, :, None, :], b, np.arange(len(x)))
+    frozen, _ = likelihood.rows.outputs(
+        (theta * support[:, :, None, :], b, V, v), np.arange(len(x))
+    )
     gate_only = GatedLikelihood(
         None,
         likelihood.rows.gate,

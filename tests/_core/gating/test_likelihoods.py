@@ -7,8 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood
-from covey._core.gating.likelihoods import (
+from covey._core.gating.gate import (
     ClassLikelihood,
     ValueLikelihood,
     contrast,
@@ -17,6 +16,7 @@ from covey._core.gating.likelihoods import (
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss
+from tests._core.gated import GatedLikelihood
 
 LOSSES = [ValueLoss("squared"), ValueLoss("huber", 0.6), ValueLoss("quantile", quantile=0.3)]
 

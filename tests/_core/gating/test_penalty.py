@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 
 from covey._core.design import Design
-from covey._core.gating.gate import GatedObjective, GatedRows
-from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood
-from covey._core.gating.penalty import best_penalty, penalties
+from covey._core.gating.gate import (
+    ClassLikelihood,
+    GatedObjective,
+    GatedRows,
+    ValueLikelihood,
+    best_penalty,
+    penalties,
+)
 from covey._core.lbfgs import minimise
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss

@@ -1,6 +1,6 @@
 """Shapley values against the literal mean over all orders."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -12,13 +12,13 @@ from covey._core.inspection import contributions as module
 from covey._core.inspection.contributions import contributions
 
 
-def literal(predict, row, typical, units):
-    """What each unit adds when it joins, averaged over all orders of the units."""
+def literal(predict, row, background, units):
+    """What each unit adds when it joins, averaged over orders of the units and other rows."""
     n_units = units.max() + 1
     added = np.zeros((n_units, predict(row[None]).shape[1]))
-    orders = list(permutations(range(n_units)))
-    for order in orders:
-        mixed = typical.copy()
+    orders = list(product(permutations(range(n_units)), background))
+    for order, other in orders:
+        mixed = other.copy()
         before = predict(mixed[None])[0]
         for unit in order:
             mixed[units == unit] = row[units == unit]
@@ -32,10 +32,10 @@ def bent(seed, width, n_classes=3):
     """A smooth function of rows with products of columns in it."""
     rng = np.random.default_rng(seed)
     slopes = rng.normal(size=(width, n_classes))
-    product = rng.normal(size=n_classes)
+    twice = rng.normal(size=n_classes)
 
     def predict(rows):
-        score = rows @ slopes + np.outer(rows[:, 0] * rows[:, -1], product)
+        score = rows @ slopes + np.outer(rows[:, 0] * rows[:, -1], twice)
         score = np.exp(score - score.max(axis=1, keepdims=True))
         return score / score.sum(axis=1, keepdims=True)
 
@@ -43,12 +43,12 @@ def bent(seed, width, n_classes=3):
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 1000), n_units=st.integers(1, 5), spare=st.integers(0, 2))
-def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, spare):
+@given(seed=st.integers(0, 1000), n_units=st.integers(1, 5), n_others=st.integers(1, 4))
+def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, n_others):
     rng = np.random.default_rng(seed)
-    units = np.concatenate([np.arange(n_units), rng.integers(0, n_units, spare)])
-    X, typical = rng.normal(size=(3, len(units))), rng.normal(size=len(units))
-    X[1, units == 0] = typical[units == 0]
+    units = np.concatenate([np.arange(n_units), rng.integers(0, n_units, 2)])
+    X, typical = rng.normal(size=(3, len(units))), rng.normal(size=(n_others, len(units)))
+    typical[:, units == 0] = X[1, units == 0]
     predict = bent(seed, len(units))
     found = contributions(predict, X, typical, units)
     for row, values in zip(X, found.values, strict=True):
@@ -58,11 +58,11 @@ def test_all_coalitions_give_the_literal_mean_over_orders(seed, n_units, spare):
 
 
 @settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 1000), width=st.integers(11, 25))
-def test_drawn_orders_add_up_to_rounding_and_depend_on_the_row_alone(seed, width):
+@given(seed=st.integers(0, 1000), width=st.integers(11, 25), n_others=st.integers(1, 20))
+def test_drawn_orders_add_up_to_rounding_and_depend_on_the_row_alone(seed, width, n_others):
     rng = np.random.default_rng(seed)
-    X, typical, predict = rng.normal(size=(6, width)), np.zeros(width), bent(seed, width)
-    X[2, 3] = 0.0
+    X, typical = rng.normal(size=(6, width)), rng.normal(size=(n_others, width))
+    X[2, 3], typical[:, 3], predict = 0.0, 0.0, bent(seed, width)
     found = contributions(predict, X, typical)
     assert_allclose(found.baseline + found.values.sum(axis=1), found.prediction, atol=1e-12)
     assert_array_equal(found.values[2, 3], 0.0)
@@ -72,9 +72,11 @@ def test_drawn_orders_add_up_to_rounding_and_depend_on_the_row_alone(seed, width
     assert_allclose(alone.values[0], found.values[4], atol=1e-12)
 
 
-def test_drawn_orders_are_within_a_few_standard_errors_of_all_coalitions(monkeypatch):
+@pytest.mark.parametrize("n_others", [1, 3, 16])
+def test_drawn_orders_are_within_a_few_standard_errors_of_all_coalitions(n_others, monkeypatch):
     rng = np.random.default_rng(0)
-    X, typical, predict = rng.normal(size=(20, 8)), np.zeros(8), bent(0, 8)
+    X, typical, predict = rng.normal(size=(20, 8)), rng.normal(size=(n_others, 8)), bent(0, 8)
+    monkeypatch.setattr(module, "MOST_EXACT", 1 << 12)
     exact = contributions(predict, X, typical).values
     monkeypatch.setattr(module, "MOST_EXACT", 0)
     drawn = contributions(predict, X, typical)
@@ -88,7 +90,7 @@ def test_drawn_orders_are_within_a_few_standard_errors_of_all_coalitions(monkeyp
 
 def test_of_a_sum_each_column_contributes_its_own_term_and_few_orders_are_drawn():
     rng = np.random.default_rng(1)
-    slopes, X, typical = rng.normal(size=30), rng.normal(size=(4, 30)), rng.normal(size=30)
+    slopes, X, typical = rng.normal(size=30), rng.normal(size=(4, 30)), rng.normal(size=(4, 30))
     counted = []
 
     def predict(rows):
@@ -96,12 +98,12 @@ def test_of_a_sum_each_column_contributes_its_own_term_and_few_orders_are_drawn(
         return (rows @ slopes)[:, None] + 3.0
 
     found = contributions(predict, X, typical)
-    assert_allclose(found.values[..., 0], slopes * (X - typical), atol=1e-12)
-    assert sum(counted) <= 4 * (2 * module.FEWEST_PAIRS * 30 + 1) + 1
+    assert_allclose(found.values[..., 0], slopes * (X - typical.mean(axis=0)), atol=1e-12)
+    assert sum(counted) <= 4 * (2 * module.FEWEST_PAIRS * 30 + 1) + 4
 
 
 def test_columns_that_are_not_looked_at_get_nothing_and_cost_nothing():
-    X, typical = np.random.default_rng(2).normal(size=(2, 40)), np.zeros(40)
+    X, typical = np.random.default_rng(2).normal(size=(2, 40)), np.zeros((1, 40))
     counted = []
 
     def predict(rows):
@@ -117,12 +119,14 @@ def test_columns_that_are_not_looked_at_get_nothing_and_cost_nothing():
 
 def test_columns_that_are_alike_share_equally():
     X = np.array([[1.0, 1.0, 2.0], [0.5, 0.5, -1.0]])
-    found = contributions(lambda rows: np.exp(rows.sum(axis=1, keepdims=True)), X, np.zeros(3))
+    found = contributions(
+        lambda rows: np.exp(rows.sum(axis=1, keepdims=True)), X, np.zeros((1, 3))
+    )
     assert_allclose(found.values[:, 0], found.values[:, 1])
 
 
 def test_gaps_that_are_typical_do_not_count_as_a_difference():
-    X, typical = np.array([[np.nan, 1.0]]), np.array([np.nan, 0.0])
+    X, typical = np.array([[np.nan, 1.0]]), np.array([[np.nan, 0.0]])
     found = contributions(lambda rows: np.nansum(rows, axis=1)[:, None], X, typical)
     assert_allclose(found.values[0, :, 0], [0.0, 1.0])
 
@@ -137,7 +141,7 @@ def test_memory_is_bounded_whatever_the_number_of_rows(monkeypatch):
 
     X = np.random.default_rng(3).normal(size=(50, 9))
     X[::2, :5] = 0.0
-    found = contributions(predict, X, np.zeros(9))
+    found = contributions(predict, X, np.zeros((1, 9)))
     assert max(largest) <= 64
     assert_allclose(found.values.sum(axis=1), found.prediction, atol=1e-9)
 
@@ -145,6 +149,6 @@ def test_memory_is_bounded_whatever_the_number_of_rows(monkeypatch):
 @pytest.mark.parametrize("width", [4, 20])
 def test_a_typical_row_has_no_contributions(width):
     typical = np.arange(width, dtype=float)
-    found = contributions(bent(0, width), typical[None], typical)
+    found = contributions(bent(0, width), typical[None], typical[None])
     assert_array_equal(found.values, 0.0)
     assert_array_equal(found.prediction[0], found.baseline)

@@ -6,8 +6,7 @@ from covey._core.basis import Basis
 from covey._core.gating.groups import Groups
 from covey._core.search.assembly import assembled
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.candidates import Group
-from covey._core.search.families import Family
+from covey._core.search.families import Family, Group
 from tests._core.bases import ramps_of
 
 N, D = 40, 3
@@ -57,7 +56,7 @@ def test_members_on_one_basis_predict_what_each_did_on_its_own(table):
         (0.6, group(rng, bases, Family("ramps", 2, (0.1,)), [0, 4])),
         (0.2, group(rng, bases, Family("features", 1, (0.1,)), [1])),
     ]
-    flock = assembled(groups, importance_of(X), {}, bases=bases)
+    flock = assembled(groups, bases, {}, importance_of(X))
     assert_array_equal(flock.sizes, [2, 1])
     assert_allclose(flock.weights, [0.75, 0.25])
     assert_allclose(flock.shares, [0.375, 0.375, 0.25])
@@ -79,7 +78,7 @@ def test_a_member_that_hardly_matters_is_dropped_unless_it_is_the_last_of_its_gr
     two = group(rng, bases, Family("features", 2, (0.1,)), [0])
     two.gate_intercept[1] = -9.0  # a gate of about 0.0001
     alone = group(rng, bases, Family("features", 1, (0.1,)), [0])
-    flock = assembled([(0.999, two), (0.001, alone)], importance_of(X), {}, bases=bases)
+    flock = assembled([(0.999, two), (0.001, alone)], bases, {}, importance_of(X))
     assert_array_equal(flock.sizes, [1, 1])
     assert_allclose(flock.coef[0], two.theta[0] / bases["features"].scale)
     assert_allclose(flock.shares, [0.999, 0.001])

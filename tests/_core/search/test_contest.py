@@ -3,9 +3,8 @@ import pytest
 
 from covey._core.basis import Basis
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.candidates import Candidate
-from covey._core.search.contest import Contest
-from covey._core.search.families import Family
+from covey._core.search.cross_fit import Contest
+from covey._core.search.families import Candidate, Family
 from covey._core.search.rows import SearchInMemory
 from covey._core.search.targets import ClassTarget
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
 import covey._core.gating.gate as gate
-import covey._core.search.contest as contest
+import covey._core.search.cross_fit as contest
 import covey._core.search.cross_fit as cross_fit_module
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
@@ -53,7 +53,7 @@ def cross_fit(
         block.begin_growing(name, settings, columns)
         n_columns = 4 if columns is None else len(columns)
         return StackTrainer(
-            GrowingRows(rows, name, n_columns, n_runs),
+            GrowingRows(rows, name, n_columns),
             settings,
             seed=1,
             runs=range(n_runs),
@@ -84,7 +84,7 @@ def cross_fit(
 def held_out(fits, family):
     """What candidates say of the rows that they were not fitted on, fold by fold."""
     fits.hold_out(family)
-    return fits._rows._blocks[0].held_out.predictions()[0]
+    return fits._rows.blocks[0].held_out.predictions()[0]
 
 
 def test_one_member_is_regularised_softmax_regression(table):

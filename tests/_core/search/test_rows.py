@@ -12,24 +12,23 @@ from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.gating.gate import GatedLikelihood, GatedObjective
-from covey._core.gating.likelihoods import ClassLikelihood
-from covey._core.moments import moments
+from covey._core.gating.gate import ClassLikelihood, GatedObjective
+from covey._core.moments import moments, moments_of_blocks
 from covey._core.search import rows as rows_module
 from covey._core.search.bases import (
     Features,
     ScaledBasis,
-    basis_moments,
     standardize,
     standardize_single,
 )
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.replay import ReplayLog
 from covey._core.search.rows import GrowingRows, SearchInMemory, in_blocks
 from covey._core.search.selection import greedy_selection
 from covey._core.search.targets import ClassTarget
 from covey._core.softmax_linear import class_blocks
+from covey.dask._blocks import ReplayLog
 from tests._core.bases import products_of
+from tests._core.gated import GatedLikelihood
 from tests._core.several import Several
 
 N = 90
@@ -96,14 +95,14 @@ def in_one(table, name):
 def test_what_is_known_of_a_table_does_not_depend_on_blocks(table, sizes):
     X, codes, weight = table
     rows = Several(X, codes, weight, sizes, 3)
-    counts, total = rows.sum(SearchBlock.class_counts)
+    (counts,) = rows.sum(SearchBlock.class_counts)
     assert_array_equal(counts, np.bincount(codes[weight > 0]))
-    assert_allclose(total, weight.sum())
     assert rows.max(SearchBlock.n_rows) == max(sizes)
     unit = rows.max(SearchBlock.largest_weight)
     assert unit == weight.max()
     rows.broadcast(SearchBlock.set_weight_unit, unit)
-    assert_allclose(rows.sum(SearchBlock.weight_sum)[0], weight.sum() / weight.max())
+    total = sum(block.weight.sum() for block in rows.blocks)
+    assert total == pytest.approx(weight.sum() / weight.max())
     used = X[weight > 0]
     assert_array_equal(rows.max(SearchBlock.extremes, True), [used.max(axis=0), -used.min(axis=0)])
     assert_array_equal(rows.max(SearchBlock.extremes, False), [X.max(axis=0), -X.min(axis=0)])
@@ -118,7 +117,9 @@ def test_moments_are_those_of_all_rows(table, sizes, factor):
     X = X * np.array([factor, 1.0, 1.0, 0.0]) + np.array([0.0, 0, 1e6, 0.1])
     rows = Several(X, codes, weight, sizes, 3)
     basis = Basis.plain(4)
-    found_mean, found_deviation, largest = basis_moments(rows, "features", basis)
+    found_mean, found_deviation, largest = moments_of_blocks(
+        rows, SearchBlock.columns, "features", basis
+    )
     assert_array_equal(largest, np.abs(X[weight > 0]).max(axis=0))
     mean, deviation = moments(X.T, weight)
     assert_allclose(found_mean, mean, rtol=1e-13)
@@ -144,7 +145,9 @@ def test_moments_of_sparse_rows_are_those_of_all_rows(table, sizes):
     X = np.where(np.abs(X) > 0.5, X, 0.0) * np.array([1e200, 1.0, 1.0, 0.0])
     X[weight == 0, 3] = 7.0
     rows = Several(sparse.csr_array(X), codes, weight, sizes, 3)
-    mean, deviation, largest = basis_moments(rows, "features", Basis.plain(4))
+    mean, deviation, largest = moments_of_blocks(
+        rows, SearchBlock.columns, "features", Basis.plain(4)
+    )
     for found, expected in zip(
         (mean, deviation), moments(sparse.csc_array(X), weight), strict=True
     ):
@@ -161,7 +164,7 @@ def test_members_grow_as_on_one_block(table, sizes):
         rows = ready(table, layout)
         rows.broadcast(SearchBlock.begin_growing, "products", SETTINGS)
         trainer = StackTrainer(
-            GrowingRows(rows, "products", 14, 5),
+            GrowingRows(rows, "products", 14),
             SETTINGS,
             seed=1,
             runs=range(5),
@@ -287,7 +290,6 @@ def test_importance_is_that_of_all_rows(table, sizes):
     asked, total = rows.sum(SearchBlock.importance, 1, basis, coef, intercept, [2, 3], shares)
     assert_allclose(asked / total, expected, rtol=1e-12)
     assert (asked / total).sum() == pytest.approx(1)
-    assert rows.sum(SearchBlock.n_used)[0] == (weight > 0).sum()
     # Of few rows it is nearly the same.
     asked, total = rows.sum(SearchBlock.importance, 2, basis, coef, intercept, [2, 3], shares)
     assert total < 0.7 * weight.sum()
@@ -306,7 +308,7 @@ def test_a_lost_block_is_made_again_and_nothing_is_different(table):
         settings = replace(SETTINGS, reweighting="adaboost")
         rows.broadcast(SearchBlock.begin_growing, "products", settings)
         trainer = StackTrainer(
-            GrowingRows(rows, "products", 14, 5),
+            GrowingRows(rows, "products", 14),
             settings,
             seed=1,
             runs=range(5),
@@ -478,9 +480,9 @@ def test_single_precision_lays_out_what_double_precision_does(table):
         )
         for keep in (True, False):
             standardize_single(rows, "some", scaled, features, keep=keep)
-            found = [block._single_design("some") for block in rows._blocks]
+            found = [block._single_design("some") for block in rows.blocks]
             standardize(rows, "some", scaled)
-            for block, single in zip(rows._blocks, found, strict=True):
+            for block, single in zip(rows.blocks, found, strict=True):
                 double = block.designs["some"]
                 counts = block.weight > 0
                 theta = np.eye(basis.n_columns)[None]

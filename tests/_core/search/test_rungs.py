@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.moments import moments
-from covey._core.search import comparison, rungs
+from covey._core.search import rows as rungs
+from covey._core.search import search as comparison
 from covey._core.search import search as search_module
 from covey._core.search.bases import Features
 from covey._core.search.block import SearchBlock
 from covey._core.search.families import CLASSIFICATION, Family
-from covey._core.search.rows import SearchInMemory
-from covey._core.search.rungs import Rung, rung_sizes, sampled_rung
-from covey._core.search.sampling import sampled_rows
+from covey._core.search.folds import sampled_rows
+from covey._core.search.rows import Rung, SearchInMemory, rung_sizes, sampled_rung
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._core.search.targets import ClassTarget
 from tests._core.several import Several

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from covey._core.search import sampling
-from covey._core.search.sampling import sampled_rows
+from covey._core.search import folds as sampling
+from covey._core.search.folds import sampled_rows
 
 N = 20_000
 

@@ -2,15 +2,155 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from covey._core.algorithm1.curvature import STRETCH, Curvature
-from covey._core.algorithm1.eigenvalues import largest_eigenvalues
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
+from covey._core.blocks import Blocks
 from covey._core.random import Purpose, normals_of
-from covey._core.rows import Rows
+
+# A value has converged when what is left of its vector is this share of it. The error is then
+# no more than that share, and in general its square.
+_RESIDUAL = 1e-9
+# Steps at most; hundreds are needed only where many eigenvalues are nearly the largest one.
+_MOST_STEPS = 300
+
+
+def largest_eigenvalues(
+    product: Callable[[FloatArray], FloatArray], start: FloatArray
+) -> FloatArray:
+    """``lambda_max(A_r)`` of positive semi-definite matrices, (R,), by Lanczos' method.
+
+    ``product`` maps a vector for each matrix, (R, N), to ``A_r v_r``; ``start`` is (R, N). Each
+    value ends where its own vector has converged, so that it is the same whatever other matrices
+    are beside it.
+    """
+    n_runs, size = start.shape
+    vector = start / np.linalg.norm(start, axis=1, keepdims=True)
+    basis: list[FloatArray] = []
+    diagonal, beside = np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
+    found, ended = np.zeros(n_runs), np.zeros(n_runs, dtype=bool)
+    for _ in range(min(size, _MOST_STEPS)):
+        basis.append(vector)
+        new = product(vector)
+        diagonal = np.column_stack([diagonal, np.sum(vector * new, axis=1)])
+        # Rounding would bring back what was there before; twice is enough to remove it.
+        for _ in range(2):
+            for known in basis:
+                new = new - np.sum(known * new, axis=1, keepdims=True) * known
+        length = np.linalg.norm(new, axis=1)
+        for run in np.flatnonzero(~ended):
+            found[run], last = _top(diagonal[run], beside[run])
+            ended[run] = length[run] * abs(last) <= _RESIDUAL * found[run]
+        if ended.all():
+            break
+        beside = np.column_stack([beside, length])
+        # A vector of length zero has nothing left to find; its row of the small matrix is zero.
+        vector = new / np.where(length > 0, length, 1.0)[:, None]
+    return found
+
+
+def _top(diagonal: FloatArray, beside: FloatArray) -> tuple[float, float]:
+    """The largest eigenvalue of a tridiagonal matrix, and the last entry of its vector."""
+    values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, -1))
+    return float(values[-1]), float(vectors[-1, -1])
+
+
+# A step of up to twice the bound's still climbs; the bound is C / 2 times too careful where every
+# class is as likely.
+STRETCH = 1.5
+
+# Added to the diagonal of G, as a share of it: columns may depend on each other.
+_RIDGE = 1e-3
+
+
+class Curvature:
+    """The bound G of each run, and its inverse on subsets.
+
+    ``gram`` is `gram_of` the rows under the user's weights, and ``usable`` the subset that members
+    start from.
+    """
+
+    def __init__(self, gram: FloatArray, usable: BoolArray, fit_intercept: bool) -> None:
+        diagonal = np.einsum("rdd->rd", gram)
+        ridge = _RIDGE * np.maximum(diagonal, np.finfo(np.float64).tiny)
+        self._gram = gram + ridge[:, :, None] * np.eye(gram.shape[1])
+        self._usable = usable
+        self._intercept = np.array([fit_intercept])
+        # What members start from comes again with every one of them.
+        self._first: list[FloatArray | None] = [None] * len(gram)
+        self._known: list[tuple[bytes, FloatArray] | None] = [None] * len(gram)
+
+    def inverse(self, run: int, support: BoolArray) -> FloatArray:
+        """The inverse of G on a subset (D,), zero elsewhere.
+
+        A function of the subset alone, however it was come by.
+        """
+        if self._first[run] is None:
+            self._first[run] = self._inverted(run, self._usable)
+        first, known = self._first[run], self._known[run]
+        assert first is not None
+        left_out = np.flatnonzero(self._usable & ~support)
+        strange = bool((support & ~self._usable).any())
+        if not len(left_out) and not strange:
+            return first
+        key = support.tobytes()
+        if known is not None and known[0] == key:
+            return known[1]
+        if strange or 3 * len(left_out) > len(support):
+            inverse = self._inverted(run, support)
+        else:
+            # What leaving columns out makes of an inverse: block inversion.
+            inner = first[np.ix_(left_out, left_out)]
+            inverse = first - first[:, left_out] @ np.linalg.solve(inner, first[left_out])
+            inverse[left_out] = 0.0
+            inverse[:, left_out] = 0.0
+        self._known[run] = key, inverse
+        return inverse
+
+    def _inverted(self, run: int, support: BoolArray) -> FloatArray:
+        # NumPy's and not SciPy's: two libraries of threads would wait for each other.
+        inside = np.flatnonzero(np.append(support, self._intercept))
+        inverse: FloatArray = np.zeros_like(self._gram[run])
+        part = np.linalg.inv(self._gram[run][np.ix_(inside, inside)])
+        inverse[np.ix_(inside, inside)] = (part + part.T) / 2.0
+        return inverse
+
+    def norm(self, run: int, vector: FloatArray) -> float:
+        """``sqrt(v^T G v)``."""
+        return float(np.sqrt(vector @ self._gram[run] @ vector))
+
+    def direction(
+        self, run: int, support: BoolArray, slope: FloatArray, flipped: BoolArray | None = None
+    ) -> FloatArray:
+        """``G^-1 slope`` (D + 1, C) on a subset (D,), or on the ``flipped`` one after a flip."""
+        inverse, gram = self.inverse(run, support), self._gram[run]
+        if flipped is None:
+            return inverse @ slope
+        taken_out = np.flatnonzero(support & ~flipped)
+        taken_in = np.flatnonzero(flipped & ~support)
+        stays = np.append(support & flipped, self._intercept)[:, None]
+
+        def solved(right: FloatArray) -> FloatArray:
+            """On what stays of the subset: block inversion."""
+            x: FloatArray = inverse @ (right * stays)
+            if len(taken_out):
+                inner = inverse[np.ix_(taken_out, taken_out)]
+                x -= inverse[:, taken_out] @ np.linalg.solve(inner, x[taken_out])
+            return x
+
+        if not len(taken_in):
+            return solved(slope)
+        across = solved(gram[:, taken_in])
+        rest = gram[np.ix_(taken_in, taken_in)] - gram[taken_in] @ across
+        new = np.linalg.solve(rest, slope[taken_in] - across.T @ slope)
+        x = solved(slope) - across @ new
+        x[taken_in] = new
+        return x
+
 
 # Power iterations for the largest eigenvalue. They approach it from below, and steps stay
 # monotone up to twice the length that it allows, so a rough value is enough.
@@ -29,7 +169,7 @@ class LearningRates:
 
     def __init__(
         self,
-        rows: Rows[RowBlock],
+        rows: Blocks[RowBlock],
         settings: TrainingSettings,
         n_runs: int,
         usable: BoolArray,

@@ -15,18 +15,279 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
-from covey._core.algorithm1.reweighting import MemberLosses, Reweighting
-from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.algorithm1.targets import ValueTarget, target_of
-from covey._core.arrays import Array, FloatArray, IntArray, Positions, Workspace, is_on_host
+from covey._core.algorithm1.settings import ReweightingName, TrainingSettings
+from covey._core.arrays import (
+    Array,
+    FloatArray,
+    IntArray,
+    Positions,
+    Workspace,
+    is_on_host,
+    like,
+    namespace_of,
+    to_host,
+)
+from covey._core.blocks import MemoryBlocks
 from covey._core.design import Design
-from covey._core.softmax_linear import weight_of
+from covey._core.losses import ClassLoss
+from covey._core.quantiles import WeightedRows
+from covey._core.softmax_linear import Blocks, highest_and_right, true_class, weight_of
+from covey._core.value_losses import ValueLoss
+
+
+class ClassTarget:
+    """The classes of rows sorted by class."""
+
+    def __init__(self, blocks: Blocks, loss: ClassLoss) -> None:
+        self.truth = blocks
+        self.n_outputs = len(blocks)
+        self._loss = loss
+
+    def rows(self, which: slice) -> ClassTarget:
+        """The same of some of the rows."""
+        start, stop = which.start, which.stop
+        inside = tuple(
+            slice(min(max(b.start, start), stop) - start, min(max(b.stop, start), stop) - start)
+            for b in self.truth
+        )
+        return ClassTarget(inside, self._loss)
+
+    def judge(self, outputs: Array, memo: Array) -> Array:
+        """What each row adds to the criterion of each candidate, (L, n): whether it is right.
+
+        ``memo`` (L, n) is filled with what `climb` can reuse, the highest logit of each row.
+        """
+        return highest_and_right(outputs, self.truth, memo)[1]
+
+    def climb(
+        self,
+        outputs: Array,
+        weight: Array,
+        workspace: Workspace,
+        out: Array,
+        memo: Array | None = None,
+    ) -> tuple[Array, Array | None]:
+        """Eq. (9), or its counterpart of another loss, (L,), and the steepest loss of rows.
+
+        It is to be maximized; ``out`` is filled with its derivative by the outputs, and may be
+        ``outputs`` itself.
+        """
+        objective, _, steepest = self._loss(outputs, self.truth, weight, workspace, out, memo)
+        return objective, steepest
+
+    def loss_gradient(
+        self, outputs: Array, weight: Array, workspace: Workspace, out: Array
+    ) -> Array:
+        """The loss (L,), to be minimized; ``out`` is filled with its derivative."""
+        objective, _ = self.climb(outputs, weight, workspace, out)
+        out *= -1.0
+        return -objective
+
+    def wrong(self, outputs: Array) -> Array:
+        """1 where a row is wrong, 0 where it is right, (R, n)."""
+        right = highest_and_right(outputs, self.truth)[1]
+        return 1.0 - namespace_of(outputs).astype(right, outputs.dtype)
+
+    def true_probability(self, outputs: Array) -> Array:
+        """The probability of each row's true class, (R, n); the outputs are lost."""
+        xp = namespace_of(outputs)
+        outputs -= xp.max(outputs, axis=0)
+        xp.exp(outputs, out=outputs)
+        p_true = true_class(outputs, self.truth, xp.empty_like(outputs[0]))
+        p_true /= xp.sum(outputs, axis=0)
+        return p_true
+
+    def labels(self, beside: Array) -> Array:
+        """The class of each row as a number, where ``beside`` lives."""
+        counts = [block.stop - block.start for block in self.truth]
+        labels = np.repeat(np.arange(len(counts)), counts)
+        return like(beside, labels, namespace_of(beside).int32)
+
+
+class ValueTarget:
+    """The values of rows, standardized: 0 is a sensible guess, 1 a sensible error."""
+
+    n_outputs = 1
+
+    def __init__(self, values: Array, loss: ValueLoss) -> None:
+        self.truth = values
+        self._loss = loss
+        self._step_loss = loss.for_steps
+
+    def rows(self, which: slice) -> ValueTarget:
+        """The same of some of the rows."""
+        return ValueTarget(self.truth[which], self._loss)
+
+    def judge(self, outputs: Array, memo: Array) -> Array:
+        """Minus the loss of rows; the memo is the error of each."""
+        namespace_of(outputs).subtract(self.truth, outputs[0], out=memo)
+        return -self._step_loss.value(memo)
+
+    def climb(
+        self,
+        outputs: Array,
+        weight: Array,
+        workspace: Workspace,
+        out: Array,
+        memo: Array | None = None,
+    ) -> tuple[Array, Array | None]:
+        """See `ClassTarget`; the objective is the criterion, known already: zeros are returned."""
+        error = self.truth - outputs[0] if memo is None else memo
+        out[0] = -weight * self._step_loss.slope(error)
+        xp = namespace_of(outputs)
+        return xp.zeros(outputs.shape[1], dtype=outputs.dtype, device=device(outputs)), None
+
+    def loss_gradient(
+        self, outputs: Array, weight: Array, workspace: Workspace, out: Array
+    ) -> Array:
+        """See `ClassTarget`; by the loss itself, not by that of steps."""
+        error = self.truth - outputs[0]
+        out[0] = weight * self._loss.slope(error)
+        return namespace_of(outputs).sum(weight * self._loss.value(error), axis=1)
+
+    def losses(self, outputs: Array) -> Array:
+        """The loss of each row, (R, n)."""
+        return self._loss.value(self.truth - outputs[0])
+
+
+def target_of(truth: Any, loss: ClassLoss | ValueLoss) -> ClassTarget | ValueTarget:
+    """The target of rows: ``truth`` is their `Blocks` of classes, or their values (n,)."""
+    if isinstance(loss, ClassLoss):
+        return ClassTarget(truth, loss)
+    return ValueTarget(truth, loss)
+
+
+# What AdaBoost's member of no error at all counts as.
+_SMALLEST_ERROR = 1e-3
+
+
+class Reweighting:
+    """The sample weights of the next member, for a stack of runs and a block of rows.
+
+    Rows whose ``base_weight`` (R, n), the user's, is 0 do not count in what is left to learn. With
+    p the mean probability that earlier members gave a row's true class, the names are:
+
+    - "mean_probability": ``1 - p``, eq. (8).
+    - "divergence": ``-log p``, the Kullback-Leibler divergence of the truth from the
+      earlier members' mean. It is drawn harder to what all of them get wrong.
+    - "adaboost": a row that a member gets wrong weighs ``(1 - e) / e (C - 1)`` times as
+      much afterwards, e being the member's weighted error (SAMME, Zhu et al. 2009). A
+      member no better than chance changes nothing.
+    - None: all rows weigh the same.
+
+    For values p is `RowBlock.trust`. Weights of "divergence" and "adaboost" have a mean of one
+    (over the user's weights): only their proportions have a meaning.
+    """
+
+    def __init__(
+        self,
+        base_weight: Array,
+        name: ReweightingName | None = "mean_probability",
+        n_classes: int = 2,
+    ) -> None:
+        self._xp = namespace_of(base_weight)
+        self._base_weight = base_weight
+        self._name = name
+        self._n_classes = n_classes
+        self._true_probability_sum: Array | None = None
+        self._wrong: Array | None = None
+        self._log_weight: Array | None = None
+        self._n_seen = 0
+        self.weight = base_weight  # of the member that is grown, the user's weight included
+
+    def note(self, noted: Array) -> None:
+        """Take note of a member by what it makes of each row, (R, n).
+
+        This is the probability of the true class, or its counterpart for values; for "adaboost"
+        1 where the member is wrong and 0 where it is right.
+        """
+        self._n_seen += 1
+        if self._name == "adaboost":
+            self._wrong = noted
+            if self._log_weight is None:
+                self._log_weight = self._xp.zeros_like(self._base_weight)
+        elif self._true_probability_sum is None:
+            self._true_probability_sum = noted
+        else:
+            self._true_probability_sum += noted
+
+    # The methods below are called on every block of rows; what is known of all blocks together,
+    # a peak or a sum, is passed to each.
+
+    def peak(self) -> Array:
+        """The largest weight (of "adaboost" its logarithm) of rows that count, as (R,)."""
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            return xp.ones_like(self._base_weight[:, 0])
+        lowest = -xp.inf if self._name == "adaboost" else 0.0
+        nothing = xp.full_like(self._base_weight, lowest)
+        return xp.max(xp.where(self._base_weight > 0, self._unscaled(), nothing), axis=1)
+
+    def errors(self, peak: Array) -> tuple[Array, Array]:
+        """For "adaboost": the weight of rows that the last member gets wrong, and of all."""
+        xp = self._xp
+        weight = self._base_weight * self._below(peak)
+        return (
+            xp.sum(weight * self._wrong, axis=1, dtype=xp.float64),
+            xp.sum(weight, axis=1, dtype=xp.float64),
+        )
+
+    def boost(self, error: Array) -> None:
+        """For "adaboost": make the last member's errors heavier, by its error (R,)."""
+        xp, n_classes = self._xp, self._n_classes
+        error = xp.clip(error, _SMALLEST_ERROR, 1.0 - 1.0 / n_classes)
+        factor = xp.log((1.0 - error) * (n_classes - 1) / error)
+        assert self._wrong is not None
+        assert self._log_weight is not None
+        self._log_weight += xp.astype(factor, self._wrong.dtype)[:, None] * self._wrong
+
+    def weigh(self, peak: Array) -> tuple[Array, Array]:
+        """Set the weights of the next member; their sum (R,), and that of the user's.
+
+        A run whose earlier members are certain of every row has nothing left to learn from;
+        its weights are ones again, since zeros would leave the next member at its random
+        start.
+        """
+        xp = self._xp
+        if self._n_seen == 0 or self._name is None:
+            self.weight = self._base_weight
+        elif self._name == "adaboost":
+            self.weight = self._base_weight * self._below(peak)
+        else:
+            weight = self._unscaled()
+            weight = xp.where(peak[:, None] > 0, weight, xp.ones_like(weight))
+            self.weight = self._base_weight * weight
+        return (
+            xp.sum(self.weight, axis=1, dtype=xp.float64),
+            xp.sum(self._base_weight, axis=1, dtype=xp.float64),
+        )
+
+    def rescale(self, divisor: Array) -> None:
+        """Divide the weights of each run by a number."""
+        self.weight = self.weight / self._xp.astype(divisor, self.weight.dtype)[:, None]
+
+    def _unscaled(self) -> Array:
+        xp = self._xp
+        if self._name == "adaboost":
+            return self._log_weight
+        assert self._true_probability_sum is not None
+        p = self._true_probability_sum / self._n_seen
+        if self._name == "mean_probability":
+            return xp.clip(1.0 - p, 0.0, 1.0)
+        return -xp.log(xp.clip(p, 1e-15, 1.0))
+
+    def _below(self, peak: Array) -> Array:
+        # A row of weight 0 may be wrong for ever: what it weighs must not dwarf the others.
+        assert self._log_weight is not None
+        return self._xp.exp(self._xp.clip(self._log_weight - peak[:, None], None, 0.0))
+
 
 NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
-class RowBlock:
+class RowBlock(Reweighting):
     """Some rows of a table, and what a stack of runs knows of each.
 
     For classes the rows of ``design`` are sorted by class and ``truth`` holds the rows of each
@@ -43,23 +304,22 @@ class RowBlock:
         scratch: Workspace | None = None,
     ) -> None:
         self.design = design
-        self._xp = design.xp
         self._target = target_of(truth, settings.loss)
         # How many outputs a member has: one a class, or one for a value.
         self.n_classes = self._target.n_outputs
-        self.n_runs = int(base_weight.shape[0])
-        self._base_weight = base_weight
-        self._reweighting_name = settings.reweighting
-        self._reweighting = Reweighting(base_weight, settings.reweighting, self.n_classes)
-        self._losses: MemberLosses | None = None
+        super().__init__(base_weight, settings.reweighting, self.n_classes)
+        self.n_features, self.like = design.n_features, design.like
+        self._everyone: IntArray = np.arange(base_weight.shape[0])
         self._workspace = Workspace(design.like)
         self._scratch = Workspace(design.like) if scratch is None else scratch
-        self._runs: IntArray = np.arange(self.n_runs)
         self._flipping: IntArray = NONE  # of the candidates that were evaluated last
-        self._weight: Array = base_weight  # of the active runs
+        self._runs = self._everyone  # the active ones
+        self._active_weight: Array = base_weight
         self._outputs: Array = None  # of the candidates that were evaluated last
         self._memo: Array = None  # what their evaluation leaves for the gradient
         self._steepest: Array = None
+        self._losses: Array = None  # (R, n), of the member of values that was seen last
+        self._sorted: WeightedRows | None = None
         self._index = Positions(base_weight)
 
     # -- between members -------------------------------------------------------------------
@@ -67,63 +327,50 @@ class RowBlock:
     def see(self, theta: Array, intercept: Array) -> None:
         """Take note of a member of every run, (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
-        outputs = self.design.logits(theta, intercept, np.arange(self.n_runs), out)
+        outputs = self.design.logits(theta, intercept, self._everyone, out)
         if isinstance(self._target, ValueTarget):
-            self._losses = MemberLosses(self._target.losses(outputs), self._base_weight)
-        elif self._reweighting_name == "adaboost":
-            self._reweighting.see(self._target.wrong(outputs))
-        elif self._reweighting_name is not None:
-            self._reweighting.see(self._target.true_probability(outputs))
+            self._losses, self._sorted = self._target.losses(outputs), None
+        elif self._name == "adaboost":
+            self.note(self._target.wrong(outputs))
+        elif self._name is not None:
+            self.note(self._target.true_probability(outputs))
 
     def loss_sums(self) -> tuple[Array, Array]:
-        """See `MemberLosses.sums`, of the member that was seen last."""
-        return self._seen_losses.sums()
+        """Return the weighted sums of the losses of the member seen last, and of the weights."""
+        xp, weight = self._xp, self._base_weight
+        return xp.sum(self._losses * weight, axis=1), xp.sum(weight, axis=1)
 
     def loss_extent(self) -> FloatArray:
-        """See `MemberLosses.extent`."""
-        return self._seen_losses.extent()
+        """Return the largest of these losses, and of minus the losses, (2, R)."""
+        losses = to_host(self._losses).astype(np.float64)  # as its quantiles are found
+        return np.stack([losses.max(axis=1, initial=-np.inf), -losses.min(axis=1, initial=np.inf)])
 
     def loss_weight_up_to(self, values: FloatArray) -> tuple[FloatArray]:
-        """See `MemberLosses.weight_up_to`."""
-        return self._seen_losses.weight_up_to(values)
+        """Return the weight of the rows whose losses are at most ``values`` (R, k)."""
+        if self._sorted is None:
+            losses, weight = (
+                to_host(x).astype(np.float64) for x in (self._losses, self._base_weight)
+            )
+            self._sorted = WeightedRows(losses, weight)
+        return (self._sorted.up_to(values),)
 
     def trust(self, typical: FloatArray) -> None:
-        """Take note of how far the member that was seen last is trusted with each row."""
-        self._reweighting.see(self._seen_losses.trust(typical))
-        self._losses = None
+        r"""Take note of how far the member of values that was seen last is trusted with each row.
 
-    @property
-    def _seen_losses(self) -> MemberLosses:
-        assert self._losses is not None
-        return self._losses
-
-    def peak(self) -> Array:
-        """See `Reweighting`."""
-        return self._reweighting.peak()
-
-    def errors(self, peak: Array) -> tuple[Array, Array]:
-        """See `Reweighting`."""
-        return self._reweighting.errors(peak)
-
-    def boost(self, error: Array) -> None:
-        """See `Reweighting`."""
-        self._reweighting.boost(error)
-
-    def weigh(self, peak: Array) -> tuple[Array, Array]:
-        """See `Reweighting`; all runs are active again."""
-        sums = self._reweighting.weigh(peak)
-        self._runs = np.arange(self.n_runs)
-        self._weight = self._reweighting.weight
-        return sums
-
-    def rescale(self, divisor: Array) -> None:
-        """See `Reweighting`."""
-        self._reweighting.rescale(divisor)
-        self._weight = self._reweighting.weight
+        That is ``exp(-loss / typical loss)``, the counterpart of the probability that a classifier
+        gives the true class. The typical loss is the member's own, over rows of the user's
+        weights, so that neither the unit of y nor how hard the problem is matters. It is the
+        mean; or, for robust losses, the median divided by log 2, which is the mean of
+        exponentially distributed losses. Next to an outlier's loss, as a mean has it, no other row
+        would matter: all members but the first would be fitted to that outlier.
+        """
+        unit = like(self._losses, typical)
+        self.note(self._xp.exp(-self._losses / unit[:, None]))
+        self._losses = self._sorted = None
 
     def heaviest(self, base: bool) -> Array:
         """The largest weight of each run, (R,): the member's or the user's."""
-        return self._xp.max(self._base_weight if base else self._reweighting.weight, axis=1)
+        return self._xp.max(self._base_weight if base else self.weight, axis=1)
 
     def spread(self, vector: Array, heaviest: Array, base: bool) -> tuple[Array, Array]:
         """``sum_m w_m z_m z_m^T v`` for v (1, R, D + 1), z with the intercept's 1.
@@ -131,12 +378,10 @@ class RowBlock:
         The weights are divided by ``heaviest``: squares of very large or very small ones would
         be lost.
         """
-        everyone = np.arange(self.n_runs)
-        weight = self._base_weight if base else self._reweighting.weight
-        out = self._scratch.take("residual", 1, self.n_runs, self.design.n_rows)
-        product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], everyone, out)
-        product *= weight / heaviest[:, None]
-        return self.design.gradient(product, everyone)
+        out = self._scratch.take("residual", 1, len(self._everyone), self.design.n_rows)
+        product = self.design.logits(vector[:, :, :-1], vector[:, :, -1], self._everyone, out)
+        product *= (self._base_weight if base else self.weight) / heaviest[:, None]
+        return self.design.gradient(product, self._everyone)
 
     def gram(self) -> tuple[Array]:
         """``sum_m w_m z_m z_m^T`` of the user's weights, (R, D + 1, D + 1)."""
@@ -153,17 +398,19 @@ class RowBlock:
         minus the weighted loss. ``flipping`` holds the positions, among the active ``runs``, of
         those that have a second candidate; ``theta`` (C, L, D) is zero outside the subsets.
         """
-        if not np.array_equal(runs, self._runs):
-            self._runs, self._weight = runs, self._reweighting.weight[self._index(runs), :]
-        self._flipping = flipping
         n_runs = len(runs)
+        if n_runs == len(self._everyone):
+            self._runs, self._active_weight = self._everyone, self.weight
+        elif not np.array_equal(runs, self._runs):
+            self._runs, self._active_weight = runs, self.weight[self._index(runs), :]
+        self._flipping = flipping
         out = self._workspace.take("outputs", *theta.shape[:2], self.design.n_rows)
         self._outputs = self.design.logits(theta, intercept, self._of_candidates(flipping), out)
         self._memo = self._workspace.take("memo", theta.shape[1], self.design.n_rows)
         judged = self._target.judge(self._outputs, self._memo)
-        total = weight_of(judged[:n_runs], self._weight)
+        total = weight_of(judged[:n_runs], self._active_weight)
         if len(flipping):
-            weight = self._of_runs(self._weight, flipping)
+            weight = self._active_weight[self._index(flipping), :]
             total = self._xp.concat([total, weight_of(judged[n_runs:], weight)])
         return (total,)
 
@@ -191,7 +438,7 @@ class RowBlock:
             else:
                 tried[...] = self._outputs[:, self._index(flipping), :]
             self.design.add_flipped(tried, change, self._runs[flipping])
-            weight = self._of_runs(self._weight, flipping)
+            weight = self._active_weight[self._index(flipping), :]
             self._target.climb(tried, weight, self._scratch, tried)
         return objective, *self.design.gradient(residual, self._of_candidates(flipping))
 
@@ -209,17 +456,13 @@ class RowBlock:
         """The weighted loss (R,) of some runs, and its gradients (C, R, D) and (C, R)."""
         out = self._scratch.take("residual", *theta.shape[:2], self.design.n_rows)
         outputs = self.design.logits(theta, intercept, runs, out)
-        weight = self._reweighting.weight[self._index(runs), :]
+        weight = self.weight[self._index(runs), :]
         loss = self._target.loss_gradient(outputs, weight, self._scratch, out)
         return loss, *self.design.gradient(out, runs)
 
     def _of_candidates(self, flipping: IntArray) -> IntArray:
         """The run of each candidate."""
         return np.concatenate([self._runs, self._runs[flipping]]) if len(flipping) else self._runs
-
-    def _of_runs(self, array: Array, positions: IntArray) -> Array:
-        """The rows of some of the active runs."""
-        return array if len(positions) == len(self._runs) else array[self._index(positions), :]
 
     def _settle(
         self, accepted: IntArray, active: IntArray | None, n_flipping: int
@@ -231,19 +474,49 @@ class RowBlock:
         """
         n_runs = len(self._runs)
         outputs, memo = self._outputs[:, :n_runs, :], self._memo[:n_runs, :]
-        flipped, flipped_memo = self._outputs[:, n_runs:, :], self._memo[n_runs:, :]
         for position, place in zip(self._flipping[accepted], accepted, strict=True):
-            outputs[:, int(position), :] = flipped[:, int(place), :]
-            memo[int(position), :] = flipped_memo[int(place), :]
+            outputs[:, int(position), :] = self._outputs[:, n_runs + int(place), :]
+            memo[int(position), :] = self._memo[n_runs + int(place), :]
         if active is not None and len(active) < n_runs:
             at = self._index(active)
             outputs, memo = outputs[:, at, :], memo[at, :]
-            self._weight, self._runs = self._weight[at, :], self._runs[active]
+            self._active_weight, self._runs = self._active_weight[at, :], self._runs[active]
         self._outputs = outputs
         residual = self._scratch.take(
             "residual", self.n_classes, len(self._runs) + n_flipping, self.design.n_rows
         )
         objective, self._steepest = self._target.climb(
-            outputs, self._weight, self._scratch, residual[:, : len(self._runs), :], memo
+            outputs, self._active_weight, self._scratch, residual[:, : len(self._runs), :], memo
         )
         return objective, residual
+
+
+# A table is worked on in several blocks if it has twice the most rows of one, or if its outputs
+# (classes x runs x rows) are more numbers than a cache holds; and how many a block then has.
+_CACHED = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 19
+_FEWEST_ROWS, _MOST_ROWS = 1 << 12, 1 << 15
+
+
+def in_memory(
+    design: Design, truth: Any, base_weight: Array, settings: TrainingSettings
+) -> MemoryBlocks[RowBlock]:
+    """A table whose rows are all in memory; the arguments are those of `RowBlock`.
+
+    Long tables have several blocks: what is made of a block's outputs then stays in the cache, and
+    takes no more memory than one block needs.
+    """
+    target = target_of(truth, settings.loss)
+    n_rows, n_outputs = design.n_rows, target.n_outputs * base_weight.shape[0]
+    is_long = n_rows >= 2 * _MOST_ROWS or n_rows * n_outputs > _CACHED
+    at_once = min(max(_NUMBERS_AT_ONCE // n_outputs, _FEWEST_ROWS), _MOST_ROWS)
+    if design.is_sparse or not is_on_host(design.like) or not is_long or n_rows < 2 * at_once:
+        return MemoryBlocks([RowBlock(design, truth, base_weight, settings)])
+    scratch = Workspace(design.like)
+    parts = []
+    for start in range(0, n_rows, at_once):
+        rows = slice(start, min(start + at_once, n_rows))
+        part = target.rows(rows).truth
+        weight = base_weight[:, rows]
+        parts.append(RowBlock(design.rows(rows), part, weight, settings, scratch))
+    return MemoryBlocks(parts)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from covey._core.algorithm1.reweighting import ReweightingName
 from covey._core.losses import ClassLoss
 from covey._core.value_losses import ValueLoss
+
+ReweightingName = Literal["mean_probability", "divergence", "adaboost"]
+REWEIGHTINGS: tuple[str, ...] = get_args(ReweightingName)
 
 
 class DivergedError(ArithmeticError):
@@ -39,7 +41,7 @@ class TrainingSettings:
     # L being the loss's curvature (1/2 for eq. (9)). "constant" is one eta for all members, as
     # printed: ``1.5 C / lambda_max(sum_m z_m z_m^T)``, three quarters of the longest step that is
     # stable at the uniform guess of C classes. "newton" is a matrix: the inverse of a bound of the
-    # curvature on the member's subset (`covey._core.algorithm1.curvature`).
+    # curvature on the member's subset (`covey._core.algorithm1.rates`).
     learning_rate: Literal["auto", "constant", "newton"] | float
     tol: float  # thr
     # None is the printed rule: the first step that gains less than ``tol`` is not taken and ends

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from covey._core.algorithm1.members import Candidates, State
 from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
-from covey._core.algorithm1.subsets import TIE, beats, metropolis
 from covey._core.arrays import (
     Array,
+    BoolArray,
     FloatArray,
     IntArray,
     Positions,
@@ -28,11 +27,125 @@ from covey._core.arrays import (
     namespace_of,
     to_host,
 )
+from covey._core.blocks import Blocks
+from covey._core.limits import MOST_COEFFICIENT
 from covey._core.random import Purpose, UniformRows
-from covey._core.rows import Rows
 
-# Coefficients beyond this have left what floating point can make outputs of.
-LARGEST = 1e100
+# Weighted accuracies closer than this share of the sum of weights are ties: the order in
+# which a sum is taken must not decide which subset wins.
+TIE = 1e-12
+
+# Each step of "metropolis" multiplies the temperature by this.
+COOLING = 0.98
+
+# How many draws are made at once; a matter of speed only.
+_DRAWS_AHEAD = 1 << 15
+
+
+class FlipProposals:
+    """Lines 6 and 7: which features each run would flip at each step, with its own probability.
+
+    A feature flips when its *unit* does: a group of columns that flip together, or a column of its
+    own; unit -1 never flips. One uniform number is drawn per unit and step, as a function of the
+    seed, the member, the run's number and the step.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        member: int,
+        runs: Sequence[int],
+        probability: FloatArray,
+        unit_of_feature: IntArray,
+    ) -> None:
+        self._probability = probability
+        self._unit_of_feature = unit_of_feature
+        n_units = int(unit_of_feature.max(initial=-1)) + 1
+        self.idle = n_units == 0 or not probability.any()
+        self._streams = [UniformRows(seed, Purpose.FLIP, run, member, n_units) for run in runs]
+        # Where every feature is a unit of its own, in order, units are features.
+        self._alone = bool(np.array_equal(unit_of_feature, np.arange(len(unit_of_feature))))
+        self._ahead = max(1, _DRAWS_AHEAD // max(1, n_units * len(runs)))
+        self._start = 0
+        self._block: BoolArray | None = None
+
+    def at(self, step: int, active: IntArray) -> BoolArray:
+        """The features that flip at ``step``, as (len(active), D); ``active`` are positions."""
+        if self.idle:
+            return np.zeros((len(active), len(self._unit_of_feature)), dtype=bool)
+        if self._block is None or not self._start <= step < self._start + self._ahead:
+            self._start = step
+            self._block = np.stack(
+                [
+                    stream.read(step, self._ahead) < probability
+                    for stream, probability in zip(self._streams, self._probability, strict=True)
+                ]
+            )
+        flips: BoolArray = self._block[active, step - self._start]
+        if not self._alone:
+            flips = flips[:, self._unit_of_feature] & (self._unit_of_feature >= 0)
+        return flips
+
+
+def beats(challenger: Array, holder: Array, tie: Array) -> Array:
+    """Whether accuracies are strictly higher, rounding aside."""
+    return challenger - holder > tie
+
+
+def metropolis(
+    challenger: Array,
+    holder: Array,
+    mean_weight: Array,
+    temperature: float,
+    step: int,
+    draw: Array,
+) -> Array:
+    """Whether a flipped candidate is taken although it may be worse.
+
+    The energy of a state is its weighted error as a share of the weights,
+    ``E = 1 - A / mean(w)``. At step t (from 0) a candidate that raises the energy by
+    ``dE`` is taken with probability ``exp(-dE / T_t)``, ``T_t = temperature * 0.98**t``.
+    """
+    xp = namespace_of(challenger)
+    rise = (holder - challenger) / mean_weight
+    with np.errstate(under="ignore"):
+        # A temperature of zero would make ties undecidable.
+        cooled = max(temperature * COOLING**step, np.finfo(np.float64).tiny)
+        chance = xp.exp(-xp.clip(rise, 0.0, None) / cooled)
+    return draw < chance
+
+
+@dataclass
+class State:
+    """Where the active runs are; R counts only those."""
+
+    theta: Array  # (C, R, D), entries outside the subset keep their last value
+    intercept: Array  # (C, R)
+    mask: Array  # (R, D), the subset as ones and zeros
+    value: Array  # (R,), the weighted accuracy, or minus the weighted loss
+    score: Array  # (R,), the criterion: the same less the penalties
+
+    def select(self, positions: IntArray | slice, at: Any) -> State:
+        """The runs at these positions, on the host and on the device of the arrays."""
+        return State(
+            self.theta[:, at, :],
+            self.intercept[:, at],
+            self.mask[at, :],
+            self.value[positions],
+            self.score[positions],
+        )
+
+
+@dataclass
+class Candidates(State):
+    """The candidates of a step, as the rows evaluated them last.
+
+    The first R are those of the active runs with the subsets that they have, the others those
+    with a flipped subset. The fields of `State` are of L candidates.
+    """
+
+    runs: IntArray  # (R,)
+    flipping: IntArray  # the positions of the runs with a flipped candidate
 
 
 @dataclass
@@ -45,17 +158,6 @@ class Scales:
     rates: Array  # the learning rates; where the rows are
 
 
-@dataclass
-class Outcome:
-    """What a step leads to."""
-
-    objective: Array  # (R,), of the state before the step
-    candidates: Candidates
-    state: State  # of the active runs, after the step
-    accepted: IntArray  # of the flipped candidates, those that runs continue with
-    highest: Array  # (R,), the higher score of a run's candidates
-
-
 class Step:
     """The step that all members of a stack take, on the host and on a device.
 
@@ -64,26 +166,17 @@ class Step:
 
     def __init__(
         self,
-        rows: Rows[RowBlock],
+        rows: Blocks[RowBlock],
         settings: TrainingSettings,
         rates: LearningRates,
         seed: int,
         runs: Sequence[int],
     ) -> None:
-        self._rows = rows
-        self._xp = namespace_of(rows.like)
-        self._on_host = is_on_host(rows.like)
-        self._settings = settings
-        self._rates = rates
-        self._seed = seed
-        self._runs = runs
+        self._rows, self._settings, self._rates = rows, settings, rates
+        self._xp, self._on_host = namespace_of(rows.like), is_on_host(rows.like)
+        self._seed, self._runs = seed, runs
         self.at = Positions(rows.like)
         self.member = 0
-
-    @staticmethod
-    def observed(values: Array) -> FloatArray:
-        """Numbers of runs where they are compared."""
-        return np.array(to_host(values), dtype=np.float64)
 
     def evaluate(
         self,
@@ -95,13 +188,19 @@ class Step:
         scales: Scales,
     ) -> Candidates:
         """Judge candidates by the rows; the fields are those of `Candidates`."""
-        masked = theta * mask
+        xp, settings, masked = self._xp, self._settings, theta * mask
         (total,) = self._rows.sum(RowBlock.evaluate, runs, flipping, masked, intercept)
         # A sum over all rows divided by M, as eq. (7) has it.
-        value = self.observed(total / self._of_candidates(scales.total, runs, flipping))
+        value = observed(total / self._of_candidates(scales.total, runs, flipping))
         if not np.isfinite(value).all():
             raise DivergedError(self.member + 1)
-        score = self._score(value, masked, mask, scales.cost, runs, flipping)
+        score = value
+        if settings.alpha and settings.loss.is_criterion:
+            squares = xp.sum(masked * masked, axis=(0, 2))
+            score = score - 0.5 * settings.alpha * observed(squares)
+        if settings.subset_penalty:
+            size = observed(xp.sum(mask, axis=1))
+            score = score - self._of_candidates(scales.cost, runs, flipping) * size
         return Candidates(theta, intercept, mask, value, score, runs, flipping)
 
     def __call__(
@@ -113,58 +212,36 @@ class Step:
         flips: Array,
         scales: Scales,
         number: int,
-    ) -> Outcome:
+    ) -> tuple[Array, Candidates, State, IntArray, FloatArray]:
         """Take the step of this ``number``, counted from 0.
 
         ``settled`` is which flipped candidates of the last evaluation became the state, and which
         of its runs are active still. Of the active ``runs``, those at the positions ``flipping``
         try a subset that differs by ``flips`` (len(flipping), D), ones and zeros.
+
+        Returns the objective (R,) before the step; the candidates; the state of the active runs
+        after the step; which of the flipped candidates runs continue with; and the higher score
+        (R,) of each run's candidates.
         """
-        flipped, change = self._flipped(state, flipping, flips)
+        xp, settings = self._xp, self._settings
+        theta, intercept, mask = state.theta, state.intercept, state.mask
+        at, flipped, change = self.at(flipping), None, None
+        if len(flipping):  # lines 6 to 8
+            current = mask[at, :]
+            flipped = xp.abs(current - flips)
+            change = theta[:, at, :] * (flipped - current)
+        # Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one.
         objective, slope, total = self._rows.sum(RowBlock.slopes, *settled, flipping, change)
         if self._on_host and not np.isfinite(objective).all():
             raise DivergedError(self.member + 1)
-        candidates = self._climbed(state, flipped, slope, total, runs, flipping, scales)
-        following = candidates.unflipped()
-        highest, accepted = following.score, NONE
+        rate = self._of_active(scales.rates, runs)
+        if isinstance(settings.learning_rate, str):
+            # As long as the loss allows in this state; a number of the user's stays as it is.
+            steepest = self._rows.max(RowBlock.steepest) if settings.loss.has_steepest else None
+            rate = rate * settings.loss.pace(steepest)
+        if settings.learning_rate == "newton":
+            slope, total = self._rates.directed(slope, total, mask, flipped, runs, flipping)
         if flipped is not None:
-            n_runs = len(runs)
-            unit = self._of_active(scales.unit, runs)[flipping]
-            held, tried = following.score[flipping], candidates.score[n_runs:]
-            highest = following.score.copy()
-            highest[flipping] = np.maximum(held, tried)
-            accepted = np.flatnonzero(self._takes_flip(tried, held, unit, number, runs[flipping]))
-            self._accept(following, candidates, accepted)
-        return Outcome(objective, candidates, following, accepted, highest)
-
-    def _flipped(
-        self, state: State, flipping: IntArray, flips: Array
-    ) -> tuple[Array | None, Array | None]:
-        """Lines 6 to 8: the flipped subsets, and what they change in the coefficients."""
-        if not len(flipping):
-            return None, None
-        at = self.at(flipping)
-        current = state.mask[at, :]
-        flipped = self._xp.abs(current - flips)
-        return flipped, state.theta[:, at, :] * (flipped - current)
-
-    def _climbed(
-        self,
-        state: State,
-        flipped: Array | None,
-        slope: Array,
-        total: Array,
-        runs: IntArray,
-        flipping: IntArray,
-        scales: Scales,
-    ) -> Candidates:
-        """Lines 9, 10, 12 and 13: a gradient step, with the old subset and a flipped one."""
-        xp, settings = self._xp, self._settings
-        theta, intercept, mask = state.theta, state.intercept, state.mask
-        rate = self._rates.paced(self._of_active(scales.rates, runs))
-        slope, total = self._rates.directed(slope, total, mask, flipped, runs, flipping)
-        if flipped is not None:
-            at = self.at(flipping)
             theta = xp.concat([theta, theta[:, at, :]], axis=1)
             intercept = xp.concat([intercept, intercept[:, at]], axis=1)
             mask = xp.concat([mask, flipped])
@@ -174,64 +251,38 @@ class Step:
         slope *= mask
         slope *= rate[:, None]
         theta = theta + slope
-        if self._on_host and not np.abs(theta).max() <= LARGEST:
+        if self._on_host and not np.abs(theta).max() <= MOST_COEFFICIENT:
             raise DivergedError(self.member + 1)
         if settings.fit_intercept:
             intercept = intercept + rate * total
-        return self.evaluate(runs, flipping, theta, intercept, mask, scales)
-
-    def _score(
-        self,
-        value: Array,
-        masked: Array,
-        mask: Array,
-        cost: Array,
-        runs: IntArray,
-        flipping: IntArray,
-    ) -> Array:
-        """The criterion: the value, less the penalties."""
-        xp, settings = self._xp, self._settings
-        score = value
-        if settings.alpha and settings.loss.is_criterion:
-            squares = xp.sum(masked * masked, axis=(0, 2))
-            score = score - 0.5 * settings.alpha * self.observed(squares)
-        if settings.subset_penalty:
-            size = self.observed(xp.sum(mask, axis=1))
-            score = score - self._of_candidates(cost, runs, flipping) * size
-        return score
-
-    def _takes_flip(
-        self, tried: Array, held: Array, unit: Array, number: int, runs: IntArray
-    ) -> Array:
-        """Line 17, or its annealed relative."""
-        if self._settings.acceptance == "greedy":
-            return beats(tried, held, TIE * unit)
-        draw = np.array(
-            [
-                UniformRows(self._seed, Purpose.ACCEPT, self._runs[run], self.member, 1).read(
-                    number, 1
-                )[0, 0]
-                for run in runs
+        candidates = self.evaluate(runs, flipping, theta, intercept, mask, scales)
+        first = slice(len(runs))
+        following = candidates.select(first, first)
+        if flipped is None:
+            return objective, candidates, following, NONE, following.score
+        # Line 17, or its annealed relative.
+        unit = self._of_active(scales.unit, runs)[flipping]
+        held, tried = following.score[flipping], candidates.score[len(runs) :]
+        highest = following.score.copy()
+        highest[flipping] = np.maximum(held, tried)
+        if settings.acceptance == "greedy":
+            takes = beats(tried, held, TIE * unit)
+        else:
+            draws = [
+                UniformRows(self._seed, Purpose.ACCEPT, self._runs[run], self.member, 1)
+                for run in runs[flipping]
             ]
-        )
-        return metropolis(tried, held, unit, self._settings.temperature, number, draw)
-
-    def _accept(self, state: State, candidates: Candidates, accepted: IntArray) -> None:
-        """Let runs continue with their flipped candidate."""
-        if not len(accepted):
-            return
-        to, of = candidates.flipping[accepted], len(candidates.runs) + accepted
-        pairs = (
-            (state.theta, candidates.theta, 1),
-            (state.intercept, candidates.intercept, 1),
-            (state.mask, candidates.mask, 0),
-            (state.value, candidates.value, 0),
-            (state.score, candidates.score, 0),
-        )
-        for of_state, of_candidates, axis in pairs:
-            before: tuple[Any, ...] = (slice(None),) * axis
-            at = (to, of) if is_on_host(of_state) else (self.at(to), self.at(of))
-            of_state[*before, at[0]] = of_candidates[*before, at[1]]
+            draw = np.array([one.read(number, 1)[0, 0] for one in draws])
+            takes = metropolis(tried, held, unit, settings.temperature, number, draw)
+        accepted = np.flatnonzero(takes)
+        if len(accepted):
+            to, of = flipping[accepted], len(runs) + accepted
+            following.value[to], following.score[to] = candidates.value[of], candidates.score[of]
+            to, of = self.at(to), self.at(of)
+            following.theta[:, to] = candidates.theta[:, of]
+            following.intercept[:, to] = candidates.intercept[:, of]
+            following.mask[to] = candidates.mask[of]
+        return objective, candidates, following, accepted, highest
 
     def _of_active(self, values: Array, runs: IntArray) -> Array:
         """Numbers of all runs, (R,), as those of the active ones."""
@@ -246,3 +297,8 @@ class Step:
             return values
         flipped = values[flipping if is_on_host(values) else self.at(flipping)]
         return namespace_of(values).concat([values, flipped])
+
+
+def observed(values: Array) -> FloatArray:
+    """Numbers of runs where they are compared."""
+    return np.array(to_host(values), dtype=np.float64)

@@ -2,33 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from covey._core.algorithm1.members import Members, Progress, Recorder, State
 from covey._core.algorithm1.rates import LearningRates
 from covey._core.algorithm1.rows import NONE, RowBlock
 from covey._core.algorithm1.settings import DivergedError, TrainingSettings
-from covey._core.algorithm1.step import LARGEST, Outcome, Scales, Step
-from covey._core.algorithm1.subsets import TIE, FlipProposals, beats
+from covey._core.algorithm1.step import (
+    TIE,
+    Candidates,
+    FlipProposals,
+    Scales,
+    State,
+    Step,
+    beats,
+    observed,
+)
 from covey._core.arrays import (
     Array,
     BoolArray,
     FloatArray,
     IntArray,
+    Positions,
     like,
     namespace_of,
     to_host,
 )
-from covey._core.journal import Arrays, Journal, Task
+from covey._core.blocks import Blocks
+from covey._core.journal import Journal, Task, arrays_of, restored
 from covey._core.lbfgs import minimise
+from covey._core.limits import MOST_COEFFICIENT
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
-from covey._core.rows import Rows
 from covey._core.value_losses import ValueLoss
+from covey._state import Array as Numbers
+from covey._state import Flags, Wholes
+
+
+@dataclass
+class History:
+    """What one member of one run went through; entry 0 is the random start.
+
+    A step that ends a member judged by accuracy is not taken: the entry before it is repeated.
+    """
+
+    objective: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
+    subset_size: Annotated[IntArray, Wholes("T")]
+    accepted_flip: Annotated[BoolArray, Flags("T")]
+
+
+@dataclass
+class AccuracyHistory(History):
+    """The history of a member of classes; ``objective`` is eq. (9)."""
+
+    weighted_accuracy: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
+
+
+@dataclass
+class LossHistory(History):
+    """The history of a member of values, before it was finished.
+
+    ``objective`` is F, ``weighted_loss`` is F without its penalties; the loss of a quantile has a
+    band of 0.05 or more there.
+    """
+
+    weighted_loss: Annotated[FloatArray, Numbers("T", nan=True, infinite=True)]
+
+
+@dataclass
+class Members:
+    """One member of every run."""
+
+    theta: Array  # (C, R, D), zero where the subset leaves a feature out; C is 1 for values
+    intercept: Array  # (C, R)
+    support: BoolArray  # (R, D), Lambda
+    n_iter: IntArray  # (R,), steps evaluated, the one that ended the member included
+    n_taken: IntArray  # (R,), steps taken
+    weight_sum: FloatArray  # (R,), the sum of the sample weights it was trained with
+    criterion: FloatArray  # (R,), weighted accuracy or minus weighted loss of the state kept
+    converged: BoolArray  # (R,), False where the iterations to finish it did not suffice
+    recorded: FloatArray  # (4, R, steps), see `record`
+
+    def record(self, kind: int, values: Array, runs: Any, step: int) -> None:
+        """Record 0 accuracy or loss, 1 objective, 2 size, 3 whether a flip was accepted."""
+        while step >= self.recorded.shape[2]:
+            self.recorded = np.append(self.recorded, np.zeros_like(self.recorded), axis=2)
+        self.recorded[kind, runs, step] = to_host(values)
+
+    def keep(self, state: State, runs: IntArray, chosen: IntArray, at: Positions) -> None:
+        """Make the states at the positions ``chosen`` those of their members."""
+        if not len(chosen):
+            return
+        to, of = at(runs[chosen]), at(chosen)
+        mask = state.mask[of, :]
+        self.support[runs[chosen]] = to_host(mask) > 0
+        self.criterion[runs[chosen]] = state.value[chosen]
+        self.theta[:, to, :] = state.theta[:, of, :] * mask
+        self.intercept[:, to] = state.intercept[:, of]
+
+    @property
+    def history(self) -> list[History]:
+        """The history of each run."""
+        return [self._history(run) for run in range(len(self.n_iter))]
+
+    def _history(self, run: int) -> History:
+        # What a refused last step shows is the state before it.
+        steps = np.minimum(np.arange(self.n_iter[run] + 1), self.n_taken[run])
+        criterion, objective, size, flip = self.recorded[:, run, steps]
+        flip[self.n_taken[run] + 1 :] = 0.0
+        # The criterion of values, which have one output, is a loss.
+        kind = LossHistory if self.theta.shape[0] == 1 else AccuracyHistory
+        return kind(objective, size.astype(np.int64), flip.astype(bool), criterion)
+
+
+@dataclass
+class Progress:
+    """All that the next step of a member needs; what a journal keeps."""
+
+    step: int
+    candidates: Candidates  # those that the rows evaluated last
+    accepted: IntArray  # the flipped ones among them that runs continued with
+    active: IntArray  # the positions of its runs that are active still
+    state: State
+    result: Members
+    best: FloatArray
+    waited: IntArray
 
 
 class StackTrainer:
@@ -43,7 +145,7 @@ class StackTrainer:
 
     def __init__(
         self,
-        rows: Rows[RowBlock],
+        rows: Blocks[RowBlock],
         settings: TrainingSettings,
         *,
         seed: int,
@@ -60,7 +162,6 @@ class StackTrainer:
         self._seed = seed
         self._runs = list(runs)
         self.n_runs = len(self._runs)
-        self._everyone: IntArray = np.arange(self.n_runs)
         self._to_device = partial(like, rows.like)
         self._flip_probability = flip_probability
         self._unit_of_feature = unit_of_feature
@@ -79,133 +180,98 @@ class StackTrainer:
         self.n_grown += 1
         self.step.member = self.n_grown
 
-    def grow(self, on_step: Callable[[int], None] | None = None) -> Members:
+    def grow(self) -> Members:
         """Train the next member of every run: lines 3 to 22."""
         weight_sum, total = reweigh(self.rows, self._settings)
         task = None if self._journal is None else self._journal.begin()
         if task is not None and task.result is not None:
-            is_criterion = self._settings.loss.is_criterion
-            members = Members.from_arrays(task.result, self.rows.like, is_criterion)
+            members: Members = restored(self._unborn(weight_sum), task.result)
         else:
-            members = self._train(weight_sum, total, on_step, task)
+            members = self._train(weight_sum, total, task)
             if task is not None:
-                task.finish(members.arrays())
+                task.finish(arrays_of(members))
         if self._settings.finish:
             self._finish(members)
         self.see(members.theta, members.intercept)
         return members
 
-    def _scales(self, weight_sum: Array, total: Array) -> Scales:
-        settings, observed = self._settings, self.step.observed
-        rates = self._rates.of_member(is_first=self.n_grown == 0)
-        if not settings.loss.is_criterion:
-            unit = observed(weight_sum / total)
-            return Scales(total, unit, settings.subset_penalty * unit, rates)
-        # The weights of values have a sum of one, and losses are measured by that of the guess 0.
-        nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
-        (guess,) = self.rows.sum(
-            RowBlock.evaluate, self._everyone, NONE, nothing, nothing[:, :, 0]
-        )
-        unit = np.maximum(-observed(guess), np.finfo(np.float64).tiny)
-        cost = np.full(self.n_runs, settings.subset_penalty)
-        return Scales(self._xp.ones_like(guess), unit, cost, rates)
-
     # -- one member ------------------------------------------------------------------------
 
-    def _start(self) -> tuple[Array, Array]:
-        """Line 3: the random start of each run, zero on features that are barred."""
-        settings, n_classes = self._settings, self.rows.n_classes
-        at = np.append(self._drawn, True)
-        # Standard normal draws of coefficients and intercepts, (C, R, D + 1).
+    def _unborn(self, weight_sum: Array) -> Members:
+        """Members of all runs before any step: none of their numbers are known."""
+        shape = self.rows.n_classes, self.n_runs
+        return Members(
+            self._to_device(np.zeros((*shape, self.rows.n_features))),
+            self._to_device(np.zeros(shape)),
+            np.tile(self._usable, (self.n_runs, 1)),
+            np.zeros(self.n_runs, dtype=np.int64),
+            np.zeros(self.n_runs, dtype=np.int64),
+            observed(weight_sum),
+            np.zeros(self.n_runs),
+            np.ones(self.n_runs, dtype=bool),
+            np.zeros((4, self.n_runs, 64)),
+        )
+
+    def _train(self, weight_sum: Array, total: Array, task: Task | None) -> Members:
+        """Line 3, the random start of each run, and step after step from there: lines 5 to 22."""
+        settings, xp, everyone = self._settings, self._xp, np.arange(self.n_runs)
+        scales = self._scales(weight_sum, total)
+        # Standard normal draws of coefficients and intercepts, zero on features that are barred.
+        at, shape = np.append(self._drawn, True), (self._seed, Purpose.START)
         draws = np.stack(
-            [
-                normals_of(at, self._seed, Purpose.START, run, self.n_grown, n_classes)
-                for run in self._runs
-            ],
+            [normals_of(at, *shape, run, self.n_grown, self.rows.n_classes) for run in self._runs],
             axis=1,
         )
         draws *= settings.init_scale * np.append(self._usable, settings.fit_intercept)
         theta = self._to_device(np.ascontiguousarray(draws[:, :, :-1]))
-        return theta, self._to_device(np.ascontiguousarray(draws[:, :, -1]))
-
-    def _train(
-        self,
-        weight_sum: Array,
-        total: Array,
-        on_step: Callable[[int], None] | None,
-        task: Task | None,
-    ) -> Members:
-        settings, xp = self._settings, self._xp
-        scales = self._scales(weight_sum, total)
-        progress = self._begun(weight_sum, scales)
-        result, recorder = progress.result, progress.recorder
-        if task is not None and task.state is not None:
-            self._restore(progress, task.state, scales)
-
-        self._take_steps(progress, scales, on_step, task)
-        if len(progress.active) and not settings.loss.is_criterion:
-            runs = progress.runs
-            if not settings.keeps_best:
-                self._keep(result, progress.state, runs, np.arange(len(runs)))
-            (objective,) = self.rows.sum(RowBlock.objective, progress.accepted, progress.active)
-            recorder.add(1, objective, runs, progress.step)
-        result.history = recorder.histories(
-            result.n_iter, progress.n_taken, settings.loss.is_criterion
-        )
-        finite = all(np.isfinite(past.objective).all() for past in result.history)
-        if not finite or not float(to_host(xp.max(xp.abs(result.theta)))) <= LARGEST:
-            raise DivergedError(self.n_grown + 1)
-        return result
-
-    def _begun(self, weight_sum: Array, scales: Scales) -> Progress:
-        """Where all runs are before the first step."""
-        n_runs = self.n_runs
-        theta, intercept = self._start()
-        mask = self._to_device(np.tile(self._usable * 1.0, (n_runs, 1)))
-        candidates = self.step.evaluate(self._everyone, NONE, theta, intercept, mask, scales)
-        result = Members(
-            theta * mask,
-            intercept + 0.0,
-            np.tile(self._usable, (n_runs, 1)),
-            np.zeros(n_runs, dtype=np.int64),
-            [],
-            np.array(to_host(weight_sum), dtype=np.float64),
-            np.array(to_host(candidates.value), dtype=np.float64),
-            np.ones(n_runs, dtype=bool),
-        )
+        intercept = self._to_device(np.ascontiguousarray(draws[:, :, -1]))
+        mask = self._to_device(np.tile(self._usable * 1.0, (self.n_runs, 1)))
+        candidates = self.step.evaluate(everyone, NONE, theta, intercept, mask, scales)
+        first = slice(self.n_runs)
+        result = self._unborn(weight_sum)
+        result.keep(candidates, everyone, everyone, self.step.at)
         progress = Progress(
             0,
             candidates,
             NONE,
-            self._everyone,
-            candidates.unflipped(),
+            everyone,
+            candidates.select(first, first),
             result,
-            np.array(to_host(candidates.score), dtype=np.float64),
-            np.zeros(n_runs, dtype=np.int64),
-            np.zeros(n_runs, dtype=np.int64),
-            Recorder(n_runs),
+            observed(candidates.score),
+            np.zeros(self.n_runs, dtype=np.int64),
         )
-        self._record(progress, progress.state, slice(None), 0)
-        return progress
+        self._record(result, progress.state, everyone, 0)
+        if task is not None and task.state is not None:
+            # Continue from where an earlier process stopped.
+            progress = restored(progress, task.state)
+            last = progress.candidates
+            self.step.evaluate(
+                last.runs, last.flipping, last.theta, last.intercept, last.mask, scales
+            )
+        result = progress.result
+        self._take_steps(progress, scales, task)
+        if len(progress.active) and not settings.loss.is_criterion:
+            runs = progress.candidates.runs[progress.active]
+            if not settings.keeps_best:
+                result.keep(progress.state, runs, np.arange(len(runs)), self.step.at)
+            (objective,) = self.rows.sum(RowBlock.objective, progress.accepted, progress.active)
+            result.record(1, objective, runs, progress.step)
+        finite = np.isfinite(result.recorded[1]).all()
+        if not finite or not float(to_host(xp.max(xp.abs(result.theta)))) <= MOST_COEFFICIENT:
+            raise DivergedError(self.n_grown + 1)
+        return result
 
-    def _take_steps(
-        self,
-        progress: Progress,
-        scales: Scales,
-        on_step: Callable[[int], None] | None,
-        task: Task | None,
-    ) -> None:
-        """Take step after step: lines 5 to 22."""
-        settings, result, recorder = self._settings, progress.result, progress.recorder
+    def _take_steps(self, progress: Progress, scales: Scales, task: Task | None) -> None:
+        settings, result = self._settings, progress.result
         by_loss = settings.loss.is_criterion
         proposals = FlipProposals(
             self._seed, self.n_grown, self._runs, self._flip_probability, self._unit_of_feature
         )
         for number in range(progress.step, settings.max_iter):
-            runs, before = progress.runs, progress.state
+            runs, before = progress.candidates.runs[progress.active], progress.state
             flips = proposals.at(number, runs)
             flipping = np.flatnonzero(flips.any(axis=1))
-            outcome = self.step(
+            objective, progress.candidates, state, progress.accepted, highest = self.step(
                 before,
                 (progress.accepted, progress.active),
                 runs,
@@ -215,101 +281,87 @@ class StackTrainer:
                 number,
             )
             if not by_loss:
-                recorder.add(1, outcome.objective, runs, number)
+                result.record(1, objective, runs, number)
             if len(flipping):
-                recorder.add(3, np.array(1.0), runs[flipping[outcome.accepted]], number + 1)
-            stopped = self._stopped(progress, outcome, before, runs, scales)
+                flipped = runs[flipping[progress.accepted]]
+                result.record(3, np.array(1.0), flipped, number + 1)
+            tie = TIE * scales.unit[runs]
+            stopped = self._stopped(progress, state, highest, before, runs, tie)
             result.n_iter[runs] += 1
-            if on_step is not None:
-                on_step(number + 1)
 
-            active, state = np.flatnonzero(~stopped), outcome.state
+            active = np.flatnonzero(~stopped)
             # Judged by accuracy, a step that ends its run is not taken.
             taking = np.arange(len(runs)) if by_loss else active
             if len(taking) < len(runs):
                 if not settings.keeps_best:
-                    self._keep(result, before, runs, np.flatnonzero(stopped))
-                state, runs = state.select(taking, self.step.at(taking)), runs[taking]
+                    result.keep(before, runs, np.flatnonzero(stopped), self.step.at)
+                state, runs, tie = (
+                    state.select(taking, self.step.at(taking)),
+                    runs[taking],
+                    tie[taking],
+                )
             if len(runs):
-                progress.n_taken[runs] += 1
-                self._record(progress, state, runs, number + 1)
-                self._keep_best(progress, state, runs, scales)
+                result.n_taken[runs] += 1
+                self._record(result, state, runs, number + 1)
+                if settings.keeps_best:
+                    best = progress.best[runs]
+                    # The latest of equally accurate states is kept: its likelihood is higher.
+                    better = state.score > best if by_loss else ~beats(best, state.score, tie)
+                    progress.best[runs] = np.maximum(best, state.score)
+                    result.keep(state, runs, np.flatnonzero(better), self.step.at)
             if len(active) < len(state.value):
                 state = state.select(active, self.step.at(active))
-            progress.candidates, progress.accepted = outcome.candidates, outcome.accepted
             progress.active, progress.state, progress.step = active, state, number + 1
             if not len(active):
                 break
             if task is not None:
-                task.step(progress.arrays)
+                task.step(partial(arrays_of, progress))
 
     def _stopped(
         self,
         progress: Progress,
-        outcome: Outcome,
+        state: State,
+        highest: FloatArray,
         before: State,
         runs: IntArray,
-        scales: Scales,
+        tie: FloatArray,
     ) -> BoolArray:
-        """Which of the active runs this step ends."""
-        settings = self._settings
-        # Accuracies are sums over M rows; so are the ties between them.
-        tie, best = TIE * scales.unit[runs], progress.best[runs]
+        """Return which of the active runs this step ends."""
+        settings, best = self._settings, progress.best[runs]
         if not settings.can_stop:
             return np.zeros(len(runs), dtype=bool)
         if settings.patience is None:
-            ends: BoolArray = outcome.highest - before.score - settings.tol < -tie
+            ends: BoolArray = highest - before.score - settings.tol < -tie
             return ends
         if settings.loss.is_criterion:
-            idle = ~(outcome.state.score - best > settings.tol)
+            idle = ~(state.score - best > settings.tol)
         else:
-            idle = outcome.highest - best - settings.tol <= tie
+            idle = highest - best - settings.tol <= tie
         progress.waited[runs] = np.where(idle, progress.waited[runs] + 1, 0)
         return progress.waited[runs] >= settings.patience
 
-    def _record(self, progress: Progress, state: State, runs: Any, step: int) -> None:
+    def _record(self, result: Members, state: State, runs: Any, step: int) -> None:
         """Add the states of some runs to their histories."""
-        by_loss, recorder = self._settings.loss.is_criterion, progress.recorder
-        recorder.add(0, -state.value if by_loss else state.value, runs, step)
-        recorder.add(2, self._xp.sum(state.mask, axis=1, dtype=self._xp.float64), runs, step)
+        by_loss = self._settings.loss.is_criterion
+        result.record(0, -state.value if by_loss else state.value, runs, step)
+        result.record(2, self._xp.sum(state.mask, axis=1, dtype=self._xp.float64), runs, step)
         if by_loss:
-            recorder.add(1, -state.score, runs, step)
+            result.record(1, -state.score, runs, step)
 
-    def _keep_best(self, progress: Progress, state: State, runs: IntArray, scales: Scales) -> None:
-        """Keep the states that are the best of their runs so far."""
-        if not self._settings.keeps_best:
-            return
-        best, score = progress.best[runs], state.score
-        if self._settings.loss.is_criterion:
-            kept = score > best
-        else:
-            # The latest of equally accurate states is kept: its likelihood is higher.
-            kept = ~beats(best, score, TIE * scales.unit[runs])
-        progress.best[runs] = np.maximum(best, score)
-        self._keep(progress.result, state, runs, np.flatnonzero(kept))
-
-    def _keep(self, result: Members, state: State, runs: IntArray, chosen: IntArray) -> None:
-        """Make the states at the positions ``chosen`` those of their members."""
-        if not len(chosen):
-            return
-        at, of = self.step.at(runs[chosen]), self.step.at(chosen)
-        mask = state.mask[of, :]
-        result.support[runs[chosen]] = to_host(mask) > 0
-        result.criterion[runs[chosen]] = to_host(state.value)[chosen]
-        result.theta[:, at, :] = state.theta[:, of, :] * mask
-        result.intercept[:, at] = state.intercept[:, of]
-
-    def _restore(self, progress: Progress, arrays: Arrays, scales: Scales) -> None:
-        """Continue from where an earlier process stopped."""
-        candidates = self.step.evaluate(
-            arrays["candidate runs"].astype(np.int64),
-            arrays["candidate flipping"].astype(np.int64),
-            self._to_device(arrays["candidate theta"]),
-            self._to_device(arrays["candidate intercept"]),
-            self._to_device(arrays["candidate mask"]),
-            scales,
+    def _scales(self, weight_sum: Array, total: Array) -> Scales:
+        settings = self._settings
+        rates = self._rates.of_member(is_first=self.n_grown == 0)
+        if not settings.loss.is_criterion:
+            unit = observed(weight_sum / total)
+            return Scales(total, unit, settings.subset_penalty * unit, rates)
+        # The weights of values have a sum of one, and losses are measured by that of the guess 0.
+        nothing = self._to_device(np.zeros((1, self.n_runs, self.rows.n_features)))
+        (guess,) = self.rows.sum(
+            RowBlock.evaluate, np.arange(self.n_runs), NONE, nothing, nothing[:, :, 0]
         )
-        progress.restore(arrays, candidates, self.rows.like)
+        unit = np.maximum(-observed(guess), np.finfo(np.float64).tiny)
+        cost = np.full(self.n_runs, settings.subset_penalty)
+        return Scales(self._xp.ones_like(guess), unit, cost, rates)
 
     def _finish(self, members: Members) -> None:
         """Take members to the minimum of loss and penalty with the subsets that they have."""
@@ -341,7 +393,9 @@ class StackTrainer:
         members.converged = found.converged | (found.n_iter < most)
 
 
-def see(rows: Rows[RowBlock], settings: TrainingSettings, theta: Array, intercept: Array) -> None:
+def see(
+    rows: Blocks[RowBlock], settings: TrainingSettings, theta: Array, intercept: Array
+) -> None:
     """Let all rows take note of a member: lines 3 and 4 of Algorithm 1."""
     rows.broadcast(RowBlock.see, theta, intercept)
     if isinstance(settings.loss, ValueLoss):
@@ -351,7 +405,7 @@ def see(rows: Rows[RowBlock], settings: TrainingSettings, theta: Array, intercep
         rows.broadcast(RowBlock.boost, wrong / whole)
 
 
-def typical_loss(rows: Rows[RowBlock], loss: ValueLoss) -> FloatArray:
+def typical_loss(rows: Blocks[RowBlock], loss: ValueLoss) -> FloatArray:
     """The loss of the member seen last that rows are compared with: see `MemberLosses`.
 
     A member without any loss is trusted with everything.
@@ -361,16 +415,13 @@ def typical_loss(rows: Rows[RowBlock], loss: ValueLoss) -> FloatArray:
     if loss.robust:
         highest, lowest = rows.max(RowBlock.loss_extent)
         median = quantiles_by_sums(
-            lambda values: rows.sum(RowBlock.loss_weight_up_to, values)[0],
-            -lowest,
-            highest,
-            np.array([0.5]),
+            rows, RowBlock.loss_weight_up_to, -lowest, highest, np.array([0.5])
         )[:, 0]
         typical = np.where(median > 0, median / np.log(2.0), typical)
     return np.where(typical > 0, typical, 1.0)
 
 
-def reweigh(rows: Rows[RowBlock], settings: TrainingSettings) -> tuple[Array, Array]:
+def reweigh(rows: Blocks[RowBlock], settings: TrainingSettings) -> tuple[Array, Array]:
     """Set the weights of the next member on all rows; their sums (R,), and the user's."""
     weight_sum, total = rows.sum(RowBlock.weigh, rows.max(RowBlock.peak))
     if settings.loss.is_criterion:

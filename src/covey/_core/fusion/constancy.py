@@ -62,10 +62,7 @@ def constant_by_spread(
 
 
 def constant_by_moments(
-    mean: FloatArray,
-    deviation: FloatArray,
-    weight: FloatArray | None = None,
-    spread: float = 0.0,
+    mean: FloatArray, deviation: FloatArray, weight: FloatArray | None = None, spread: float = 0.0
 ) -> BoolArray:
     """The same from mean and standard deviation of each member's predictions, (K,).
 

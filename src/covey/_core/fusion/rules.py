@@ -70,11 +70,7 @@ def weighted_order_statistic(
 
 
 def k_of_n(
-    values: FloatArray,
-    labels: IntArray,
-    weight: FloatArray,
-    threshold: float,
-    positive: int,
+    values: FloatArray, labels: IntArray, weight: FloatArray, threshold: float, positive: int
 ) -> FloatArray:
     """Accept the positive class if members of weight ``threshold`` or more vote for it.
 

@@ -2,7 +2,7 @@
 
 Member k of a run has logits ``L_k(x) = x theta_k + b_k``, the gate has
 ``g(x) = softmax(phi(x) V + v)`` over members. How both are pooled, and to what they are fitted,
-is stated in `covey._core.gating.likelihoods`: by the weighted mean log-likelihood less
+is stated in `covey._core.gating.gate`: by the weighted mean log-likelihood less
 ``alpha / 2`` times the sum of squares of all coefficients (intercepts are free), for a stack of
 runs over one design matrix. Arrays are classes first: logits ``(K, C, R, n)``, gates
 ``(K, R, n)``.
@@ -20,14 +20,256 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import is_not
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from array_api_compat import device
 
-from covey._core.arrays import Array, IntArray, namespace_of
+from covey._core.arrays import Array, FloatArray, IntArray, like, namespace_of
 from covey._core.design import Design
-from covey._core.gating.likelihoods import Likelihood, Pool, softmax_first
+from covey._core.journal import Journal
+from covey._core.lbfgs import minimise
+from covey._core.softmax_linear import Blocks, true_class
+from covey._core.value_losses import ValueLoss
+
+Pool = Literal["linear", "log"]
+
+# A probability of 0 counts as this where predictions are compared.
+_LEAST = float(np.finfo(np.float64).eps)
+
+
+class Likelihood(Protocol):
+    """The target of some rows, and how well gated members predict it."""
+
+    n_outputs: int  # how many logits a member has: the number of classes, or 1 for numbers
+
+    def value_and_slopes(
+        self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
+    ) -> tuple[Array, Array | None, Array]:
+        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
+
+        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
+        over.
+        """
+
+    def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
+        """What candidates are compared by, (R, n): a prediction of each row's own target."""
+
+    def losses(self, predictions: Array) -> Array:
+        """The loss of each of these predictions, (R, n)."""
+
+
+def _odds(logits: Array) -> Array:
+    """exp, but finite: beyond this, a probability is no other number any more."""
+    xp = namespace_of(logits)
+    most = float(np.log(float(xp.finfo(logits.dtype).max))) - 1.0
+    return xp.exp(xp.minimum(logits, xp.asarray(most, dtype=logits.dtype, device=device(logits))))
+
+
+def softmax_first(logits: Array) -> Array:
+    """Softmax over the first axis, in place."""
+    xp = namespace_of(logits)
+    logits -= xp.max(logits, axis=0)
+    xp.exp(logits, out=logits)
+    logits /= xp.sum(logits, axis=0)
+    return logits
+
+
+def pooled(member_logits: Array, gates: Array, pool: Pool) -> Array:
+    """Probabilities (C, R, n) of members' logits or log-probabilities (K, C, R, n), gated."""
+    xp = namespace_of(gates)
+    if pool == "log":
+        return softmax_first(xp.sum(gates[:, None] * member_logits, axis=0))
+    shape = member_logits.shape[1], *gates.shape[1:]
+    total = xp.zeros(shape, dtype=member_logits.dtype, device=device(member_logits))
+    for gate, logits in zip(gates, member_logits, strict=True):
+        total += gate * softmax_first(xp.asarray(logits, copy=True))
+    return total
+
+
+def contrast(values: Array, axis: int) -> Array:
+    """Values of two classes as one, which is all that probabilities depend on.
+
+    It is the second less the first over sqrt(2), so that a sum of squares stays what it is where
+    the two are opposite, as those of penalized members are at the optimum.
+    """
+    first, second = (slice(None),) * axis + (slice(0, 1),), (slice(None),) * axis + (slice(1, 2),)
+    return (values[second] - values[first]) * float(np.sqrt(0.5))
+
+
+def of_two_classes(values: Array, axis: int) -> Array:
+    """The opposite values of two classes whose `contrast` this is."""
+    half = values * float(np.sqrt(0.5))
+    return namespace_of(values).concat([-half, half], axis=axis)
+
+
+class ClassLikelihood:
+    """Of rows sorted by class, whose classes are these blocks; a prediction is a probability.
+
+    linear    p(c | x) = sum_k g_k(x) p_k(c | x)                    a mixture
+    log       p(c | x) ~ prod_k p_k(c | x) ** g_k(x)                eq. (10) with i_k(x)
+
+    To fit members of two classes, their logits can be the `contrast` of both, (K, 1, R, n): all
+    that there is to do for a row is then done once, not for each class.
+    """
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.n_outputs = len(blocks)
+
+    def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
+        """The probability of each row's own class, (R, n)."""
+        fused = pooled(logits, gates, pool)
+        return true_class(fused, self.blocks, namespace_of(fused).empty_like(fused[0]))
+
+    def losses(self, predictions: Array) -> Array:
+        """Negative logarithms; a probability of 0 counts as the rounding of 1."""
+        xp = namespace_of(predictions)
+        least = xp.asarray(_LEAST, dtype=predictions.dtype, device=device(predictions))
+        return -xp.log(xp.maximum(predictions, least))
+
+    def value_and_slopes(
+        self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
+    ) -> tuple[Array, Array | None, Array]:
+        """See `Likelihood`."""
+        if logits.shape[1] < self.n_outputs:
+            margins = self._margins(logits[:, 0])
+            of_two = self._linear_of_two if pool == "linear" else self._log_of_two
+            return of_two(margins, gates, weight)
+        of_pool = self._linear if pool == "linear" else self._log
+        return of_pool(logits, gates, weight, frozen)
+
+    def _margins(self, contrasts: Array) -> Array:
+        """By how much the logit of the true class of two is above the other, (..., n)."""
+        margins = contrasts * float(np.sqrt(2.0))
+        margins[..., self.blocks[0]] *= -1.0
+        return margins
+
+    def _by_contrasts(self, by_margins: Array) -> Array:
+        """The slopes (K, 1, R, n) by contrasts, of those by margins, in place."""
+        by_margins *= float(np.sqrt(2.0))
+        by_margins[..., self.blocks[0]] *= -1.0
+        return by_margins[:, None]
+
+    def _linear_of_two(
+        self, margins: Array, gates: Array, weight: Array
+    ) -> tuple[Array, Array, Array]:
+        """Of log sum_k g_k p_k(y)."""
+        xp = namespace_of(gates)
+        wrong = _odds(-margins)
+        true = 1.0 / (1.0 + wrong)
+        responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
+        likelihood = xp.sum(responsibility, axis=0)
+        responsibility /= likelihood
+        value = xp.sum(weight * xp.log(likelihood), axis=1)
+        by_gates = weight * (responsibility - gates)
+        responsibility *= weight
+        responsibility *= wrong
+        responsibility *= true
+        return value, self._by_contrasts(responsibility), by_gates
+
+    def _log_of_two(
+        self, margins: Array, gates: Array, weight: Array
+    ) -> tuple[Array, Array, Array]:
+        """Of log softmax_y(sum_k g_k L_k)."""
+        xp = namespace_of(gates)
+        fused = xp.sum(gates * margins, axis=0)
+        value = -xp.sum(weight * xp.logaddexp(xp.zeros_like(fused), -fused), axis=1)
+        pull = weight / (1.0 + _odds(fused))
+        by_gates = gates * pull * (margins - fused)
+        return value, self._by_contrasts(gates * pull), by_gates
+
+    def _linear(
+        self, logits: Array, gates: Array, weight: Array, frozen: bool
+    ) -> tuple[Array, Array | None, Array]:
+        """Of log sum_k g_k p_k(y)."""
+        xp = namespace_of(gates)
+        highest = xp.max(logits, axis=1)[:, None]
+        if frozen:
+            p = xp.exp(logits - highest)
+        else:
+            # Nobody needs these logits any more.
+            logits -= highest
+            p = xp.exp(logits, out=logits)
+        p /= xp.sum(p, axis=1)[:, None]
+        true = xp.empty(gates.shape, dtype=gates.dtype, device=device(gates))
+        for label, rows in enumerate(self.blocks):
+            true[:, :, rows] = p[:, label, :, rows]
+        # Tiny, not zero: a row that every member rules out still has a direction to go.
+        responsibility = gates * (true + float(xp.finfo(true.dtype).tiny))
+        likelihood = xp.sum(responsibility, axis=0)
+        responsibility /= likelihood
+        value = xp.sum(weight * xp.log(likelihood), axis=1)
+        by_gates = weight * (responsibility - gates)
+        if frozen:
+            return value, None, by_gates
+        responsibility *= weight
+        p *= -responsibility[:, None]
+        for label, rows in enumerate(self.blocks):
+            p[:, label, :, rows] += responsibility[:, :, rows]
+        return value, p, by_gates
+
+    def _log(
+        self, logits: Array, gates: Array, weight: Array, frozen: bool
+    ) -> tuple[Array, Array | None, Array]:
+        """Of log softmax_y(sum_k g_k L_k)."""
+        xp = namespace_of(gates)
+        fused = xp.sum(gates[:, None] * logits, axis=0)
+        fused -= xp.max(fused, axis=0)
+        log_true = true_class(fused, self.blocks, xp.empty_like(gates[0]))
+        xp.exp(fused, out=fused)
+        normalizer = xp.sum(fused, axis=0)
+        value = xp.sum(weight * (log_true - xp.log(normalizer)), axis=1)
+        fused *= -weight / normalizer
+        for label, rows in enumerate(self.blocks):
+            fused[label, :, rows] += weight[:, rows]
+        pull = xp.sum(logits * fused, axis=1)  # (K, R, n)
+        by_gates = gates * (pull - xp.sum(gates * pull, axis=0))
+        return value, None if frozen else gates[:, None] * fused, by_gates
+
+
+class ValueLikelihood:
+    """Of rows whose target are numbers; a member's only logit is the number it predicts.
+
+    Both pools are the mean ``f(x) = sum_k g_k(x) f_k(x)``, and the log-likelihood is the loss's
+    negative. With one member this is a penalized linear model: ridge regression, if the loss
+    is squared.
+    """
+
+    n_outputs = 1
+
+    def __init__(self, target: npt.NDArray[np.float64], loss: ValueLoss) -> None:
+        self.target = target
+        self.loss = loss
+        self._targets: dict[str, Array] = {}
+
+    def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
+        """The number that the gated members predict of each row, (R, n)."""
+        return namespace_of(gates).sum(gates * logits[:, 0], axis=0)
+
+    def losses(self, predictions: Array) -> Array:
+        """See `Likelihood`."""
+        return self.loss.value(self._target_like(predictions) - predictions)
+
+    def value_and_slopes(
+        self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
+    ) -> tuple[Array, Array | None, Array]:
+        """See `Likelihood`."""
+        xp = namespace_of(gates)
+        predicted = self.predictions(logits, gates, pool)
+        error = self._target_like(predicted) - predicted
+        value = -xp.sum(weight * self.loss.value(error), axis=1)
+        by_members = -(weight * self.loss.slope(error)) * gates
+        return value, by_members[:, None], by_members * (logits[:, 0] - predicted)
+
+    def _target_like(self, array: Array) -> Array:
+        """The target in the precision of an array, and where it lies; made once for each."""
+        key = str(array.dtype)
+        if key not in self._targets:
+            self._targets[key] = like(array, self.target, array.dtype)
+        return self._targets[key]
+
 
 # Numbers (members x classes x runs x rows, or columns) that are computed at once: runs beyond that
 # wait. Larger stacks do not fit the cache and are slower for it; of many columns, L-BFGS remembers
@@ -63,45 +305,39 @@ class GatedRows:
         self._xp = self.gate[0].xp
         self._n_rows = self.gate[0].n_rows
 
-    def member_logits(self, theta: Array | None, intercept: Array, runs: IntArray) -> Array:
-        """(K, C, R, n) from theta (R, K, C, D), zero outside the subsets."""
-        if theta is None:
-            assert self.frozen is not None
-            return self.frozen
-        xp = self._xp
-        n_runs, k, c, d = theta.shape
-        stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
-        flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
-        out = xp.empty((k * c, n_runs, self._n_rows), dtype=theta.dtype, device=device(theta))
-        assert self.members is not None
-        return xp.reshape(
-            self.members.logits(stacked, flat, runs, out), (k, c, n_runs, self._n_rows)
-        )
+    def outputs(self, parts: Parts, runs: IntArray) -> tuple[Array, Array]:
+        """The members' logits (K, C, R, n) and the gates (K, R, n) of these runs.
 
-    def gates(self, gate: Array, gate_intercept: Array, runs: IntArray) -> Array:
-        """G of shape (K, R, n)."""
-        xp = self._xp
+        Theta (R, K, C, D) is zero outside the subsets.
+        """
+        xp, (theta, intercept, gate, gate_intercept) = self._xp, parts
+        where = {"dtype": gate.dtype, "device": device(gate)}
         n_runs, k, _ = gate.shape
+        if theta is None or intercept is None:
+            logits = self.frozen
+        else:
+            assert self.members is not None
+            c, d = theta.shape[2:]
+            stacked = xp.reshape(xp.permute_dims(theta, (1, 2, 0, 3)), (k * c, n_runs, d))
+            flat = xp.reshape(xp.permute_dims(intercept, (1, 2, 0)), (k * c, n_runs))
+            out = xp.empty((k * c, n_runs, self._n_rows), **where)
+            logits = self.members.logits(stacked, flat, runs, out)
+            logits = xp.reshape(logits, (k, c, n_runs, self._n_rows))
         if k == 1:
             # One member is always asked.
-            return xp.ones((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
-        total = None
-        at = 0
+            return logits, xp.ones((k, n_runs, self._n_rows), **where)
+        gates, bias, at = None, gate_intercept.T, 0
         for block in self.gate:
             part = xp.permute_dims(gate[:, :, at : at + block.n_features], (1, 0, 2))
-            at += block.n_features
-            bias = gate_intercept.T if total is None else xp.zeros_like(gate_intercept.T)
-            out = xp.empty((k, n_runs, self._n_rows), dtype=gate.dtype, device=device(gate))
+            out = xp.empty((k, n_runs, self._n_rows), **where)
             block.logits(part, bias, runs, out)
-            total = out if total is None else total + out
-        return softmax_first(total)
+            gates = out if gates is None else gates + out
+            at, bias = at + block.n_features, xp.zeros_like(bias)
+        return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
         """What candidates are compared by, (R, n): see `Likelihood`."""
-        theta, intercept, gate, gate_intercept = parts
-        logits = self.member_logits(theta, intercept, runs)
-        gates = self.gates(gate, gate_intercept, runs)
-        return self.likelihood.predictions(logits, gates, self.pool)
+        return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
         """The sum of the losses of the rows that each run holds out, (R,)."""
@@ -116,43 +352,23 @@ class GatedRows:
         frozen by theta, (R, K, C, D), which is zero outside the subsets, and by the members'
         intercepts, (R, K, C).
         """
-        xp = self._xp
-        theta, intercept, gate, gate_intercept = parts
-        logits = self.member_logits(theta, intercept, runs)
-        gates = self.gates(gate, gate_intercept, runs)
+        xp, (theta, _, gate, gate_intercept) = self._xp, parts
         value, by_logits, by_gates = self.likelihood.value_and_slopes(
-            logits, gates, self.share[runs, :], self.pool, theta is None
+            *self.outputs(parts, runs), self.share[runs, :], self.pool, theta is None
         )
-        slope_gate, slope_gate_intercept = self._slopes_of_gate(parts, by_gates, runs)
-        if theta is None or by_logits is None:
-            return value, slope_gate, slope_gate_intercept
-        assert self.members is not None
+        if gate.shape[1] == 1:
+            by_gate = xp.zeros_like(gate), xp.zeros_like(gate_intercept)
+        else:
+            slopes = [block.gradient(by_gates, runs) for block in self.gate]  # (K, R, P), (K, R)
+            slope = xp.concat([slope for slope, _ in slopes], axis=2)
+            by_gate = xp.permute_dims(slope, (1, 0, 2)), slopes[0][1].T
+        if self.members is None or by_logits is None:
+            return value, *by_gate
         k, c, n_runs, n_rows = by_logits.shape
         slope, total = self.members.gradient(xp.reshape(by_logits, (k * c, n_runs, n_rows)), runs)
-        slope = xp.permute_dims(
-            xp.reshape(slope, (k, c, n_runs, self.members.n_features)), (2, 0, 1, 3)
-        )
-        return (
-            value,
-            slope_gate,
-            slope_gate_intercept,
-            slope,
-            xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1)),
-        )
-
-    def _slopes_of_gate(
-        self, parts: Parts, by_gates: Array, runs: IntArray
-    ) -> tuple[Array, Array]:
-        """By the gate's coefficients, (R, K, P), and by its intercepts, (R, K)."""
-        xp = self._xp
-        _, _, gate, gate_intercept = parts
-        if gate.shape[1] == 1:
-            return xp.zeros_like(gate), xp.zeros_like(gate_intercept)
-        slopes = []
-        for block in self.gate:
-            slope, total = block.gradient(by_gates, runs)  # (K, R, P), (K, R)
-            slopes.append(slope)
-        return xp.permute_dims(xp.concat(slopes, axis=2), (1, 0, 2)), total.T
+        slope = xp.reshape(slope, (k, c, n_runs, self.members.n_features))
+        total = xp.permute_dims(xp.reshape(total, (k, c, n_runs)), (2, 0, 1))
+        return value, *by_gate, xp.permute_dims(slope, (2, 0, 1, 3)), total
 
 
 @dataclass(frozen=True)
@@ -239,9 +455,7 @@ class GatedObjective:
 
     def within(self, x: Array, runs: IntArray) -> Parts:
         """The parts of ``x``, the coefficients within their subsets."""
-        return self._within(x, self._of_runs(runs))
-
-    def _within(self, x: Array, known: _OfRuns) -> Parts:
+        known = self._of_runs(runs)
         theta, intercept, gate, gate_intercept = self.unpack(x)
         if theta is not None and known.support is not None:
             theta = theta * known.support
@@ -266,7 +480,7 @@ class GatedObjective:
     def __call__(self, x: Array, runs: IntArray) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, N) of the runs named."""
         xp, known = self._xp, self._of_runs(runs)
-        theta, intercept, gate, _ = parts = self._within(x, known)
+        theta, intercept, gate, _ = parts = self.within(x, runs)
         value, by_gate, by_gate_intercept, *by_members = self._reduce(parts, runs)
         alpha = known.alpha
         value = 0.5 * alpha * xp.sum(gate * gate, axis=(1, 2)) - value
@@ -278,7 +492,13 @@ class GatedObjective:
         by_theta, by_intercept = by_members
         distance = theta
         if self.toward_mean:
-            distance = theta - self.toward_mean * self._common(theta, known)
+            # The common model mu (R, 1, C, D) of the least sum of |mu|^2 and |theta_k - mu|^2 is
+            # the sum of the members over one more than their number (of those whose subsets have
+            # a column). At this mu the sum of squares is that of theta_k (theta_k - mu), and its
+            # slope by theta_k twice the distance from mu.
+            sharing = self.n_members + 1 if known.sharing is None else known.sharing
+            total = xp.sum(theta, axis=1, keepdims=True)
+            distance = theta - self.toward_mean * (total / sharing)
         by_theta = alpha[:, None, None, None] * distance - by_theta
         if known.support is not None:
             by_theta *= known.support
@@ -292,50 +512,64 @@ class GatedObjective:
         value = value + 0.5 * alpha * xp.sum(theta * distance, axis=(1, 2, 3))
         return value, self.pack(by_theta, by_intercept, by_gate, -by_gate_intercept)
 
-    def _common(self, theta: Array, known: _OfRuns) -> Array:
-        """The model mu (R, 1, C, D) with the least sum of |mu|^2 and |theta_k - mu|^2.
 
-        It is the sum of the members over one more than their number (of those whose subsets have
-        a column). At this mu the sum of squares is that of ``theta_k (theta_k - mu)``, and its
-        slope by theta_k twice the distance from mu.
-        """
-        total = self._xp.sum(theta, axis=1, keepdims=True)
-        if known.sharing is None:
-            return total / (self.n_members + 1)
-        return total / known.sharing
+# Penalties are for up to so many rows. Where there are more, each coefficient is better known.
+_FEW_ROWS = 500
+
+N_FOLDS = 3
 
 
-class GatedLikelihood(GatedObjective):
-    """The same for rows that are all in memory: see `GatedRows`, but weights (R, n) as given."""
+def shrinkage(n_rows: float) -> float:
+    """What a penalty is multiplied with, for so many rows or such a sum of their weights."""
+    return float(min(1.0, (_FEW_ROWS / n_rows) ** 0.8))
 
-    def __init__(
-        self,
-        members: Design | None,
-        gate: list[Design],
-        likelihood: Likelihood,
-        weight: Array,
-        alpha: Array,
-        pool: Pool,
-        n_members: int,
-        support: Array | None = None,
-        frozen: Array | None = None,
-        fit_intercept: bool = True,
-    ) -> None:
-        share = weight / namespace_of(weight).sum(weight, axis=1)[:, None]
-        self.rows = GatedRows(members, gate, likelihood, share, pool, frozen)
-        self.weight = weight
-        super().__init__(
-            self.rows.value_and_gradient,
-            alpha,
-            n_members,
-            likelihood.n_outputs,
-            None if members is None else members.n_features,
-            sum(block.n_features for block in gate),
-            support=support,
-            fit_intercept=fit_intercept,
-        )
 
-    def predictions(self, x: Array) -> Array:
-        """See `GatedRows`; the parameters of each run are a row of ``x``."""
-        runs = np.arange(x.shape[0])
-        return self.rows.predictions(self.within(x, runs), runs)
+def penalties(n_rows: float, *, numbers: bool, single: bool = False) -> FloatArray:
+    """The penalties to choose from, falling, for so many rows or such a sum of their weights.
+
+    They are against the mean log-likelihood of a row, or its mean loss in units of y's variance.
+    A single member of few rows and many columns may need stronger ones than a gate does.
+    """
+    shrunk = (0.3 if numbers else 0.03) * shrinkage(n_rows)
+    factors = np.array([1.0, 0.1, 0.01, 0.001])
+    return shrunk * (np.concatenate([[30.0, 10.0, 3.0], factors]) if single else factors)
+
+
+def best_penalty(
+    value_and_gradient: Callable[[Parts, IntArray], tuple[Array, ...]],
+    held_out_loss: Callable[[Parts, IntArray], tuple[Array]],
+    alphas: FloatArray,
+    start: FloatArray,
+    shape: tuple[int, int, int | None, int],
+    *,
+    n_folds: int,
+    n_rows: int,
+    max_iter: int,
+    support: FloatArray | None = None,
+    journal: Journal | None = None,
+    **how: Any,
+) -> float:
+    """The penalty with the lowest loss over the rows that folds hold out; of equals the highest.
+
+    Both functions take parameters and the folds that these are of, and are sums over all rows, as
+    those of `GatedRows` are. ``start`` (1, N) is where each fit starts, ``shape`` and ``how`` are
+    `GatedObjective`'s; ``n_rows`` is how many rows are worked on at once.
+    """
+    folds = np.tile(np.arange(n_folds), len(alphas))
+    of_run = np.repeat(alphas, n_folds)
+    at_once = runs_at_once(shape[0], shape[1], n_rows)
+    losses = np.empty(len(folds))
+    for first in range(0, len(folds), at_once):
+        chunk = slice(first, min(first + at_once, len(folds)))
+        of_chunk = folds[chunk]
+
+        def reduce(parts: Parts, runs: IntArray, of: IntArray = of_chunk) -> tuple[Array, ...]:
+            return value_and_gradient(parts, of[runs])
+
+        many = None if support is None else np.repeat(support, len(of_chunk), axis=0)
+        objective = GatedObjective(reduce, of_run[chunk], *shape, support=many, **how)
+        starts = np.repeat(start, len(of_chunk), axis=0)
+        found = minimise(objective, starts, max_iter=max_iter, journal=journal)
+        parts = objective.within(found.x, np.arange(len(of_chunk)))
+        (losses[chunk],) = held_out_loss(parts, of_chunk)
+    return float(alphas[losses.reshape(len(alphas), n_folds).sum(axis=1).argmin()])

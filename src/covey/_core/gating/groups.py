@@ -10,7 +10,7 @@ import numpy as np
 
 from covey._core.arrays import FloatArray
 from covey._core.basis import Basis
-from covey._core.gating.likelihoods import Pool, softmax_first
+from covey._core.gating.gate import Pool, softmax_first
 from covey._core.softmax_linear import linear_logits
 
 # Numbers (columns, logits and gates, of some rows) that are computed at once: what a cache holds.

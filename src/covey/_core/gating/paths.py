@@ -30,11 +30,7 @@ class FeatureColumns:
     """
 
     def __init__(
-        self,
-        basis: Basis,
-        unit: IntArray,
-        usable: BoolArray,
-        counted: BoolArray | None = None,
+        self, basis: Basis, unit: IntArray, usable: BoolArray, counted: BoolArray | None = None
     ) -> None:
         unit = np.where(usable[: basis.n_features], unit, -1)
         named, position = np.unique(unit[unit >= 0], return_inverse=True)
@@ -114,7 +110,11 @@ class FeatureColumns:
         passed over.
         """
         n_runs, n_members, _ = strength.shape
-        strength = _graded(strength)
+        # Grades a hundredth above each other, so that rounding decides nothing.
+        positive = strength > 0
+        grades = np.zeros_like(strength)
+        grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
+        strength = grades
         allowed = self._within(strength, most_features - self._always)
         order = np.argsort(-strength, axis=2, kind="stable")
         np.put_along_axis(allowed, order[..., _TIMES * n_units :], False, axis=2)
@@ -139,14 +139,6 @@ class FeatureColumns:
                 allowed[(*position, unit)] = self._sizes[unit] <= left
                 left -= self._sizes[unit] * allowed[(*position, unit)]
         return allowed
-
-
-def _graded(strength: FloatArray) -> FloatArray:
-    """Strengths as grades, each a hundredth above the one below: rounding decides nothing."""
-    grades = np.zeros_like(strength)
-    positive = strength > 0
-    grades[positive] = 1.01 ** np.round(np.log(strength[positive]) / np.log(1.01))
-    return grades
 
 
 def path_sizes(n_units: int, most_units: int, most_terms: float = np.inf) -> list[int]:

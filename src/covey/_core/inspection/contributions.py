@@ -1,9 +1,9 @@
-"""Shapley values of a prediction against a typical row: contributions that add up.
+"""Shapley values of a prediction against background rows: contributions that add up.
 
-The game of one row: a column that is in the coalition has its own value, and one outside has its
-typical value. The Shapley value of a column is what it adds to the prediction when columns join
-one after another, averaged over all orders. The values of all columns sum to the prediction less
-that of the typical row.
+The game of one row and one background row: a column that is in the coalition has the row's value,
+and one outside has the background row's. The Shapley value of a column is what it adds to the
+prediction when columns join one after another, averaged over all orders and background rows. The
+values of all columns sum to the prediction less the mean prediction of the background.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.random import Purpose, UniformRows
 
-# With so many columns or fewer that differ from the typical row, all coalitions are predicted.
-MOST_EXACT = 10
+# With so few coalitions of columns that differ from the background, for all of its rows together,
+# all are predicted.
+MOST_EXACT = 1 << 10
 # Else orders are drawn in pairs, one and its reverse, until the standard errors are small: below
 # this share of all contributions' sizes together, or until there are so many pairs. Smaller errors
 # of probabilities than a quarter of a hundredth are small, too.
@@ -30,11 +31,11 @@ FEWEST_PAIRS, MOST_PAIRS = 8, 128
 _MOST_COALITIONS = 1 << 15
 # Coalitions, and numbers of them, that are predicted at once: bounds the memory.
 _COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
-_ROWS_AT_ONCE, _FLAGS_AT_ONCE = 1 << 10, 1 << 26
+_FLAGS_AT_ONCE = 1 << 26
 
 # Predictions (m, C) of rows, by their numbers (m,), whose columns outside of coalitions (m, D)
-# have their typical values.
-Value = Callable[[IntArray, BoolArray], FloatArray]
+# have the values of background rows, by theirs (m,).
+Value = Callable[[IntArray, IntArray, BoolArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,18 @@ class Contributions:
 
     values: FloatArray  # (n, D, C)
     standard_error: FloatArray  # (n, D, C), 0 where all coalitions were predicted
-    baseline: FloatArray  # (C,), the prediction of the typical row
+    baseline: FloatArray  # (C,), the mean prediction of the background
     prediction: FloatArray  # (n, C)
 
 
 def contributions(
     predict: Callable[[FloatArray], FloatArray],
     rows: FloatArray,
-    typical: FloatArray,
+    background: FloatArray,
     units: IntArray | None = None,
     looked_at: BoolArray | None = None,
 ) -> Contributions:
-    """Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against a typical row (P,).
+    """Shapley values of ``predict(rows) -> (n, C)`` for rows (n, P) against others (R, P).
 
     ``units`` (P,) are the columns that the numbers are made of; those of one join together.
     ``looked_at`` (D,) tells which of them the model looks at: others get 0 and cost nothing.
@@ -62,18 +63,25 @@ def contributions(
     units = np.arange(rows.shape[1]) if units is None else units
     n_units = int(units.max()) + 1 if looked_at is None else len(looked_at)
 
-    def value(which: IntArray, coalitions: BoolArray) -> FloatArray:
-        return predict(np.where(coalitions[:, units], rows[which], typical))
+    def value(which: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
+        return predict(np.where(coalitions[:, units], rows[which], background[beside]))
 
-    same = (rows == typical) | (np.isnan(rows) & np.isnan(typical))
-    differs = differing(same, units, n_units)
+    differs = differing(same_as_all(rows, background), units, n_units)
     if looked_at is not None:
         differs &= looked_at
-    return shapley(value, differs, rows.shape[1])
+    return shapley(value, differs, len(background), rows.shape[1])
+
+
+def same_as_all(rows: FloatArray, background: FloatArray) -> BoolArray:
+    """Where rows (n, P) have the number that all of the background (R, P) have; gaps are equal."""
+    same: BoolArray = np.ones(rows.shape, dtype=bool)
+    for other in background:
+        same &= (rows == other) | ((rows != rows) & (other != other))
+    return same
 
 
 def differing(same: BoolArray, units: IntArray, n_units: int) -> BoolArray:
-    """In which units (n, D) rows differ from the typical row, given where numbers (n, P) do."""
+    """In which units (n, D) rows differ from the background, given where numbers (n, P) do."""
     differs = np.zeros((len(same), n_units), dtype=bool)
     for unit in np.unique(units):
         differs[:, unit] = ~same[:, units == unit].all(axis=1)
@@ -81,9 +89,13 @@ def differing(same: BoolArray, units: IntArray, n_units: int) -> BoolArray:
 
 
 def shapley(
-    value: Value, differs: BoolArray, width: int | None = None, small: float = 0.0
+    value: Value,
+    differs: BoolArray,
+    n_background: int = 1,
+    width: int | None = None,
+    small: float = 0.0,
 ) -> Contributions:
-    """Shapley values of rows that differ in some columns (n, D) from the typical one.
+    """Shapley values of rows that differ in some columns (n, D) from the background.
 
     Standard errors below ``small`` need not be smaller. A row of ``width`` numbers is predicted
     for each coalition. What is found for a row depends on this row alone: orders are the same for
@@ -92,36 +104,40 @@ def shapley(
     n_rows, n_columns = differs.shape
     at_once = max(1, min(_COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, width or n_columns)))
     game = _Game(value, at_once)
-    prediction = game(np.arange(n_rows), differs)
-    baseline = game(np.zeros(1, dtype=np.intp), np.zeros((1, n_columns), dtype=bool))[0]
-    shape = (n_rows, n_columns, len(baseline))
+    every = np.arange(n_background)
+    first = np.zeros_like(every)
+    prediction = game(np.arange(n_rows), np.zeros(n_rows, dtype=np.intp), differs)
+    ends = game(first, every, np.zeros((n_background, n_columns), dtype=bool))
+    shape = (n_rows, n_columns, ends.shape[1])
     values, errors = np.zeros(shape), np.zeros(shape)
     sizes = differs.sum(axis=1)
-    for size in np.unique(sizes):
+    for size in np.unique(sizes).tolist():
         rows = np.flatnonzero(sizes == size)
+        is_exact = n_background << size <= max(MOST_EXACT, n_background)
         # So many rows at once that their coalitions are predicted together.
-        step = max(1, at_once >> int(size)) if size <= MOST_EXACT else _ROWS_AT_ONCE
+        fewest = 2 * max(FEWEST_PAIRS, n_background) * max(1, size)
+        step = max(1, at_once // (n_background << size if is_exact else fewest))
         for start in range(0, len(rows), step):
             some = rows[start : start + step]
-            if size <= MOST_EXACT:
-                values[some] = _enumerated(game, some, differs[some], int(size))
+            if is_exact:
+                values[some] = _enumerated(game, some, differs[some], size, n_background)
             else:
-                ends = (baseline, prediction[some])
-                values[some], errors[some] = _sampled(game, some, differs[some], ends, small)
-    return Contributions(values, errors, baseline, prediction)
+                found = _sampled(game, some, differs[some], ends, prediction[some], small)
+                values[some], errors[some] = found
+    return Contributions(values, errors, ends.mean(axis=0), prediction)
 
 
 class _Game:
     """The value of coalitions, a bounded number of them at a time."""
 
     def __init__(self, value: Value, at_once: int) -> None:
-        self._value, self.at_once = value, at_once
+        self._value, self._at_once = value, at_once
 
-    def __call__(self, rows: IntArray, coalitions: BoolArray) -> FloatArray:
-        found = [
-            self._value(rows[start : start + self.at_once], coalitions[start:][: self.at_once])
-            for start in range(0, len(rows), self.at_once)
+    def __call__(self, rows: IntArray, beside: IntArray, coalitions: BoolArray) -> FloatArray:
+        parts = [
+            slice(start, start + self._at_once) for start in range(0, len(rows), self._at_once)
         ]
+        found = [self._value(rows[one], beside[one], coalitions[one]) for one in parts]
         return found[0] if len(found) == 1 else np.concatenate(found)
 
 
@@ -140,7 +156,9 @@ def _coalitions(size: int) -> tuple[Any, Any]:
     return joined, weights
 
 
-def _enumerated(game: _Game, rows: IntArray, differs: BoolArray, size: int) -> FloatArray:
+def _enumerated(
+    game: _Game, rows: IntArray, differs: BoolArray, size: int, n_background: int
+) -> FloatArray:
     """The values of rows that all differ in so many columns, from all coalitions of these."""
     if not size:
         return np.zeros(())
@@ -150,9 +168,13 @@ def _enumerated(game: _Game, rows: IntArray, differs: BoolArray, size: int) -> F
     np.put_along_axis(
         coalitions, columns[:, None], np.broadcast_to(joined, (len(rows), *joined.shape)), axis=2
     )
+    count = len(rows) * len(joined)
     predicted = game(
-        np.repeat(rows, len(joined)), coalitions.reshape(-1, differs.shape[1])
-    ).reshape(len(rows), len(joined), -1)
+        np.repeat(rows, len(joined) * n_background),
+        np.tile(np.arange(n_background), count),
+        np.repeat(coalitions.reshape(count, -1), n_background, axis=0),
+    )
+    predicted = predicted.reshape(len(rows), len(joined), n_background, -1).mean(axis=2)
     values = np.zeros((len(rows), differs.shape[1], predicted.shape[2]))
     values[np.arange(len(rows))[:, None], columns] = np.einsum(
         "js,rsc->rjc", weights, predicted, optimize=True
@@ -164,48 +186,55 @@ def _sampled(
     game: _Game,
     rows: IntArray,
     differs: BoolArray,
-    ends: tuple[FloatArray, FloatArray],
+    ends: FloatArray,
+    prediction: FloatArray,
     small: float,
 ) -> tuple[FloatArray, FloatArray]:
     """The same by orders that are drawn, and standard errors.
 
     Along an order each column adds a difference of two predictions, so that the sum over columns
-    is exact for each order, and for their mean.
+    is exact for each order, and for their mean. Each background row has equally many orders. Its
+    contributions vary by the orders alone: by that, and not by how background rows differ, the
+    standard errors are estimated; of a single pair each, by how an order and its reverse differ.
     """
-    baseline, prediction = ends
-    shape = (*differs.shape, len(baseline))
-    total, squares, count = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
-    size = int(differs[0].sum())
-    most = max(2, min(MOST_PAIRS, _MOST_COALITIONS // (2 * size)))
-    left, done, draws = np.arange(len(rows)), 0, min(FEWEST_PAIRS, most)
+    n_background, size = len(ends), int(differs[0].sum())
+    shape = (len(rows), n_background, differs.shape[1], ends.shape[1])
+    total, squares = np.zeros(shape), np.zeros((len(rows), *shape[2:]))
+    errors, count = np.zeros_like(squares), np.zeros(len(rows), dtype=np.intp)
+    most = max(2, min(MOST_PAIRS, _MOST_COALITIONS // (2 * size)) // n_background)
+    draws = max(1, FEWEST_PAIRS // n_background)
     drawn = UniformRows(0, Purpose.EXPLAIN, 0, 0, differs.shape[1])
+    left, done = np.arange(len(rows)), 0
     while len(left):
-        orders = np.argsort(drawn.read(done, draws), axis=1, kind="stable")
-        # Some rows, and orders, at a time, whose coalitions are predicted together.
-        step = max(1, game.at_once // (2 * draws * size))
-        some_orders = max(1, _FLAGS_AT_ONCE // (step * size * differs.shape[1]))
-        for start in range(0, len(left), step):
-            some = left[start : start + step]
-            for first in range(0, draws, some_orders):
-                part = orders[first : first + some_orders]
-                one, other = (
-                    _along(game, rows[some], differs[some], path, baseline, prediction[some])
-                    for path in (part, part[:, ::-1])
-                )
-                pairs = (one + other) / 2
-                total[some] += pairs.sum(axis=0)
-                squares[some] += (pairs**2).sum(axis=0)
+        # Some orders at a time, whose coalitions are predicted together.
+        at_once = max(1, _FLAGS_AT_ONCE // (len(left) * size * differs.shape[1]))
+        first, stop = done * n_background, (done + draws) * n_background
+        for start in range(first, stop, at_once):
+            number = min(at_once, stop - start)
+            orders = np.argsort(drawn.read(start, number), axis=1, kind="stable")
+            beside = np.arange(start, start + number) % n_background
+            one, other = (
+                _along(game, rows[left], differs[left], path, beside, ends, prediction[left])
+                for path in (orders, orders[:, ::-1])
+            )
+            pairs = (one + other) / 2
+            for k, row in enumerate(beside):
+                total[left, row] += pairs[k]
+            squares[left] += (pairs**2).sum(axis=0)
+            if done + draws == 1:
+                errors[left] += ((one - other) ** 2).sum(axis=0) / 4
         done += draws
         count[left] = done
+        if done > 1:
+            within = squares[left] - (total[left] ** 2).sum(axis=1) / done
+            errors[left] = np.maximum(within, 0.0) / ((done - 1) * done)
         draws = min(done, most - done)
-        mean = total[left] / done
-        error = np.sqrt(np.maximum(squares[left] / done - mean**2, 0.0) / (done - 1))
+        mean = total[left].mean(axis=1) / done
+        error = np.sqrt(errors[left]) / n_background
         # The largest of all classes is what counts.
         enough = np.maximum(small, SMALL_ERROR * np.abs(mean).sum(axis=1).max(axis=1))
         left = left[(error.max(axis=(1, 2)) > enough) & (done < most)]
-    count = count[:, None, None]
-    mean = total / count
-    return mean, np.sqrt(np.maximum(squares / count - mean**2, 0.0) / (count - 1))
+    return total.mean(axis=1) / count[:, None, None], np.sqrt(errors) / n_background
 
 
 def _along(
@@ -213,12 +242,14 @@ def _along(
     rows: IntArray,
     differs: BoolArray,
     orders: IntArray,
-    baseline: FloatArray,
+    beside: IntArray,
+    ends: FloatArray,
     prediction: FloatArray,
 ) -> FloatArray:
     """What columns add when they join in each of some orders (k, D), for each row (k, n, D, C).
 
-    All rows differ in the same number of columns.
+    All rows differ in the same number of columns. Each order has a background row ``beside`` (k,)
+    it, whose prediction is among the ``ends`` (R, C).
     """
     n_orders, n_rows, n_columns = len(orders), *differs.shape
     size = int(differs[0].sum())
@@ -228,10 +259,12 @@ def _along(
     np.put_along_axis(place, np.broadcast_to(orders[:, None], joined.shape), joined, axis=2)
     step = np.arange(1, size)[:, None]
     coalitions = differs[None, :, None] & (place[:, :, None] <= step)
-    which = np.broadcast_to(rows[None, :, None], coalitions.shape[:3]).reshape(-1)
-    between = game(which, coalitions.reshape(-1, n_columns))
-    path = np.empty((n_orders, n_rows, size + 1, len(baseline)))
-    path[:, :, 0], path[:, :, size] = baseline, prediction
+    shape = coalitions.shape[:3]
+    which = np.broadcast_to(rows[None, :, None], shape).reshape(-1)
+    others = np.broadcast_to(beside[:, None, None], shape).reshape(-1)
+    between = game(which, others, coalitions.reshape(-1, n_columns))
+    path = np.empty((n_orders, n_rows, size + 1, ends.shape[1]))
+    path[:, :, 0], path[:, :, size] = ends[beside][:, None], prediction
     path[:, :, 1:size] = between.reshape(n_orders, n_rows, size - 1, -1)
     added = np.diff(path, axis=2)
     own = np.take_along_axis(added, np.maximum(place - 1, 0)[..., None], axis=2)

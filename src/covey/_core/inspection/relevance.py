@@ -23,11 +23,7 @@ import numpy.typing as npt
 from scipy import special
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.inspection.rank_columns import (
-    UnitColumns,
-    orthonormal,
-    orthonormal_beyond,
-)
+from covey._core.inspection.rank_columns import UnitColumns, orthonormal, orthonormal_beyond
 from covey._core.inspection.selection import number_rejected
 
 NumberArray = npt.NDArray[np.number[Any]]

@@ -133,11 +133,7 @@ class _Model:
     """A linear model of units, whose columns leave with either unit that they are made of."""
 
     def __init__(
-        self,
-        units: UnitColumns,
-        inside: IntArray,
-        pairs: Sequence[tuple[int, int]],
-        n_rows: float,
+        self, units: UnitColumns, inside: IntArray, pairs: Sequence[tuple[int, int]], n_rows: float
     ) -> None:
         columns, first, second = [units.columns[:, inside]], [units.unit[inside]], []
         second.append(first[0])
@@ -225,11 +221,7 @@ def _losses(folds: Sequence[_Fold], kept: Sequence[Sequence[int]]) -> FloatArray
 
 
 def _twins(
-    units: UnitColumns,
-    folds: Sequence[_Fold],
-    order: list[int],
-    n_enough: int,
-    nothing: float,
+    units: UnitColumns, folds: Sequence[_Fold], order: list[int], n_enough: int, nothing: float
 ) -> list[list[int]]:
     """For each that is needed, if there are any: itself, and those that may stand in for it."""
     needed = order[:n_enough]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
-from covey._core.gating.likelihoods import Pool
+from covey._core.gating.gate import Pool
 from covey._core.search.bases import ScaledBasis
-from covey._core.search.candidates import Group
+from covey._core.search.families import Group
 
 # A member whose mean importance over all training rows is less than this is dropped.
 _LEAST_IMPORTANCE = 0.005
@@ -57,7 +57,11 @@ class Flock:
         scale[columns] = self.column_scale
         of_folds = self.on_folds
         if of_folds is not None:
-            of_folds = replace(of_folds, flocks=[flock.widened(kept) for flock in of_folds.flocks])
+            of_folds = replace(
+                of_folds,
+                flocks=[flock.widened(kept) for flock in of_folds.flocks],
+                readable=[flock.widened(kept) for flock in of_folds.readable],
+            )
         return replace(
             self,
             basis=basis,
@@ -79,6 +83,8 @@ class OnFolds:
     flocks: list[Flock]
     #: The numbers of rows that were sampled, and how much each counts; None: all, as they are.
     sample: tuple[IntArray, FloatArray] | None = None
+    #: The best flocks that a person can read; none where ``flocks`` can be read themselves.
+    readable: list[Flock] = field(default_factory=list)
 
 
 #: ``importance(basis, coef, intercept, sizes, weights)``: the mean importance of each member.
@@ -112,12 +118,14 @@ class _Union:
 
 def assembled(
     groups: Sequence[tuple[float, Group]],
-    importance: Importance,
-    candidates: dict[str, npt.NDArray[Any]],
-    *,
     bases: dict[str, ScaledBasis],
+    candidates: dict[str, npt.NDArray[Any]] | None = None,
+    importance: Importance | None = None,
 ) -> Flock:
-    """One flock of groups and their weights, without members that hardly matter."""
+    """One flock of groups and their weights, without members that hardly matter.
+
+    Without ``importance``, it only predicts: all members matter alike.
+    """
     union = _Union(
         bases, [name for _, group in groups for name in (group.family.basis, group.family.gate)]
     )
@@ -136,7 +144,14 @@ def assembled(
     weights = np.array([weight for weight, _ in groups])
     weights = weights / weights.sum()
     gates, biases = np.concatenate(gate_coef), np.concatenate(gate_intercept)
-    kept = _important(importance(union.basis, gates, biases, sizes, weights), sizes)
+    shares = np.ones(len(gates))
+    if importance is not None:
+        shares = importance(union.basis, gates, biases, sizes, weights)
+    # At least the most important member of each group is kept.
+    matters = shares >= _LEAST_IMPORTANCE
+    for size, end in zip(sizes, np.cumsum(sizes), strict=True):
+        matters[end - size + np.argmax(shares[end - size : end])] = True
+    kept = np.flatnonzero(matters)
     gates, biases, used = gates[kept], biases[kept], np.concatenate(columns)[kept]
     group_of = np.repeat(np.arange(len(sizes)), sizes)[kept]
     sizes = np.bincount(group_of, minlength=len(sizes)).tolist()
@@ -148,6 +163,9 @@ def assembled(
     used = used[:, positions]
     gated = np.zeros((len(sizes), len(positions)), dtype=bool)
     np.logical_or.at(gated, group_of, gates != 0)
+    shares = shares[kept]
+    if importance is not None:
+        shares = importance(basis, gates, biases, sizes, weights)
     return Flock(
         basis=basis,
         coef=np.concatenate(coef)[kept][:, :, positions],
@@ -155,7 +173,7 @@ def assembled(
         support=basis.features_of(used),
         column_mean=union.mean[positions],
         column_scale=union.scale[positions],
-        shares=importance(basis, gates, biases, sizes, weights),
+        shares=shares,
         gate_coef=gates,
         gate_intercept=biases,
         gate_support=basis.features_of(gated),
@@ -165,13 +183,5 @@ def assembled(
         weights=weights,
         n_iter=np.array([n_iter for n_iter, _ in grown])[kept],
         history=[grown[member][1] for member in kept],
-        candidates=candidates,
+        candidates=candidates or {},
     )
-
-
-def _important(importance: FloatArray, sizes: Sequence[int]) -> IntArray:
-    """The members that matter: at least the most important one of each group."""
-    kept = importance >= _LEAST_IMPORTANCE
-    for size, end in zip(sizes, np.cumsum(sizes), strict=True):
-        kept[end - size + np.argmax(importance[end - size : end])] = True
-    return np.flatnonzero(kept)

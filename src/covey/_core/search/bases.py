@@ -8,7 +8,7 @@ import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
 from covey._core.basis import Basis
-from covey._core.moments import reduced_moments
+from covey._core.moments import moments_of_blocks
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.search.block import SearchBlock
 from covey._core.search.rows import SearchRows
@@ -70,20 +70,6 @@ class ScaledBasis:
         return np.where(self.usable, units, -1)
 
 
-def basis_moments(
-    rows: SearchRows, name: str, basis: Basis
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weighted mean, standard deviation and largest absolute value of a basis's columns."""
-    (total,) = rows.sum(SearchBlock.weight_sum)
-    return reduced_moments(
-        rows.max(SearchBlock.extent, name, basis),
-        lambda size: rows.sum(SearchBlock.scaled_means, name, basis, size, total)[0],
-        lambda size, center: rows.sum(
-            SearchBlock.scaled_squares, name, basis, size, center, total
-        )[0],
-    )
-
-
 def standardized_bases(
     rows: SearchRows,
     features: Features,
@@ -125,31 +111,20 @@ def standardized_bases(
     if features.multiplied is not None:
         multiplied = multiplied & features.multiplied
     if 1 < np.sum(multiplied) <= _MOST_FEATURES_TO_MULTIPLY and not features.grouped:
-        add("products", _products(rows, features, multiplied, bounds_products))
+        highest, lowest = rows.max(SearchBlock.extremes, False)
+        two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
+        seen = None
+        if bounds_products:
+            highest, lowest = rows.max(SearchBlock.extremes, True)
+            seen = np.stack([-lowest, highest])
+        add("products", Basis.products(two_valued, features.mean, seen, used=multiplied))
     return bases
-
-
-def _products(rows: SearchRows, features: Features, multiplied: BoolArray, bounded: bool) -> Basis:
-    highest, lowest = rows.max(SearchBlock.extremes, False)
-    two_valued = rows.sum(SearchBlock.count_between, -lowest, highest)[0] == 0
-    if not bounded:
-        return Basis.products(two_valued, features.mean, used=multiplied)
-    highest, lowest = rows.max(SearchBlock.extremes, True)
-    seen = np.stack([-lowest, highest])
-    return Basis.products(two_valued, features.mean, seen, used=multiplied)
 
 
 def standardize(rows: SearchRows, name: str, scaled: ScaledBasis, *, single: bool = False) -> None:
     """Let the rows lay out the columns of a basis; with ``single``, in single precision only."""
-    rows.broadcast(
-        SearchBlock.standardize,
-        name,
-        scaled.basis,
-        scaled.mean,
-        scaled.scale,
-        scaled.usable,
-        single,
-    )
+    how = scaled.basis, scaled.mean, scaled.scale, scaled.usable, single
+    rows.broadcast(SearchBlock.standardize, name, *how)
 
 
 def standardize_single(
@@ -160,13 +135,12 @@ def standardize_single(
     plain = np.arange(basis.n_columns) < basis.n_features
     mean = np.where(plain, scaled.mean - features.mean[basis.feature], scaled.mean) / divided
     rows.broadcast(SearchBlock.keep_features, features.mean, features.scale)
-    rows.broadcast(
-        SearchBlock.lay_out, name, basis, mean, scaled.scale / divided, scaled.usable, keep
-    )
+    scale = scaled.scale / divided
+    rows.broadcast(SearchBlock.lay_out, name, basis, mean, scale, scaled.usable, keep)
 
 
 def _scaled(rows: SearchRows, name: str, basis: Basis, features: Features) -> ScaledBasis:
-    mean, deviation, size = basis_moments(rows, name, basis)
+    mean, deviation, size = moments_of_blocks(rows, SearchBlock.columns, name, basis)
     usable = features.usable[basis.feature] & (deviation > 0)
     usable[: basis.n_features] = features.usable
     paired = basis.partner >= 0
@@ -189,27 +163,18 @@ def knots_by_sums(rows: SearchRows, n_features: int, n_ramps: int) -> list[Float
     There are at most ``n_ramps`` intervals between them; a column of fewer values gives all.
     """
     highest, lowest = rows.max(SearchBlock.extremes, True)
-    knots = []
+    knots, shares = [], np.arange(1, n_ramps + 1) / n_ramps
     for first in range(0, n_features, _COLUMNS_AT_ONCE):
         which = slice(first, min(first + _COLUMNS_AT_ONCE, n_features))
         values = np.concatenate(rows.gather(SearchBlock.lowest_values, which, n_ramps + 2), axis=1)
         few = [np.unique(column[~np.isnan(column)]) for column in values]
-        quantiles = _quantiles(rows, which, -lowest[which], highest[which], n_ramps)
+        low = -lowest[which]
+        inner = quantiles_by_sums(
+            rows, SearchBlock.weight_up_to, low, highest[which], shares, which
+        )
+        quantiles = np.concatenate([low[:, None], inner], axis=1)
         knots += [
             found if len(found) <= n_ramps + 1 else np.unique(column)
             for found, column in zip(few, quantiles, strict=True)
         ]
     return knots
-
-
-def _quantiles(
-    rows: SearchRows, which: slice, lowest: FloatArray, highest: FloatArray, n_ramps: int
-) -> FloatArray:
-    """Columns' evenly spaced quantiles, (D, n_ramps + 1), the least value included."""
-    inner = quantiles_by_sums(
-        lambda values: rows.sum(SearchBlock.weight_up_to, which, values)[0],
-        lowest,
-        highest,
-        np.arange(1, n_ramps + 1) / n_ramps,
-    )
-    return np.concatenate([lowest[:, None], inner], axis=1)

@@ -17,18 +17,29 @@ from array_api_compat import device
 
 from covey._core.algorithm1.rows import RowBlock
 from covey._core.algorithm1.settings import TrainingSettings
-from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of
+from covey._core.arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Workspace,
+    like,
+    namespace_of,
+)
 from covey._core.basis import Basis
+from covey._core.blocks import P, Result
 from covey._core.design import Design
-from covey._core.gating.gate import GatedRows, Parts
+from covey._core.gating.gate import GatedRows, Parts, Pool
 from covey._core.gating.groups import group_importance
-from covey._core.gating.likelihoods import Pool
-from covey._core.rows import P, Result, call
-from covey._core.search.folds import Drawn, FoldAssignment, Folds, drawn
+from covey._core.quantiles import WeightedRows
+from covey._core.search.folds import Drawn, FoldAssignment, Folds, SampledRows, drawn, sampled_rows
 from covey._core.search.held_out import HeldOutPredictions
-from covey._core.search.table_rows import NUMBERS_AT_ONCE, TableRows
-from covey._core.search.targets import Target
+from covey._core.search.targets import ClassTarget, Target
 from covey._core.softmax_linear import linear_logits
+
+# Numbers that are copied, or computed, at once: bounds the memory that this needs.
+NUMBERS_AT_ONCE = 1 << 18
+
 
 # Maxima over a block's rows: an empty block has none.
 _MAXIMA: tuple[Callable[..., Any], ...] = (RowBlock.peak, RowBlock.heaviest)
@@ -46,11 +57,15 @@ class Kind:
     restricted: bool = False  # whether only the columns of `SearchBlock.restrict` are seen
 
 
-class SearchBlock(TableRows):
+class SearchBlock:
     """Some rows of a table from row ``start`` on, and what a search keeps of each.
+
+    They lie in the order of their target.
 
     Likelihoods are computed in the namespace and on the device of ``beside``; None: NumPy's.
     """
+
+    scratch: Workspace | None = None  # shared by blocks that are called one after another
 
     def __init__(
         self,
@@ -60,9 +75,21 @@ class SearchBlock(TableRows):
         start: int = 0,
         beside: Array | None = None,
     ) -> None:
-        super().__init__(X, target, weight, start)
+        self.target = target
+        self.n_features, self.n_classes = int(X.shape[1]), target.likelihood.n_outputs
+        self.is_sparse = hasattr(X, "tocsr")
         self.beside = beside
+        self.like = np.zeros(0) if beside is None else beside
+        self._order, self._start = target.order, start
+        # The rows as they came, since a copy of all takes much memory, and where in them lies each
+        # row of the block's own order (None: they came in this order).
+        self._given = X
+        self._at: IntArray | None = self._order
+        self._raw_weight = self.weight = weight[self._order]
+        self._expanded: tuple[str, FloatArray] | None = None
+        self._sorted: tuple[slice, WeightedRows] | None = None
         self.designs: dict[str, Design] = {}
+        self.gates: dict[str, list[Design]] = {}  # what gates see that are given
         self._single_designs: dict[str, Design] = {}
         self._unkept: dict[str, Callable[[], Design]] = {}
         self._restricted: tuple[Design, Design]
@@ -73,6 +100,106 @@ class SearchBlock(TableRows):
         self._is_fitted_on = False  # whether any fold is fitted on these rows
         self._growing: dict[str, RowBlock] = {}
         self.held_out = HeldOutPredictions(target, self.weight, [])
+
+    # -- what is known of the table ----------------------------------------------------------
+
+    def _rows_in_order(self, which: slice | IntArray | BoolArray = slice(None)) -> Any:
+        """The rows, all or some, in the order in which the block keeps them."""
+        return self._given[which if self._at is None else self._at[which]]
+
+    def sampled(self, n_fitted: int, counts: IntArray, seed: int) -> SampledRows:
+        """The rows of a rung that lie in this block."""
+        codes, used = self._as_given()
+        sample = sampled_rows(n_fitted, counts, seed, self._start, codes, used)
+        at = self._position()[sample.rows]
+        target = self.target.codes if isinstance(self.target, ClassTarget) else self.target.values
+        weight = self._raw_weight[at] * sample.factor
+        X = self._rows_in_order(at)
+        return SampledRows(X, target[at], weight, sample.n_fitted)
+
+    def class_counts(self) -> tuple[IntArray]:
+        """How many rows of each class have a weight, (C,)."""
+        return (np.bincount(self.target.codes[self.weight > 0], minlength=self.n_classes),)
+
+    def n_rows(self) -> IntArray:
+        """How many rows there are, (1,)."""
+        return np.array([len(self.weight)])
+
+    def largest_weight(self) -> FloatArray:
+        """The weight of the heaviest row, (1,)."""
+        return np.array([self._raw_weight.max(initial=0.0)])
+
+    def set_weight_unit(self, unit: FloatArray) -> None:
+        """Count weights in units of the largest one."""
+        # Only their ratios matter; single precision has a smaller range.
+        self.weight = self._raw_weight / unit[0]
+
+    def extremes(self, used: bool) -> FloatArray:
+        """The greatest value of each feature, and of its negative, (2, D).
+
+        With ``used``, over rows that have a weight.
+        """
+        rows = self._given
+        if used and not (self.weight > 0).all():
+            rows = self._rows_in_order(self.weight > 0)
+        highest = np.max(rows, axis=0, initial=-np.inf)
+        return np.stack([highest, -np.min(rows, axis=0, initial=np.inf)])
+
+    def count_between(self, low: FloatArray, high: FloatArray) -> tuple[IntArray]:
+        """How many rows have a value of each feature that is neither, (D,)."""
+        return (np.sum((low != self._given) & (high != self._given), axis=0),)
+
+    def lowest_values(self, which: slice, most: int) -> FloatArray:
+        """The lowest values of some features, as many as there are up to ``most``, then NaN."""
+        found = np.full((which.stop - which.start, most), np.nan)
+        for column, values in zip(found, self._in_order(which).values, strict=True):
+            first = np.append(True, values[1:] != values[:-1])[: len(values)]
+            lowest = values[np.flatnonzero(first)[:most]]
+            column[: len(lowest)] = lowest
+        return found
+
+    def weight_up_to(self, which: slice, values: FloatArray) -> tuple[FloatArray]:
+        """The weight of rows whose values of some features (d,) are at most ``values`` (d, m)."""
+        return (self._in_order(which).up_to(values),)
+
+    def _in_order(self, which: slice) -> WeightedRows:
+        """Some columns in rising order; the last ones are kept: they are needed repeatedly."""
+        if self._sorted is None or self._sorted[0] != which:
+            used = self.weight > 0
+            columns = self._given[:, which][used if self._at is None else self._at[used]].T
+            weight = np.broadcast_to(self.weight[used], columns.shape)
+            self._sorted = which, WeightedRows(columns, weight)
+        return self._sorted[1]
+
+    def columns(self, name: str, basis: Basis) -> Any:
+        """The columns of a basis: (P, n), or a CSC matrix; kept until they are standardized."""
+        if self._expanded is None or self._expanded[0] != name:
+            if self.is_sparse:
+                self._expanded = name, self._rows_in_order().tocsc()
+            else:
+                self._expanded = name, basis.expand(self._features_first())
+        return self._expanded[1]
+
+    def _features_first(self) -> FloatArray:
+        """The rows in order as columns (D, n), without a second copy of all of them."""
+        columns = np.empty((self.n_features, len(self._order)))
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self.n_features))
+        for start in range(0, len(self._order), at_once):
+            some = slice(start, start + at_once)
+            columns[:, some] = self._rows_in_order(some).T
+        return columns
+
+    def _position(self) -> IntArray:
+        """Where each row lies, in the order in which they came."""
+        position = np.empty(len(self._order), dtype=np.int64)
+        position[self._order] = np.arange(len(self._order))
+        return position
+
+    def _as_given(self) -> tuple[IntArray, BoolArray]:
+        """The classes of rows in the order in which they came, and whether they have a weight."""
+        codes, used = np.empty_like(self.target.codes), np.empty(len(self.weight), dtype=bool)
+        codes[self._order], used[self._order] = self.target.codes, self.weight > 0
+        return codes, used
 
     # -- bases -----------------------------------------------------------------------------
 
@@ -90,13 +217,17 @@ class SearchBlock(TableRows):
         With ``single``, rows that are not sparse are laid out in single precision only.
         """
         self._sorted = None
+        columns = self.columns(name, basis)
+        self._expanded = None
         if self.is_sparse:
-            columns = self._columns(name, basis)
-            self._expanded = None
             columns.sum_duplicates()
             self.designs[name] = Design(columns, mean[None], scale[None])
             return
-        columns = self._standardized(name, basis, mean, scale, usable)
+        columns -= mean[:, None]
+        columns /= scale[:, None]
+        columns[~usable] = 0.0
+        # A row without a weight may be beyond the range of single precision.
+        columns[:, self._raw_weight == 0] = 0.0
         if single:
             self._single_designs[name] = Design(self._on_device(columns.astype(np.float32)))
         else:
@@ -154,18 +285,6 @@ class SearchBlock(TableRows):
         """Forget all that members see, and those that were grown on it."""
         self.designs, self._single_designs, self._unkept, self._growing = {}, {}, {}, {}
         self.__dict__.pop("_restricted", None)
-
-    def _standardized(
-        self, name: str, basis: Basis, mean: FloatArray, scale: FloatArray, usable: BoolArray
-    ) -> FloatArray:
-        expanded: FloatArray = self._columns(name, basis)
-        self._expanded = None
-        expanded -= mean[:, None]
-        expanded /= scale[:, None]
-        expanded[~usable] = 0.0
-        # A row without a weight may be beyond the range of single precision.
-        expanded[:, self._raw_weight == 0] = 0.0
-        return expanded
 
     def _on_device(self, array: npt.NDArray[Any]) -> Array:
         """An array where likelihoods are computed, of the same precision."""
@@ -229,7 +348,7 @@ class SearchBlock(TableRows):
         settings: TrainingSettings,
         columns: IntArray | None = None,
         by_contrasts: bool = False,
-    ) -> None:
+    ) -> RowBlock:
         """Prepare to grow members on columns of a basis, on every fold and on all rows.
 
         With ``by_contrasts``, members of two classes take half of the products.
@@ -242,7 +361,9 @@ class SearchBlock(TableRows):
         truth = self.target.truth
         if isinstance(truth, np.ndarray):
             truth = self._on_device(truth)
-        self._growing[name] = RowBlock(design, truth, self._on_device(self.run_weight), settings)
+        weight = self._on_device(self.run_weight)
+        self._growing[name] = RowBlock(design, truth, weight, settings, self.scratch)
+        return self._growing[name]
 
     def grown(
         self,
@@ -255,7 +376,7 @@ class SearchBlock(TableRows):
         """Call a method of the `RowBlock` on which members are grown on a basis."""
         if not len(self.weight) and method in _MAXIMA:
             return cast(Result, self._on_device(np.full(len(self.run_weight), -np.inf)))
-        return call(self._growing[name], method, *args, **kwargs)
+        return method(self._growing[name], *args, **kwargs)
 
     # -- candidates ------------------------------------------------------------------------
 
@@ -324,10 +445,6 @@ class SearchBlock(TableRows):
         """See `HeldOutPredictions.loss_sums`."""
         return (self.held_out.loss_sums(candidates, runs, rival),)
 
-    def n_used(self) -> tuple[IntArray]:
-        """How many rows have a weight, (1,)."""
-        return (np.array([np.count_nonzero(self.weight)]),)
-
     def importance(
         self,
         every: int,
@@ -355,10 +472,11 @@ class SearchBlock(TableRows):
             members, gate = self._restricted
         else:
             members = gate = self._design(kind.basis, kind.single)
-            if kind.gate != kind.basis:
+            if kind.gate != kind.basis and kind.gate not in self.gates:
                 gate = self._design(kind.gate, kind.single)
+        gates = self.gates.get(kind.gate, [gate])
         share = self._share[kind.folds, kind.single]
-        return GatedRows(members, [gate], self.target.likelihood, share, kind.pool)
+        return GatedRows(members, gates, self.target.likelihood, share, kind.pool)
 
     def _design(self, name: str, single: bool) -> Design:
         if single:

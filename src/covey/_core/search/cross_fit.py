@@ -9,6 +9,7 @@ again on all rows. Of the rows only sums are needed (`covey._core.search.rows`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +21,102 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, to_host
 from covey._core.gating.gate import Parts, runs_at_once
 from covey._core.gating.paths import FeatureColumns, gate_squares, member_squares
 from covey._core.search.block import Kind, SearchBlock
-from covey._core.search.candidates import Candidate, Group, Point
-from covey._core.search.contest import Contest
-from covey._core.search.families import Family
-from covey._core.search.optimum import FitPlan, HostParts, Optimum, on_host
+from covey._core.search.families import Candidate, Family, Group, Point
+from covey._core.search.optimum import FitPlan, HostParts, Optimum, Starts, on_host
 from covey._core.search.rows import SearchRows
-from covey._core.search.starts import Starts
+from covey._core.search.selection import mean_and_error
+
+# A path ends where its loss is so many standard errors above that of its best point.
+_FAR = 6.0
+# It ends, too, where it is so many standard errors of their difference worse than another one,
+# so many times in a row: some groups need to lose features before they are good.
+_WORSE, _TIMES = 2.0, 2
+
+
+class Contest:
+    """Candidates, family after family, fitted on the folds; blocks keep what they predict.
+
+    With ``ends_early``, paths that cannot win are ended. Each block knows a candidate by its
+    number; they are in the order of ``candidates``.
+    """
+
+    def __init__(self, rows: SearchRows, n_folds: int, ends_early: bool) -> None:
+        self.candidates: list[Candidate] = []
+        self._rows = rows
+        self._n_folds = n_folds
+        self._ends_early = ends_early
+        self._numbers: list[int] = []
+        # By the number of features: the least loss so far, and the number of whose it is.
+        self._best: dict[int, tuple[float, int]] = {}
+        self._first = 0
+
+    def begin(self, points: Sequence[Candidate]) -> None:
+        """Let the points of a family's paths take part."""
+        self._points = list(points)
+        self._predicted = np.zeros(len(points), dtype=np.int64)
+        self._sums = np.zeros((len(points), 5))
+        # Of each penalty, in some folds: the loss and error of its best point.
+        self._best_of_path: dict[tuple[float, int], tuple[float, float]] = {}
+        # And how often in a row it was clearly worse than the best of other families.
+        self._worse: Counter[tuple[float, int]] = Counter()
+
+    def hold_out(self, kind: Kind, points: IntArray, folds: IntArray, parts: Parts) -> BoolArray:
+        """Predict the rows that each of these runs (r,), points on folds, has held out.
+
+        Which of them need not go on is returned.
+        """
+        numbers = self._first + points
+        self._rows.broadcast(SearchBlock.predict_held_out, kind, numbers, folds, parts)
+        self._predicted += np.bincount(points, minlength=len(self._points))
+        ended = np.zeros(len(points), dtype=bool)
+        if not self._ends_early:
+            return ended
+        (sums,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds)
+        np.add.at(self._sums, points, sums)
+        rival = self._best.get(self._points[points[0]].size)
+        apart = None
+        if rival is not None:
+            (apart,) = self._rows.sum(SearchBlock.held_out_losses, numbers, folds, rival[1])
+        for point in np.unique(points):
+            of_point = points == point
+            path = self._points[point].alpha, int(folds[of_point][0])
+            own = sums[of_point].sum(axis=0)
+            worse = hopeless = False
+            if own[0]:
+                # Far above the path's own best point, or clearly above another path.
+                now = mean_and_error(own)
+                best, error = self._best_of_path[path] = min(
+                    now, self._best_of_path.get(path, now)
+                )
+                hopeless = now[0] > best + _FAR * error
+                if apart is not None:
+                    more, error = mean_and_error(apart[of_point].sum(axis=0))
+                    worse = more > _WORSE * error
+            self._worse[path] = self._worse[path] + 1 if worse else 0
+            ended[of_point] = hopeless or self._worse[path] >= _TIMES
+        return ended
+
+    def end(self) -> None:
+        """Keep the points of the family that all folds have come to."""
+        for point, one in enumerate(self._points):
+            if self._predicted[point] < self._n_folds:
+                continue
+            number = self._first + point
+            self.candidates.append(one)
+            self._numbers.append(number)
+            if self._sums[point, 0]:
+                loss = mean_and_error(self._sums[point])[0]
+                self._best[one.size] = min(
+                    (loss, number), self._best.get(one.size, (loss, number))
+                )
+        if (self._predicted % self._n_folds).any():
+            self.forget_unfinished()
+        self._first += len(self._points)
+
+    def forget_unfinished(self) -> None:
+        """Drop what runs have predicted whose points do not take part, or not any more."""
+        self._rows.broadcast(SearchBlock.keep_candidates, self._numbers)
+
 
 # Of more than twice so many units, groups see the strongest ones of a member alone.
 _SCREENED = 64
@@ -44,17 +135,6 @@ class _Fit:
     support: BoolArray  # (r, K, P)
     n_iter: IntArray
     ended: BoolArray  # (r,), set for runs that go no further
-
-    def group(self, family: Family, alpha: float, position: int) -> Group:
-        """One of the runs."""
-        # A copy of this run alone: a view would keep the parts of all runs.
-        theta, intercept, gate, gate_intercept = (
-            np.array(to_host(part)[position]) for part in self.parts
-        )
-        n_iter = int(self.n_iter[position])
-        return Group(
-            family, alpha, theta, intercept, self.support[position], gate, gate_intercept, n_iter
-        )
 
 
 class CrossFit:
@@ -140,9 +220,19 @@ class CrossFit:
                 self._kept.setdefault(point, []).append((family, fit, position, run))
 
     def _group(self, family: Family, alpha: float, fit: _Fit, position: int, run: int) -> Group:
-        group = fit.group(family, alpha, position)
-        group.grown = self._history(family, alpha, run)
-        return group
+        """One of the runs, with what is known of how its members were grown, here or before."""
+        # A copy of this run alone: a view would keep the parts of all runs.
+        theta, intercept, gate, gate_intercept = (
+            np.array(to_host(part)[position]) for part in fit.parts
+        )
+        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
+        grown: list[tuple[int, Any]] = []
+        if before is not None:
+            grown = before.grown
+        elif family.n_members > 1:
+            grown = self._starts[self._grown_for(family)].history(family.n_members, run)
+        n_iter, support = int(fit.n_iter[position]), fit.support[position]
+        return Group(family, alpha, theta, intercept, support, gate, gate_intercept, n_iter, grown)
 
     def on_folds(self, point: Point) -> list[Group]:
         """Where a candidate ended on every fold, if that is kept."""
@@ -195,15 +285,6 @@ class CrossFit:
                 self.ended[family.kind, alpha, fit.size] = group
         return groups
 
-    def _history(self, family: Family, alpha: float, run: int) -> list[tuple[int, Any]]:
-        """How the members of a run were grown, on these rows or on fewer."""
-        before = self._ended_before.get((family.kind, alpha, self._path_of(family)[0]))
-        if before is not None:
-            return before.grown
-        if family.n_members == 1:
-            return []
-        return self._starts[self._grown_for(family)].history(family.n_members, run)
-
     def _grown_for(self, family: Family) -> str:
         """Whose starts a family shares: all have the same ones, but on wide tables.
 
@@ -228,7 +309,6 @@ class CrossFit:
         )
         support = np.stack([one.support[:, columns] for one in before])
         kind = Kind(family.basis, family.gate, family.pool, folds=False, single=single)
-        self._optimum.set_totals(False, single)
         alpha = np.array([alpha for _, alpha, _ in points])
         runs = np.zeros(len(points), dtype=np.int64)
         gate_support = (start[2] != 0).any(axis=1)
@@ -276,7 +356,6 @@ class CrossFit:
         go no further.
         """
         kind = Kind(family.basis, family.gate, family.pool, folds, single)
-        self._optimum.set_totals(folds, single)
         n_columns = self._columns[family.basis].n_columns
         at_once = runs_at_once(family.n_members, self._rows.n_classes, self._n_rows, n_columns)
         for first in range(0, len(runs), at_once):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from covey._core.gating.likelihoods import Pool
-from covey._core.gating.penalty import shrinkage
+from covey._core.arrays import BoolArray, FloatArray
+from covey._core.gating.gate import Pool, shrinkage
 
 Effort = Literal["fast", "balanced", "best"]
 EFFORTS: tuple[str, ...] = get_args(Effort)
@@ -204,3 +204,33 @@ def families(
             wanted += [gated(one) for one in task.many_rows]
         wanted += [gated(one) for one in task.best if effort == "best"]
     return list(dict.fromkeys(family for family in wanted if family.basis in bases))
+
+
+@dataclass
+class Group:
+    """A candidate fitted on all rows."""
+
+    family: Family
+    alpha: float
+    theta: FloatArray  # (K, C, P), zero outside a member's subset
+    intercept: FloatArray  # (K, C)
+    support: BoolArray  # (K, P)
+    gate: FloatArray  # (K, G), coefficients of what the gate sees
+    gate_intercept: FloatArray  # (K,)
+    n_iter: int  # of the optimizer
+    #: Steps and history of each member; empty for a member alone.
+    grown: list[tuple[int, Any]] = field(default_factory=list)
+
+
+#: The kind of a family, a penalty, and how many units of features each member keeps.
+Point = tuple[Family, float, int]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point of a path: a family with one penalty, each member on so many units of features."""
+
+    family: Family
+    alpha: float
+    size: int
+    n_terms: int  # columns of members and gate, at most

@@ -4,20 +4,83 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from covey._core.algorithm1.trainer import StackTrainer
 from covey._core.arrays import Array, BoolArray, FloatArray, IntArray, like, namespace_of, to_host
-from covey._core.gating.gate import GatedObjective, Parts
-from covey._core.gating.likelihoods import contrast, of_two_classes
+from covey._core.gating.gate import GatedObjective, Parts, contrast, of_two_classes
+from covey._core.gating.paths import FeatureColumns
 from covey._core.journal import Journal
 from covey._core.lbfgs import minimise
 from covey._core.search.block import Kind, SearchBlock
 from covey._core.search.families import Family
 from covey._core.search.rows import SearchRows
-from covey._core.search.starts import widened
+
+
+class Starts:
+    """Members that Algorithm 1 grew on the features, for all runs at once; more on demand.
+
+    The runs are the folds and then the restarts on all rows. A larger group starts from the
+    members of a smaller one and some more, so that each member is grown once. All bases begin
+    with the features, so that groups on any of them can start from the same members: their ramps
+    and products have the coefficient 0 at first. The members were grown on some columns (None:
+    all) of the ``features``.
+    """
+
+    def __init__(
+        self, trainer: StackTrainer, columns: IntArray | None, features: FeatureColumns
+    ) -> None:
+        self._trainer = trainer
+        self._columns, self._features = columns, features
+        self._theta: list[FloatArray] = []
+        self._intercept: list[FloatArray] = []
+        self._units: list[BoolArray] = []
+        self._grown: list[list[tuple[int, Any]]] = []
+
+    def of(
+        self, n_members: int, runs: IntArray, basis: FeatureColumns
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Theta (R, K, C, P), intercepts (R, K, C) and subsets (R, K, P) of some runs.
+
+        They are those of members on the columns of a basis.
+        """
+        while len(self._theta) < n_members:
+            grown = self._trainer.grow()
+            theta, support = to_host(grown.theta), grown.support
+            if self._columns is not None:
+                theta, support = (
+                    widened(values, self._columns, self._features.n_columns)
+                    for values in (theta, support)
+                )
+            self._theta.append(theta)
+            self._intercept.append(to_host(grown.intercept))
+            self._units.append(self._features.units(support))
+            self._grown.append(
+                [(int(n), past) for n, past in zip(grown.n_iter, grown.history, strict=True)]
+            )
+        theta = np.stack([part[:, runs] for part in self._theta[:n_members]])
+        intercept = np.stack([part[:, runs] for part in self._intercept[:n_members]])
+        units = np.stack([part[runs] for part in self._units[:n_members]], axis=1)
+        first = np.arange(self._features.n_columns)
+        return (
+            widened(theta.transpose(2, 0, 1, 3), first, basis.n_columns),
+            intercept.transpose(2, 0, 1),
+            basis.columns(units),
+        )
+
+    def history(self, n_members: int, run: int) -> list[tuple[int, Any]]:
+        """How the members of one run were grown."""
+        return [grown[run] for grown in self._grown[:n_members]]
+
+
+def widened(values: Array, columns: IntArray, n_columns: int) -> Array:
+    """Values (..., p) of some columns, among all of them; zero elsewhere."""
+    wide = np.zeros((*values.shape[:-1], n_columns), dtype=values.dtype)
+    wide[..., columns] = values
+    return wide
+
 
 # Products with a copy of the columns in use are worth it where at least so many numbers, rows
 # times columns, are left out.
@@ -65,17 +128,8 @@ class Optimum:
     """
 
     def __init__(self, rows: SearchRows, n_rows: int, plan: FitPlan) -> None:
-        self._rows = rows
-        self._n_rows = n_rows
-        self._plan = plan
+        self._rows, self._n_rows, self._plan = rows, n_rows, plan
         self._with_totals: set[tuple[bool, bool]] = set()
-
-    def set_totals(self, folds: bool, single: bool) -> None:
-        """Let each block know the sums of all weights in each run."""
-        if (folds, single) not in self._with_totals:
-            (total,) = self._rows.sum(SearchBlock.run_totals, folds, single)
-            self._rows.broadcast(SearchBlock.set_totals, folds, single, total)
-            self._with_totals.add((folds, single))
 
     def __call__(
         self,
@@ -93,48 +147,58 @@ class Optimum:
 
         With ``restricts``, the columns in use may be copied for products that take less time.
         """
+        rows, plan, of_runs = self._rows, self._plan, (kind.folds, kind.single)
+        if of_runs not in self._with_totals:
+            (total,) = rows.sum(SearchBlock.run_totals, *of_runs)
+            rows.broadcast(SearchBlock.set_totals, *of_runs, total)
+            self._with_totals.add(of_runs)
         shape = start[0].shape[3], start[2].shape[2]
-        used = self._used(family, shape, support, gate_support) if restricts else None
+        used = None
+        if restricts and rows.restricts:
+            used = self._used(family, shape, support, gate_support)
         if used is not None:
             columns, gate_columns = used
             kind = replace(kind, restricted=True)
-            self._rows.broadcast(SearchBlock.restrict, kind, *used)
+            rows.broadcast(SearchBlock.restrict, kind, *used)
             theta, intercept, gate, gate_intercept = start
             start = theta[..., columns], intercept, gate[..., gate_columns], gate_intercept
             support = support[..., columns]
             gate_support = None if gate_support is None else gate_support[..., gate_columns]
-        n_outputs = self._rows.n_classes
+        n_outputs = rows.n_classes
         if n_outputs == 2:
             # One number for both classes takes half of the products, and finds the same.
             n_outputs = 1
             start = contrast(start[0], 2), contrast(start[1], 2), *start[2:]
-        beside = self._rows.like
-        xp = namespace_of(beside)
+        xp = namespace_of(rows.like)
         dtype = xp.float32 if kind.single else xp.float64
         objective = GatedObjective(
-            partial(_reduced, self._rows, kind, runs),
-            like(beside, alpha * self._plan.penalty_factor, dtype),
+            lambda parts, which: rows.sum(
+                SearchBlock.value_and_gradient, kind, runs[which], parts
+            ),
+            like(rows.like, alpha * plan.penalty_factor, dtype),
             family.n_members,
             n_outputs,
             start[0].shape[3],
             start[2].shape[2],
-            support=_masked(beside, support, dtype),
-            gate_support=_masked(beside, gate_support, dtype),
-            fit_intercept=self._plan.fit_intercept,
-            toward_mean=self._plan.toward_mean if family.n_members > 1 else 0.0,
+            support=None if support.all() else like(rows.like, support, dtype),
+            gate_support=None
+            if gate_support is None or gate_support.all()
+            else like(rows.like, gate_support, dtype),
+            fit_intercept=plan.fit_intercept,
+            toward_mean=plan.toward_mean if family.n_members > 1 else 0.0,
         )
         packed = np.concatenate([part.reshape(len(runs), -1) for part in start], axis=1)
         found = minimise(
             objective,
-            like(beside, packed, dtype),
+            like(rows.like, packed, dtype),
             max_iter=max_iter,
             tol=1e-4,
             memory=6,
-            journal=self._plan.journal,
-            on_iteration=self._plan.on_iteration,
+            journal=plan.journal,
+            on_iteration=plan.on_iteration,
         )
         parts = objective.within(found.x, np.arange(len(runs)))
-        if n_outputs < self._rows.n_classes:
+        if n_outputs < rows.n_classes:
             parts = of_two_classes(parts[0], 2), of_two_classes(parts[1], 2), *parts[2:]
         if used is not None:
             of_members, of_gate = (
@@ -152,8 +216,6 @@ class Optimum:
         gate_support: BoolArray | None,
     ) -> tuple[IntArray, IntArray] | None:
         """The columns of members and gate that any run uses, if it is worth to copy them."""
-        if not self._rows.restricts:
-            return None
         columns = np.flatnonzero(support.any(axis=(0, 1)))
         gate_columns = np.arange(shape[1])
         if family.n_members == 1:
@@ -175,17 +237,3 @@ def on_host(parts: Parts) -> HostParts:
         np.asarray(to_host(part), dtype=np.float64) for part in parts
     )
     return theta, intercept, gate, gate_intercept
-
-
-def _masked(beside: Array, support: BoolArray | None, dtype: Any) -> Array | None:
-    """A subset as ones and zeros, where likelihoods are computed; None if it is everything."""
-    if support is None or support.all():
-        return None
-    return like(beside, support.astype(np.float64), dtype)
-
-
-def _reduced(
-    rows: SearchRows, kind: Kind, of_chunk: IntArray, parts: Parts, runs: IntArray
-) -> tuple[Array, ...]:
-    """The likelihood of some of the runs of a chunk, summed over all rows."""
-    return rows.sum(SearchBlock.value_and_gradient, kind, of_chunk[runs], parts)

@@ -3,22 +3,30 @@
 A table is one or more blocks of rows, as for Algorithm 1 (`covey._core.algorithm1.rows`), each a
 `covey._core.search.block.SearchBlock`. A table in memory has one or several (`SearchInMemory`);
 blocks that lie on workers, and that may be lost, are made again from their rows and from a
-`covey._core.search.replay.ReplayLog`.
+`covey.dask._blocks.ReplayLog`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Concatenate
 
 import numpy as np
 import numpy.typing as npt
 
 from covey._core.algorithm1.rows import RowBlock
-from covey._core.arrays import Array, FloatArray
-from covey._core.rows import Arrays, BlocksInMemory, P, Result, Rows
+from covey._core.algorithm1.settings import TrainingSettings
+from covey._core.arrays import Array, FloatArray, IntArray
+from covey._core.blocks import Arrays, Blocks, MemoryBlocks, P, Result
 from covey._core.search.block import SearchBlock
-from covey._core.search.folds import FoldAssignment, assigned_folds, possible_folds, ranked_classes
+from covey._core.search.folds import (
+    FoldAssignment,
+    Folds,
+    assigned_folds,
+    possible_folds,
+    ranked_classes,
+)
 from covey._core.search.targets import Target
 
 # A longer table is searched in blocks of so many rows: what is made of them stays in the cache,
@@ -26,7 +34,7 @@ from covey._core.search.targets import Target
 _MOST_IN_A_BLOCK, _ROWS_OF_A_BLOCK = 10_000, 4_096
 
 
-class SearchRows(Rows[SearchBlock]):
+class SearchRows(Blocks[SearchBlock]):
     """The rows of a table that is searched; ``n_classes`` is 1 for numbers.
 
     ``restricts`` is whether it is worth the time to copy the columns that are in use.
@@ -35,18 +43,27 @@ class SearchRows(Rows[SearchBlock]):
     is_sparse: bool
     restricts = False
 
+    def growing(
+        self, name: str, n_columns: int, settings: TrainingSettings, *how: Any
+    ) -> Blocks[RowBlock]:
+        """The rows on which members are grown on a basis: see `SearchBlock.begin_growing`."""
+        self.broadcast(SearchBlock.begin_growing, name, settings, *how)
+        return GrowingRows(self, name, n_columns)
 
-class SearchInMemory(BlocksInMemory[SearchBlock], SearchRows):
+
+class SearchInMemory(MemoryBlocks[SearchBlock], SearchRows):
     """A table that is searched, all of its rows in memory, in one block or several."""
 
     def __init__(self, blocks: Sequence[SearchBlock]) -> None:
         super().__init__(blocks, side_by_side=True)
-        block = blocks[0]
-        self.restricts = block.beside is None
-        self.n_features = block.n_features
-        self.n_classes = block.n_classes
-        self.is_sparse = block.is_sparse
-        self.like = np.zeros(0) if block.beside is None else block.beside
+        self.restricts, self.is_sparse = blocks[0].beside is None, blocks[0].is_sparse
+
+    def growing(
+        self, name: str, n_columns: int, settings: TrainingSettings, *how: Any
+    ) -> Blocks[RowBlock]:
+        """See `SearchRows`; these blocks are called without a detour."""
+        growing = [block.begin_growing(name, settings, *how) for block in self.blocks]
+        return MemoryBlocks(growing, side_by_side=True)
 
 
 def in_blocks(
@@ -67,16 +84,12 @@ def in_blocks(
     return blocks
 
 
-class GrowingRows(Rows[RowBlock]):
+class GrowingRows(Blocks[RowBlock]):
     """The rows, after ``begin_growing``, on which members are grown on the basis of this name."""
 
-    def __init__(self, rows: SearchRows, name: str, n_columns: int, n_runs: int) -> None:
-        self._rows = rows
-        self._name = name
-        self.n_features = n_columns
-        self.n_classes = rows.n_classes
-        self.n_runs = n_runs
-        self.like = rows.like
+    def __init__(self, rows: SearchRows, name: str, n_columns: int) -> None:
+        self._rows, self._name = rows, name
+        self.n_features, self.n_classes, self.like = n_columns, rows.n_classes, rows.like
 
     def _each(
         self, method: Callable[Concatenate[RowBlock, P], Result], *args: P.args, **kwargs: P.kwargs
@@ -100,7 +113,69 @@ def folds_of_rows(
     rows: SearchRows, n_folds: int, classes: npt.NDArray[Any], *, seed: int, n_repeats: int
 ) -> FoldAssignment:
     """Stratified folds by the rows' own draws, whichever blocks they lie in."""
-    counts, _ = rows.sum(SearchBlock.class_counts)
+    (counts,) = rows.sum(SearchBlock.class_counts)
     n_folds = possible_folds(n_folds, counts, classes)
     known = rows.gather(SearchBlock.fold_draws, seed, n_repeats, ranked_classes(counts))
     return assigned_folds(counts, seed, n_folds, known)
+
+
+# The most rows of the first rung, and of the second. A table of no more than the first has none.
+_FEWEST, _MOST = 5_000, 20_000
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Some rows of a long table, or all of them, and the folds by which candidates are compared.
+
+    ``n_rows`` is how many there are to fit on; penalties, which are given for those of the first
+    rung, are multiplied with ``factor``. Members are grown on ``growing``.
+    """
+
+    rows: SearchRows
+    folds: FoldAssignment | Folds
+    n_rows: int
+    growing: SearchRows
+    factor: float = 1.0
+    #: The numbers of its rows in the table, where they are known, and how much each counts.
+    sample: tuple[IntArray, FloatArray] | None = None
+
+    @classmethod
+    def whole(
+        cls, rows: SearchRows, folds: FoldAssignment | Folds, n_rows: int, factor: float = 1.0
+    ) -> Rung:
+        """All rows."""
+        return cls(rows, folds, n_rows, rows, factor)
+
+
+def rung_sizes(n_rows: int) -> list[int]:
+    """On how many rows of so long a table the rungs fit; none where all are few enough."""
+    if n_rows <= _FEWEST:
+        return []
+    if n_rows < 4 * _FEWEST:
+        return [min(_FEWEST, n_rows // 2)]
+    return [_FEWEST, min(_MOST, n_rows // 2)]
+
+
+def sampled_rung(
+    X: Any,
+    target_of: Callable[[slice], Target],
+    weight: FloatArray,
+    n_fitted: int,
+    factor: float,
+    *,
+    folds: Folds | None = None,
+    beside: Array | None = None,
+    numbers: IntArray | None = None,
+) -> Rung:
+    """A rung of sampled rows, of which the first are fitted on and the others held out.
+
+    With ``folds``, pairs of positions, these say which are held out; without any, none is.
+    """
+    n_rows = len(weight)
+    fitted = in_blocks(X, target_of, weight, slice(0, n_fitted), beside)
+    held_out = in_blocks(X, target_of, weight, slice(n_fitted, n_rows), beside)
+    if folds is None:
+        folds = [(np.arange(n_fitted), np.arange(n_fitted, n_rows))]
+    blocks: Sequence[SearchBlock] = [*fitted, *held_out]
+    sample = None if numbers is None else (numbers, weight)
+    return Rung(SearchInMemory(blocks), folds, n_fitted, SearchInMemory(fitted), factor, sample)

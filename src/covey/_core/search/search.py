@@ -25,24 +25,105 @@ from covey._core.arrays import BoolArray, FloatArray, IntArray, is_on_host
 from covey._core.basis import Basis
 from covey._core.gating.paths import FeatureColumns, path_sizes
 from covey._core.journal import Journal
-from covey._core.search.assembly import Flock, assembled
+from covey._core.search.assembly import Flock, OnFolds, assembled
 from covey._core.search.bases import (
     Features,
+    ScaledBasis,
     standardize,
     standardize_single,
     standardized_bases,
 )
 from covey._core.search.block import SearchBlock
-from covey._core.search.candidates import Group, Point
-from covey._core.search.comparison import Compared, results
 from covey._core.search.cross_fit import CrossFit
-from covey._core.search.families import Family, Task
-from covey._core.search.folds import FoldAssignment, Folds
+from covey._core.search.families import Candidate, Family, Group, Point, Task
+from covey._core.search.folds import ROWS_FOR_MEANS, FoldAssignment, Folds
 from covey._core.search.optimum import FitPlan
-from covey._core.search.rows import GrowingRows, SearchRows
-from covey._core.search.rungs import Rung
-from covey._core.search.sampling import ROWS_FOR_MEANS
+from covey._core.search.rows import Rung, SearchRows
 from covey._core.search.selection import Budget, thrifty_weights
+
+# Candidates, with all points of their path, that go on to the next rung.
+_MOST_PATHS = 5
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Candidates of a rung, the weight of each in a selection, and its held-out loss, (M,)."""
+
+    rung: Rung
+    candidates: list[Candidate]
+    shares: FloatArray
+    losses: FloatArray
+    #: Where a candidate ended on each fold, if that is kept.
+    on_folds: Callable[[Point], list[Group]]
+    #: The weights of the best selection that a person can read; None: there is no other.
+    readable: FloatArray | None = None
+
+    def flocks_of_folds(self, bases: dict[str, ScaledBasis]) -> OnFolds:
+        """What is selected as it was fitted on each fold, and the rows of the folds."""
+        assert not isinstance(self.rung.folds, FoldAssignment)
+        folds = list(self.rung.folds)
+
+        def flocks(shares: FloatArray | None) -> list[Flock]:
+            if shares is None:
+                return []
+            selected = [
+                (share, self.on_folds((one.family.kind, one.alpha, one.size)))
+                for one, share in zip(self.candidates, shares, strict=True)
+                if share > 0
+            ]
+            return [
+                assembled([(share, groups[fold]) for share, groups in selected], bases)
+                for fold in range(len(folds))
+            ]
+
+        found = OnFolds(folds, flocks(self.shares), self.rung.sample, flocks(self.readable))
+        if self.rung.sample is not None:
+            numbers, _ = self.rung.sample
+            found.folds = [(numbers[train], numbers[test]) for train, test in folds]
+        return found
+
+    def surviving(self, families: Sequence[Family]) -> list[Family]:
+        """The families, with the penalties whose path may win on more rows.
+
+        Those that are selected come first, then those of the least loss.
+        """
+        paths: dict[tuple[Family, float], tuple[bool, float]] = {}
+        for one, share, loss in zip(self.candidates, self.shares, self.losses, strict=True):
+            path = one.family.kind, one.alpha
+            selected, least = paths.get(path, (False, np.inf))
+            paths[path] = selected or share > 0, min(least, loss)
+        kept = sorted(paths, key=lambda path: (not paths[path][0], paths[path][1]))[:_MOST_PATHS]
+        found = [
+            replace(one, alphas=tuple(alpha for alpha in one.alphas if (one.kind, alpha) in kept))
+            for one in families
+        ]
+        return [one for one in found if one.alphas]
+
+
+def results(found: Sequence[Compared], task: Task) -> dict[str, Any]:
+    """What was compared, on which rows, and what came of it."""
+    known = [one for compared in found for one in compared.candidates]
+    per_rung = [len(compared.candidates) for compared in found]
+    n_rows = np.repeat([compared.rung.n_rows for compared in found], per_rung)
+    factor = np.repeat([compared.rung.factor for compared in found], per_rung)
+    shares = [np.zeros_like(compared.shares) for compared in found]
+    shares[-1] = found[-1].shares
+    columns = {
+        "basis": [one.family.basis for one in known],
+        "n_members": [one.family.n_members for one in known],
+        "pool": [one.family.pool for one in known],
+        "gate": [one.family.gate for one in known],
+        "alpha": factor * [one.alpha for one in known],
+        "n_features": [one.size for one in known],
+        "n_terms": [one.n_terms for one in known],
+        "n_rows": n_rows,
+        task.loss_name: np.concatenate([compared.losses for compared in found]),
+        "weight": np.concatenate(shares),
+    }
+    if task.numbers:
+        del columns["pool"]
+    return {name: np.array(values) for name, values in columns.items()}
+
 
 # Iterations of fits on rungs, at the first point of a path and at later ones: what wins there is
 # fitted again, on more rows.
@@ -124,11 +205,7 @@ class Search:
     """
 
     def __init__(
-        self,
-        rows: SearchRows,
-        features: Features,
-        plan: SearchPlan,
-        rungs: Sequence[Rung] = (),
+        self, rows: SearchRows, features: Features, plan: SearchPlan, rungs: Sequence[Rung] = ()
     ) -> None:
         self._rows = rows
         self._features = features
@@ -138,13 +215,15 @@ class Search:
         self._growth = replace(plan.growth, max_iter=n_steps)
         for table in (rows, *(rung.rows for rung in rungs)):
             table.broadcast(SearchBlock.set_weight_unit, table.max(SearchBlock.largest_weight))
-        # The last rung has rows enough to know where ramps begin and end.
+        # The last rung has rows enough to know where ramps begin and end. It compares what was
+        # grown before, if there is another one: single precision is enough.
+        last = rungs[-1].rows if rungs else rows
         self._bases = standardized_bases(
-            rungs[-1].rows if rungs else rows,
+            last,
             features,
             bounds_products=plan.task.numbers,
             sampled=bool(rungs),
-            single=self._compares_only(rungs),
+            single=len(rungs) > 1 and self._bears_single(last),
         )
         for rung in rungs[:-1]:
             for name, scaled in self._bases.items():
@@ -154,12 +233,11 @@ class Search:
             for name, scaled in self._bases.items()
         }
 
-    def _compares_only(self, rungs: Sequence[Rung]) -> bool:
-        """Whether the last rung compares what was grown before: single precision is enough."""
-        if not self._plan.single or len(rungs) < 2:
+    def _bears_single(self, rows: SearchRows) -> bool:
+        """Whether rows may be laid out in single precision: none are sparse or far out."""
+        if not self._plan.single or rows.is_sparse:
             return False
-        rows = rungs[-1].rows
-        return not (rows.is_sparse or rows.max(SearchBlock.has_outliers)[0])
+        return not rows.max(SearchBlock.has_outliers)[0]
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -188,11 +266,8 @@ class Search:
                 before_it.rows.broadcast(SearchBlock.drop_layouts)
             # What wins on a rung is continued on all rows, and not fitted to all of its own.
             n_fitted = 0 if self._rungs and rung.folds else n_restarts
-            n_parts = _split(rung.rows, rung.folds, n_fitted)
-            # What one fold fits on, others hold out: each begins anew.
-            before = starts if n_parts <= 1 else {}
-            fits = self._cross_fit(rung, n_parts, n_fitted, limits, watch, before)
-            if n_parts:
+            fits = self._cross_fit(rung, n_fitted, limits, watch, starts)
+            if rung.folds:
                 stopped = _held_out(fits, families, watch, known=bool(found))
                 if stopped and not fits.candidates:
                     break
@@ -210,30 +285,35 @@ class Search:
             if self._rungs
             else self._refitted(fits, found[-1], n_restarts)
         )
-        assemble = partial(assembled, bases=self._bases)
-        flock = assemble(groups, self._importance, results(found, self._plan.task))
+        candidates = results(found, self._plan.task)
+        flock = assembled(groups, self._bases, candidates, self._importance)
         if self._plan.keeps_folds:
-            # These only predict: no member of theirs need be dropped, or known by its share.
-            flock.on_folds = found[-1].flocks_of_folds(
-                partial(assemble, importance=_all_matter, candidates={})
-            )
+            flock.on_folds = found[-1].flocks_of_folds(self._bases)
         return flock
 
     def _cross_fit(
         self,
         rung: Rung,
-        n_parts: int,
         n_restarts: int,
         limits: Limits,
         watch: Watch,
         starts: Mapping[Point, Group],
     ) -> CrossFit:
+        """Let the rows know their folds; what fits candidates to these and to all rows."""
+        folds = rung.folds
+        if isinstance(folds, FoldAssignment):
+            rung.rows.broadcast(SearchBlock.assign_folds, folds, n_restarts)
+            n_parts = folds.n_parts
+        else:
+            rung.rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
+            n_parts = len(folds)
+        max_iter = _RUNG_MAX_ITER if self._rungs else self._plan.task.pace.max_iter
         features, plan = self._columns["features"], self._plan
         most_units = features.units_within(limits.features)
         of_fits = FitPlan(
             n_parts=n_parts,
             n_restarts=n_restarts,
-            max_iter=self._max_iter(n_parts),
+            max_iter=max_iter if n_parts else _MAX_ITER,
             path_iter=_RUNG_PATH_ITER if self._rungs else plan.task.pace.path_iter,
             sizes=path_sizes(features.n_units, most_units, limits.terms),
             most_features=limits.features,
@@ -248,13 +328,9 @@ class Search:
             journal=plan.journal,
         )
         trainer = partial(self._trainer, rung.growing, n_parts + n_restarts)
-        return CrossFit(rung.rows, self._columns, trainer, of_fits, starts)
-
-    def _max_iter(self, n_parts: int) -> int:
-        """Iterations at the first point of a path on so many folds."""
-        if not n_parts:
-            return _MAX_ITER
-        return _RUNG_MAX_ITER if self._rungs else self._plan.task.pace.max_iter
+        # What one fold fits on, others hold out: each begins anew.
+        known = starts if n_parts <= 1 else {}
+        return CrossFit(rung.rows, self._columns, trainer, of_fits, known)
 
     def _continued(
         self,
@@ -270,15 +346,11 @@ class Search:
             if share > 0:
                 kind = one.family.kind
                 points.setdefault(kind, []).append((share, (kind, one.alpha, one.size)))
-        # Numbers far out need double precision, and so do columns of sparse tables.
-        single = self._plan.single and not (
-            self._rows.is_sparse or self._rows.max(SearchBlock.has_outliers)[0]
-        )
+        single = self._bears_single(self._rows)
         for rung in self._rungs:
             rung.rows.broadcast(SearchBlock.drop_layouts)
-        _split(self._rows, [], 1)
         whole = Rung.whole(self._rows, [], self._plan.n_rows, self._plan.factor)
-        fits = self._cross_fit(whole, 0, 1, limits, watch, starts)
+        fits = self._cross_fit(whole, 1, limits, watch, starts)
         groups: list[tuple[float, Group]] = []
         stopped = False
         for of_kind in points.values():
@@ -356,13 +428,13 @@ class Search:
             limits.members,
             _MOST_GROUPS if len(self._rungs) > 1 else np.inf,
         )
-        shares = thrifty_weights(
+        shares, readable = thrifty_weights(
             lambda picked, allowed: rows.sum(SearchBlock.pick_losses, picked, allowed, total)[0],
             lambda weights, best: rows.sum(SearchBlock.compare, weights, best)[0],
             budget,
             self._plan.n_errors,
         )
-        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds)
+        return Compared(rung, fits.candidates, shares, losses / total, fits.on_folds, readable)
 
     def _refitted(
         self, fits: CrossFit, compared: Compared, n_restarts: int
@@ -386,17 +458,16 @@ class Search:
         """What grows members on columns of a basis, for runs on the folds and on all rows."""
         scaled = self._bases[name]
         by_contrasts = is_on_host(rows.like)
-        rows.broadcast(SearchBlock.begin_growing, name, self._growth, columns, by_contrasts)
-        if columns is None:
-            columns = np.arange(scaled.basis.n_columns)
+        which = np.arange(scaled.basis.n_columns) if columns is None else columns
+        growth = self._growth
         return StackTrainer(
-            GrowingRows(rows, name, len(columns), n_runs),
-            self._growth,
+            rows.growing(name, len(which), growth, columns, by_contrasts),
+            growth,
             seed=self._plan.seed,
             runs=list(range(n_runs)),
             flip_probability=np.full(n_runs, self._plan.flip_probability),
-            unit_of_feature=scaled.units(self._features.unit)[columns],
-            usable=scaled.usable[columns],
+            unit_of_feature=scaled.units(self._features.unit)[which],
+            usable=scaled.usable[which],
             journal=self._plan.journal,
             # What a flock is must not depend on how many constant columns there are.
             draws_all=False,
@@ -411,8 +482,8 @@ class Search:
         weights: FloatArray,
     ) -> FloatArray:
         """The mean importance of each member over the rows, (K,)."""
-        (n_used,) = self._rows.sum(SearchBlock.n_used)
-        every = max(1, int(n_used[0]) // ROWS_FOR_MEANS)
+        (counts,) = self._rows.sum(SearchBlock.class_counts)
+        every = max(1, int(counts.sum()) // ROWS_FOR_MEANS)
         importance, weight = self._rows.sum(
             SearchBlock.importance, every, basis, coef, intercept, sizes, weights
         )
@@ -444,23 +515,3 @@ def _held_out(fits: CrossFit, families: Sequence[Family], watch: Watch, known: b
                 watch.on_stop()
             return True
     return False
-
-
-def _all_matter(
-    basis: Basis,
-    coef: FloatArray,
-    intercept: FloatArray,
-    sizes: Sequence[int],
-    weights: FloatArray,
-) -> FloatArray:
-    """The importance of members of which none may be dropped."""
-    return np.ones(len(coef))
-
-
-def _split(rows: SearchRows, folds: FoldAssignment | Folds, n_restarts: int) -> int:
-    """Let rows know their folds; how many there are."""
-    if isinstance(folds, FoldAssignment):
-        rows.broadcast(SearchBlock.assign_folds, folds, n_restarts)
-        return folds.n_parts
-    rows.broadcast(SearchBlock.set_folds, folds, n_restarts)
-    return len(folds)

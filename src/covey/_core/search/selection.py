@@ -18,6 +18,8 @@ _FLOOR = 1e-6
 _GAIN = 1e-9
 # How much smaller each budget of terms is than what the selection before it has.
 _FEWER = 0.8
+# So many terms nobody reads, and so many a person can.
+MANY_TERMS, READABLE_TERMS = 100, 40
 
 
 def log_losses(true: FloatArray) -> FloatArray:
@@ -152,31 +154,38 @@ def thrifty_weights(
     compare: Callable[[FloatArray, FloatArray], FloatArray],
     budget: Budget,
     n_errors: float,
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray | None]:
     """The weights (M,) of few terms whose loss is hardly more than that of the best ones.
 
     Selections are made within smaller and smaller budgets of terms. Of those whose loss is at
     most ``n_errors`` standard errors above that of the best selection, the one of fewest terms is
-    taken. The error is that of the difference of the two, which predict the same rows:
+    taken; while more than `MANY_TERMS` are left, which nobody reads, twice as many errors are
+    allowed. The error is that of the difference of the two, which predict the same rows:
     ``compare(weights, best)`` are the sums of `loss_sums` over these differences.
+
+    Returned, too, is the best selection of at most `READABLE_TERMS` terms, where that is another
+    one and there is any.
     """
     n_candidates = len(budget.n_terms)
 
-    def selection(allowed: Budget) -> FloatArray:
+    def selection(most_terms: float) -> FloatArray:
+        allowed = changed(budget, most_terms=min(most_terms, budget.most_terms))
         return greedy_weights(pick_losses, n_candidates, affordable=allowed.affordable)
 
-    best = chosen = selection(budget)
+    best = chosen = selection(np.inf)
     fewest = int(budget.n_terms.min())
     while True:
         n_terms = int(budget.n_terms[chosen > 0].sum())
         allowed = int(n_terms * _FEWER)
         if allowed < fewest:
-            return chosen
-        smaller = selection(changed(budget, most_terms=allowed))
+            break
+        smaller = selection(allowed)
         more, error = mean_and_error(compare(smaller, best))
-        if more > n_errors * error:
-            return chosen
+        if more > n_errors * error * (2.0 if allowed > MANY_TERMS else 1.0):
+            break
         chosen = smaller
+    readable = selection(READABLE_TERMS) if fewest <= READABLE_TERMS < n_terms else None
+    return chosen, readable
 
 
 def greedy_selection(

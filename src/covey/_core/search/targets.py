@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from covey._core.arrays import FloatArray, IntArray
-from covey._core.gating.likelihoods import ClassLikelihood, ValueLikelihood
+from covey._core.gating.gate import ClassLikelihood, ValueLikelihood
 from covey._core.search.selection import log_losses, possible
 from covey._core.softmax_linear import class_blocks
 from covey._core.value_losses import ValueLoss

@@ -1,0 +1,632 @@
+"""Effects of a column that the data hold: among rows alike in the other columns, where rows are.
+
+Moving one column of every row to one value (partial dependence) asks a model about rows that do
+not exist: children with the age of pensioners. Here rows move only to values that they are close
+to, and the differences are added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from covey._kinds import as_frame, as_kind, kind_of
+from covey._plain_words import one_line, value_words
+
+# Rows that are predicted at once.
+_ROWS_AT_ONCE = 1 << 13
+# A row of a category is compared with so many rows that are alike.
+_NEIGHBORS = 5
+# A category that no row is alike to is compared by so many of its rows that come closest.
+_CLOSEST = 10
+# Text columns are compared by so many of their categories.
+_MOST_ENCODED = 10
+# Text of which so many categories are not shown, and none has such a share of rows, is free text.
+_MOST_LEFT, _LEAST_SHARE = 50, 0.02
+# Gaps and codes are points of their own from so many rows on.
+_FEWEST_APART = 3
+# Codes are looked for beside so many other values.
+_FEWEST_REST = 5
+# A trend of the data counts from so many standard errors on, and one of the model beside it from
+# such a share of the data's.
+_SURE, _COUNTS = 2.0, 0.1
+# Numbers that often stand for gaps: -9, -1, 0, 96 to 99, 996 to 999 and so on, with either sign.
+_NINES = [10**digits - last for digits in range(2, 7) for last in range(1, 5)]
+_CODES = frozenset([-9, -1, 0, *_NINES, *(-code for code in _NINES)])
+
+
+@dataclass(frozen=True)
+class EffectPoint:
+    """One value of a column, or the middle of a bin of numbers: the data's rate and the model's.
+
+    Attributes
+    ----------
+    value : number, str or None
+        A value that occurs: of dates days since 1970; None for gaps.
+    label : str
+        As readers want it.
+    low, high : number or None
+        Ends of a bin of numbers, both values that occur.
+    rows : int
+        How many rows of the table are there.
+    rate : tuple of float, or None
+        The share of each class among them, or (mean of y,); None without y.
+    rate_error : tuple of float, or None
+        Its standard errors.
+    prediction : tuple of float
+        The mean of what the model predicts of rows there as they are.
+    effect : tuple of float
+        By how much the column itself moves the prediction, among rows alike in the other
+        columns. Effects have mean zero over the rows.
+    """
+
+    value: Any
+    label: str
+    low: float | None
+    high: float | None
+    rows: int
+    rate: tuple[float, ...] | None
+    rate_error: tuple[float, ...] | None
+    prediction: tuple[float, ...]
+    effect: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ColumnEffect:
+    """What `column_effect` found of one column.
+
+    Attributes
+    ----------
+    column : str
+    kind : {"number", "date", "category"}
+    classes : tuple
+        The model's classes, in the order of rates, predictions and effects; empty of a number.
+    points : tuple of EffectPoint
+        Numbers and dates in ascending order, categories the most frequent first.
+    apart : tuple of EffectPoint
+        Gaps (value None), and codes such as 999 that look like gaps: no part of the curve.
+    mean : tuple of float
+        The mean prediction.
+    rate : tuple of float, or None
+        The mean of y, or the share of each class.
+    codes : tuple of float
+        Values far from the rest that look like gaps.
+    n_left : int
+        Categories that are not shown.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.inspection import column_effect
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X, y)
+    >>> effect = column_effect(model, X, "petal length (cm)", y)
+    >>> effect.points[0].label, effect.points[0].rate
+    ('1.3', (1.0, 0.0, 0.0))
+    """
+
+    column: str
+    kind: str
+    classes: tuple[Any, ...]
+    points: tuple[EffectPoint, ...]
+    apart: tuple[EffectPoint, ...]
+    mean: tuple[float, ...]
+    rate: tuple[float, ...] | None
+    codes: tuple[float, ...]
+    n_left: int
+
+    @property
+    def curve(self) -> np.ndarray:
+        """The mean prediction moved by the column alone, (n_points, n_outputs).
+
+        Only differences between points are effects. Do not write its level beside a value: of
+        the rows there, ``rate`` and ``prediction`` are true.
+        """
+        return np.array(self.mean) + [point.effect for point in self.points]
+
+    @property
+    def rates(self) -> np.ndarray | None:
+        """The rates of the data, (n_points, n_outputs)."""
+        return None if self.rate is None else np.array([point.rate for point in self.points])
+
+    @property
+    def rows(self) -> np.ndarray:
+        """How many rows each point has, (n_points,)."""
+        return np.array([point.rows for point in self.points])
+
+    @property
+    def spread(self) -> np.ndarray:
+        """By how much the column alone moves each output between two points, (n_outputs,)."""
+        return np.ptp(self.curve, axis=0)
+
+    def ends(self, output: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Two groups of points whose difference is the trend, as shares (n_points,) of rows.
+
+        Of numbers the points of the lowest third of the rows and of the highest, of categories
+        those with the lowest rate and the highest.
+        """
+        rows = self.rows / self.rows.sum()
+        if self.kind == "category":
+            found = self.curve if self.rates is None else self.rates
+            order = np.argsort(found[:, output], kind="stable")
+            first, last = np.eye(len(rows))[order[[0, -1]]]
+            return first, last
+        upper = np.cumsum(rows)
+        low = rows * (upper <= max(1 / 3, rows[0]) + 1e-9)
+        high = rows * (1 - upper + rows <= max(1 / 3, rows[-1]) + 1e-9)
+        return low / low.sum(), high / high.sum()
+
+    def trend(self, output: int = 0) -> tuple[float, float | None, float | None]:
+        """From the low end to the high one: change of the curve, of the rate, and its error."""
+        low, high = self.ends(output)
+        change, rates = float((high - low) @ self.curve[:, output]), self.rates
+        if rates is None:
+            return change, None, None
+        errors = np.array([point.rate_error for point in self.points])[:, output]
+        return (
+            change,
+            float((high - low) @ rates[:, output]),
+            float(np.sqrt((high - low) ** 2 @ errors**2)),
+        )
+
+    def differs(self, output: int = 0) -> bool:
+        """Return whether the data's rate and the model's curve point in different directions."""
+        change, rate, error = self.trend(output)
+        if rate is None or error is None or abs(rate) <= _SURE * error:
+            return False
+        return change * rate < 0 and abs(change) >= _COUNTS * abs(rate)
+
+    def sentence(self, output: int = 0, outcome: str = "y") -> str:
+        """What the data and the model say, where both point in different directions; else "".
+
+        ``outcome`` names what is predicted: a class in quotes, or the target.
+        """
+        if not self.differs(output):
+            return ""
+        change, rates = self.trend(output)[0], np.asarray(self.rates)
+        low, high = (float(end @ rates[:, output]) for end in self.ends(output))
+        way, against = ("rises", "falls") if high > low else ("falls", "rises")
+        by = _shown(abs(change), points=bool(self.classes))
+        name, first, last = one_line(self.column), *self._ends_words(output)
+        low_words, high_words = (_shown(rate, share=bool(self.classes)) for rate in (low, high))
+        if self.kind == "category":
+            more = "less" if high > low else "more"
+            return (
+                f"{outcome}: {low_words} for {name} {first} and {high_words} for {last}; among "
+                f"rows alike in the other columns, {last} has {by} {more} than {first}"
+            )
+        return (
+            f"{outcome} {way} with {name}, from {low_words} to {high_words}; among rows alike in "
+            f"the other columns it {against}, by {by}"
+        )
+
+    def _ends_words(self, output: int) -> tuple[str, str]:
+        low, high = (self.points[int(end.argmax())].label for end in self.ends(output))
+        return (f"'{low}'", f"'{high}'") if self.kind == "category" else (low, high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The effect as plain data, for JSON."""
+        return asdict(self)
+
+
+def column_effect(
+    model: Any,
+    X: Any,
+    column: Any,
+    y: Any = None,
+    *,
+    kind: str | None = None,
+    bins: int = 20,
+    categories: int = 10,
+    rows: int = 1000,
+    predicted: np.ndarray | None = None,
+) -> ColumnEffect | None:
+    """How a column moves a model's prediction among rows alike in the other columns.
+
+    Numbers and dates have accumulated local effects: values are the medians of at most ``bins``
+    bins of about equally many rows; rows between two neighboring values are predicted with the
+    lower and with the higher one, the mean of the differences is a step, and steps are added up.
+    Both bins of a step count the same.
+
+    Categories have no order, and an order by similarity would move rows through categories that
+    are far from them. So each row takes only categories that rows alike in the other columns
+    have, its five nearest; a column counts in that by how much it goes along with this one. The
+    effects are the least-squares fit to these differences. Where the model adds up columns, both
+    ways give exactly what it adds.
+
+    Gaps, and codes that look like gaps, are compared with the values of their nearest rows.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, or regressor
+    X : array or data frame of shape (n_rows, n_columns)
+    column : str or int
+        A name, or a position.
+    y : array-like of shape (n_rows,), optional
+        For the rates of the data.
+    kind : {"number", "date", "category"}, optional
+        By default as the column looks.
+    bins, categories : int, default=20 and 10
+        At most so many points.
+    rows : int, default=1000
+        About how many rows are moved. Numbers cost two predictions for each, categories at most
+        six; and ``rows`` more are predicted as they are, unless ``predicted`` is given.
+    predicted : ndarray of shape (n_rows, n_outputs), optional
+        Predictions of all rows as they are, which may be out of fold.
+
+    Returns
+    -------
+    effect : ColumnEffect or None
+        None of a column without two values that can be told apart: free text, constants, nested
+        values; and of sparse tables.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> from covey.inspection import column_effect
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = Ridge().fit(X, y)
+    >>> effect = column_effect(model, X, "s1", y)
+    >>> effect.kind, len(effect.points)
+    ('number', 20)
+    >>> print(effect.sentence(outcome="progression"))
+    progression rises with s1, ...
+    """
+    if hasattr(X, "tocsr"):
+        return None
+    moved = _Moved(model, X, column, y, rows, predicted)
+    series = moved.frame.iloc[:, moved.place]
+    found = kind_of(series)
+    kind = kind or {"text": "category", "season": "date"}.get(found.kind, found.kind)
+    if kind not in ("number", "date", "category"):
+        return None
+    values = as_kind(series, "text" if kind == "category" else kind, found.form)
+    if kind == "category":
+        return _of_categories(moved, values, categories)
+    numbers = _as_days(values) if kind == "date" else values.to_numpy(dtype=np.float64)
+    return _of_numbers(moved, kind, numbers, bins)
+
+
+class _Moved:
+    """A table, a model's predictions of its rows, and of rows that take a value of another."""
+
+    def __init__(
+        self, model: Any, X: Any, column: Any, y: Any, rows: int, predicted: np.ndarray | None
+    ) -> None:
+        self.frame, self.rows, self._model = as_frame(X), rows, model
+        self._given = self.frame if hasattr(X, "to_pandas") else X
+        if not hasattr(X, "columns"):
+            self._given = np.asarray(X)
+        names = list(self.frame.columns)
+        if isinstance(column, str) and column not in names:
+            raise ValueError(f"column is {column!r}, which the table does not have.")
+        self.place = names.index(column) if isinstance(column, str) else int(column)
+        self.name = names[self.place]
+        self.classes = tuple(model.classes_.tolist()) if hasattr(model, "classes_") else ()
+        self.y = None if y is None else self._outcomes(np.asarray(y).ravel())
+        self.predicted = predicted
+        if predicted is not None:
+            self.predicted = np.asarray(predicted, dtype=np.float64).reshape(len(self.frame), -1)
+
+    def _outcomes(self, y: np.ndarray) -> np.ndarray:
+        """1 for the class of each row, or its number, (n, n_outputs)."""
+        labels = np.array(self.classes, dtype=object)
+        return (y[:, None] == labels if self.classes else y[:, None]).astype(np.float64)
+
+    def of(self, rows: np.ndarray, values_of: np.ndarray | None = None) -> np.ndarray:
+        """Predictions (m, n_outputs) of rows with the values that others have of the column."""
+        found = []
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            if isinstance(self._given, np.ndarray):
+                table = self._given[rows[part]]
+                if values_of is not None:
+                    table[:, self.place] = self._given[values_of[part], self.place]
+            else:
+                table = self._given.iloc[rows[part]].reset_index(drop=True)
+                if values_of is not None:
+                    other = self._given.iloc[values_of[part], self.place]
+                    table.isetitem(self.place, other.array)
+            ask = self._model.predict_proba if self.classes else self._model.predict
+            found.append(np.asarray(ask(table), dtype=np.float64).reshape(len(table), -1))
+        return np.concatenate(found)
+
+    def effect(
+        self,
+        kind: str,
+        shown: Sequence[tuple[Any, str, np.ndarray]],
+        effects: np.ndarray,
+        apart: Sequence[tuple[Any, str, np.ndarray]] = (),
+        apart_effects: np.ndarray | None = None,
+        codes: Sequence[float] = (),
+        numbers: np.ndarray | None = None,
+        n_left: int = 0,
+    ) -> ColumnEffect:
+        """Put values, labels and rows of points beside their effects, centred over the rows."""
+        counts = np.array([len(rows) for _, _, rows in shown])
+        center = counts @ effects / counts.sum()
+        groups = [rows for _, _, rows in (*shown, *apart)]
+        predictions = self._means(groups)
+        sizes = np.array([len(rows) for rows in groups])
+        mean = sizes @ predictions / sizes.sum()
+        rates, errors, rate = None, None, None
+        if self.y is not None:
+            rates = np.array([self.y[rows].mean(axis=0) for rows in groups])
+            rate = tuple(self.y.mean(axis=0).tolist())
+            if self.classes:
+                # Agresti's: a rate of 0 of 3 rows is not exact.
+                safe = (rates * sizes[:, None] + 1) / (sizes[:, None] + 2)
+                errors = np.sqrt(safe * (1 - safe) / sizes[:, None])
+            else:
+                errors = self.y.std(axis=0) / np.sqrt(sizes)[:, None]
+        every = effects if apart_effects is None else np.concatenate([effects, apart_effects])
+        points = []
+        for k, (value, label, rows) in enumerate((*shown, *apart)):
+            known = numbers is not None and value is not None
+            low, high = (float(f(numbers[rows])) if known else None for f in (np.min, np.max))
+            points.append(
+                EffectPoint(
+                    *(value, label, low, high, len(rows)),
+                    None if rates is None else tuple(rates[k].tolist()),
+                    None if errors is None else tuple(errors[k].tolist()),
+                    tuple(predictions[k].tolist()),
+                    tuple((every[k] - center).tolist()),
+                )
+            )
+        return ColumnEffect(
+            *(self.name, kind, self.classes),
+            *(tuple(points[: len(shown)]), tuple(points[len(shown) :])),
+            *(tuple(mean.tolist()), rate, tuple(codes), n_left),
+        )
+
+    def _means(self, groups: Sequence[np.ndarray]) -> np.ndarray:
+        """The mean prediction of each group of rows as they are, of a sample of long ones."""
+        if self.predicted is not None:
+            return np.array([self.predicted[rows].mean(axis=0) for rows in groups])
+        some = [_evenly(rows, max(1, self.rows // len(groups))) for rows in groups]
+        stops = np.cumsum([len(rows) for rows in some])[:-1]
+        found = np.split(self.of(np.concatenate(some)), stops)
+        return np.array([part.mean(axis=0) for part in found])
+
+    def alike(self, pool: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """Distances (m, m) of rows in the other columns, which count as they tell groups apart.
+
+        ``group`` (m,) are the codes of what is compared. A column counts by the share of its
+        variance between the groups, less what chance makes of it.
+        """
+        features = np.column_stack(
+            [np.zeros((len(pool), 0))]
+            + [
+                _encoded(self.frame.iloc[pool, place])
+                for place in range(self.frame.shape[1])
+                if place != self.place
+            ]
+        )
+        features = features - features.mean(axis=0)
+        size = np.bincount(group)
+        size = size[size > 0]
+        codes = np.unique(group, return_inverse=True)[1]
+        means = np.zeros((len(size), features.shape[1]))
+        np.add.at(means, codes, features)
+        between = (means**2 / size[:, None]).sum(axis=0)
+        total = np.maximum((features**2).sum(axis=0), 1e-12)
+        chance = (len(size) - 1) / max(1, len(pool) - 1)
+        weight = np.clip((between / total - 2 * chance) / max(1 - 2 * chance, 1e-12), 0, 1)
+        scaled = features * np.sqrt(weight * len(pool) / total)
+        return cdist(scaled, scaled)
+
+
+def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> ColumnEffect | None:
+    codes = _looks_like_gaps(numbers) if kind == "number" else []
+    known = np.isfinite(numbers) & ~np.isin(numbers, codes)
+    if not known.any():
+        return None
+    bin_of = np.full(len(numbers), -1)
+    bin_of[known] = _bins(numbers[known], bins)
+    groups = [np.flatnonzero(bin_of == k) for k in range(bin_of.max() + 1)]
+    # The row in the middle of each bin lends its value.
+    middle = [
+        rows[np.argsort(numbers[rows], kind="stable")[(len(rows) - 1) // 2]] for rows in groups
+    ]
+    if len(groups) < 2:
+        return None
+    effects = _accumulated(moved, numbers, groups, np.array(middle))
+    words = _day if kind == "date" else value_words
+    shown = [
+        (float(numbers[row]), words(float(numbers[row])), rows)
+        for row, rows in zip(middle, groups, strict=True)
+    ]
+    gaps = np.flatnonzero(~np.isfinite(numbers))
+    apart = [(code, value_words(code), np.flatnonzero(numbers == code)) for code in codes]
+    apart += [(None, "missing", gaps)] if len(gaps) >= _FEWEST_APART else []
+    apart_effects = [
+        _apart(moved, rows, np.flatnonzero(known), bin_of, np.array(middle), effects)
+        for _, _, rows in apart
+    ]
+    of_apart = np.array(apart_effects) if apart else None
+    return moved.effect(kind, shown, effects, apart, of_apart, codes, numbers)
+
+
+def _bins(numbers: np.ndarray, most: int) -> np.ndarray:
+    """The bin of each number: every distinct value, or about equally many rows each."""
+    upper = np.unique(numbers)
+    if len(upper) > most:
+        shares = np.arange(1, most + 1) / most
+        upper = np.unique(np.quantile(numbers, shares, method="inverted_cdf"))
+    return np.searchsorted(upper, numbers)
+
+
+def _accumulated(
+    moved: _Moved, numbers: np.ndarray, groups: Sequence[np.ndarray], middle: np.ndarray
+) -> np.ndarray:
+    """Accumulated local effects at the values of the rows in the middle of bins."""
+    per_side = max(1, moved.rows // (2 * (len(groups) - 1)))
+    rows, low, high, step = [], [], [], []
+    for k in range(len(groups) - 1):
+        below, above = groups[k], groups[k + 1]
+        sides = (
+            below[numbers[below] >= numbers[middle[k]]],
+            above[numbers[above] <= numbers[middle[k + 1]]],
+        )
+        for side, between in enumerate(sides):
+            some = _evenly(between, per_side)
+            rows.append(some)
+            low.append(np.full(len(some), middle[k]))
+            high.append(np.full(len(some), middle[k + 1]))
+            step.append(np.full(len(some), 2 * k + side))
+    rows, low, high, step = map(np.concatenate, (rows, low, high, step))
+    found = moved.of(np.tile(rows, 2), np.concatenate([low, high]))
+    change = found[len(rows) :] - found[: len(rows)]
+    sums = np.zeros((2 * (len(groups) - 1), change.shape[1]))
+    np.add.at(sums, step, change)
+    sides = sums / np.bincount(step)[:, None]
+    steps = (sides[::2] + sides[1::2]) / 2
+    return np.concatenate([np.zeros((1, change.shape[1])), np.cumsum(steps, axis=0)])
+
+
+def _apart(
+    moved: _Moved,
+    rows: np.ndarray,
+    known: np.ndarray,
+    bin_of: np.ndarray,
+    middle: np.ndarray,
+    effects: np.ndarray,
+) -> np.ndarray:
+    """The effect of a gap or a code: against the value that the nearest row with one has."""
+    some = _evenly(rows, max(1, moved.rows // 10))
+    pool = np.concatenate([some, _evenly(known, moved.rows)])
+    group = (np.arange(len(pool)) >= len(some)).astype(np.intp)
+    distance = moved.alike(pool, group)[: len(some), len(some) :]
+    near = np.argsort(distance, axis=1, kind="stable")[:, :_NEIGHBORS]
+    bins = bin_of[pool[len(some) :][near]]
+    wide = np.repeat(some, near.shape[1])
+    other = moved.of(wide, middle[bins.ravel()])
+    return (moved.of(wide) - other + effects[bins.ravel()]).mean(axis=0)
+
+
+def _of_categories(moved: _Moved, values: Any, most: int) -> ColumnEffect | None:
+    text = values.to_numpy(dtype=object)
+    gaps = np.flatnonzero(values.isna().to_numpy())
+    counts = values.dropna().value_counts(sort=False)
+    order = np.argsort(-counts.to_numpy(), kind="stable")[:most]
+    n_left = len(counts) - len(order)
+    is_free = n_left > _MOST_LEFT and counts.max() < _LEAST_SHARE * len(values)
+    if len(counts) < 2 or is_free:
+        return None
+    labels = [str(label) for label in counts.index[order]]
+    shown = [(label, one_line(label), np.flatnonzero(text == label)) for label in labels]
+    apart = [(None, "missing", gaps)] if len(gaps) >= _FEWEST_APART else []
+    groups = [rows for _, _, rows in (*shown, *apart)]
+    effects = _compared(moved, groups)
+    return moved.effect(
+        *("category", shown, effects[: len(shown)], apart, effects[len(shown) :]), n_left=n_left
+    )
+
+
+def _compared(moved: _Moved, groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Effects of categories: the least-squares fit to differences of rows that could have both."""
+    some = [_evenly(rows, max(_CLOSEST, moved.rows // len(groups))) for rows in groups]
+    group = np.repeat(np.arange(len(some)), [len(rows) for rows in some])
+    pool = np.concatenate(some)
+    # Of rows equally near, those that come first in this order count: no category before others.
+    mixed = np.random.default_rng(0).permutation(len(pool))
+    group, pool = group[mixed], pool[mixed]
+    distance = moved.alike(pool, group)
+    np.fill_diagonal(distance, np.inf)
+    near = np.argsort(distance, axis=1, kind="stable")[:, :_NEIGHBORS]
+    one = np.repeat(np.arange(len(pool)), near.shape[1])
+    other = group[near.ravel()]
+    is_pair = other != group[one]
+    one, other = one[is_pair], other[is_pair]
+    for k in np.setdiff1d(np.arange(len(groups)), [*group[one], *other]):
+        own = np.flatnonzero(group == k)
+        outside = np.where(group == k, np.inf, distance[own])
+        closest = np.argsort(outside.min(axis=1), kind="stable")[:_CLOSEST]
+        one = np.concatenate([one, own[closest]])
+        other = np.concatenate([other, group[outside[closest].argmin(axis=1)]])
+    pairs, weight = np.unique(np.column_stack([one, other]), axis=0, return_counts=True)
+    one, other = pairs.T
+    lends = np.array([rows[0] for rows in groups])
+    change = moved.of(pool[one], lends[other]) - moved.of(pool)[one]
+    own = group[one]
+    laplacian = np.zeros((len(groups), len(groups)))
+    sums = np.zeros((len(groups), change.shape[1]))
+    for place, sign in ((other, 1), (own, -1)):
+        np.add.at(laplacian, (place, place), weight)
+        np.add.at(sums, place, sign * weight[:, None] * change)
+    np.add.at(laplacian, (own, other), -weight)
+    np.add.at(laplacian, (other, own), -weight)
+    found: np.ndarray = np.linalg.lstsq(laplacian, sums, rcond=1e-10)[0]
+    return found
+
+
+def _looks_like_gaps(numbers: np.ndarray) -> list[float]:
+    """Values such as -1, 0, 96 or 999 that repeat at an end of a column, far from the rest."""
+    values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
+    is_code = np.array([value in _CODES for value in values], dtype=bool)
+    rest = values[~is_code]
+    if len(rest) < _FEWEST_REST or not is_code.any():
+        return []
+    low, high = np.quantile(np.repeat(rest, counts[~is_code]), [0.25, 0.75])
+    far = max(high - low, np.ptp(rest) / 4)
+    # Positive numbers have no place for -1; 0 is not so far from them as 999.
+    limits = {0.0: max(high - low, 3 * np.median(np.diff(rest)))}
+    limits |= {-1.0: 0.0} if rest[0] >= 0 else {}
+    found = []
+    # From the rest outwards: a value that is not far from it belongs to it.
+    for side, end in ((values > rest[-1], rest[-1]), (values < rest[0], rest[0])):
+        order = np.argsort(np.abs(values[side] - end), kind="stable")
+        for value, count in zip(values[side][order], counts[side][order], strict=True):
+            is_far = abs(value - end) > limits.get(float(value), far)
+            if is_far and count >= _FEWEST_APART:
+                found.append(float(value))
+            elif not is_far:
+                end = value
+    return sorted(found)
+
+
+def _encoded(values: Any) -> np.ndarray:
+    """A column as numbers (n, q) to compare rows by: ranks, or its commonest categories."""
+    if getattr(values.dtype, "kind", "O") == "M":
+        values = values.astype("int64").where(values.notna()).astype(np.float64)
+    if getattr(values.dtype, "kind", "O") in "iuf":
+        ranks = values.rank(pct=True)
+        found = ranks.fillna(0.5).to_numpy(dtype=np.float64)
+        gaps = values.isna().to_numpy(dtype=np.float64)
+        return np.column_stack([found, gaps]) if gaps.any() else found[:, None]
+    text = values.astype(str).to_numpy(dtype=object)
+    labels, counts = np.unique(text, return_counts=True)
+    common = labels[np.argsort(-counts, kind="stable")[:_MOST_ENCODED]]
+    return (text[:, None] == common).astype(np.float64)
+
+
+def _evenly(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of the rows, evenly spaced."""
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).astype(np.intp)]
+
+
+def _as_days(values: Any) -> np.ndarray:
+    """Dates as days since 1970; NaN where there is none."""
+    import pandas as pd
+
+    times = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
+    days = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / 86_400
+    return days.to_numpy(np.float64)
+
+
+def _day(since: float) -> str:
+    return str(np.datetime64(int(np.floor(since)), "D"))
+
+
+def _shown(value: float, *, share: bool = False, points: bool = False) -> str:
+    if share:
+        return f"{value_words(float(f'{100 * value:.2g}'))} %"
+    return f"{value_words(float(f'{100 * value:.2g}'))} points" if points else value_words(value)

@@ -1,0 +1,337 @@
+"""The importance of columns: what a model loses where it does not know one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from covey._blocks import take_rows
+from covey._categories import categorical_columns, coded
+from covey._core.inspection.importance import (
+    N_DRAWS,
+    AlikeRows,
+    Answers,
+    PlainAnswers,
+    replaced_in,
+    rises,
+)
+from covey._core.random import Purpose, UniformRows
+from covey._devices import to_numpy
+from covey._folds import check_groups
+from covey._preparation import MOST_ONE_HOT, prepare
+from covey._validation import check_number, check_sample_weight
+from covey.inspection._rows import as_model_answers, column_names, user_table
+
+# Rows that are measured, at most, and where there are many columns.
+MOST_ROWS, _FEWEST_ROWS = 2000, 300
+# Predictions of rows, over all columns, of a short table; numbers in these rows; and columns that
+# are measured.
+_FEW_PREDICTIONS, _MOST_NUMBERS, _MOST_COLUMNS = 1 << 15, 1 << 21, 200
+_SURE = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Importance:
+    """What a model loses where it does not know a column.
+
+    Columns that stand in for each other (`together`) have in equal parts what they are worth
+    together beyond what each is worth by itself.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The user's columns.
+    loss : ndarray of shape (n_columns,)
+        The rise of the mean log-loss or, of numbers, of the squared error as a share of the
+        variance of y. Below zero, a column does more harm than good on these rows.
+    low, high : ndarray of shape (n_columns,)
+        The 95 % interval of that, over rows (or groups of them).
+    points : ndarray of shape (n_columns,)
+        The fall of accuracy, or of R^2.
+    together : tuple of tuples of int
+        Positions of columns that stand in for each other: the model needs either of them.
+    rows : str
+        On which rows that was measured, in words.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from covey.inspection import column_importance
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = LogisticRegression(max_iter=500).fit(X[::2], y[::2])
+    >>> found = column_importance(model, X[1::2], y[1::2])
+    >>> [found.columns[place] for place in found.order[:2]]
+    ['petal length (cm)', 'petal width (cm)']
+    >>> found.rows
+    '75 rows that were given'
+    """
+
+    columns: tuple[str, ...]
+    loss: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    points: np.ndarray
+    together: tuple[tuple[int, ...], ...]
+    rows: str
+
+    @property
+    def share(self) -> np.ndarray:
+        """The part of each column in all that is lost, (n_columns,): they sum to one, or are 0."""
+        lost = np.maximum(self.loss, 0.0)
+        return lost / lost.sum() if lost.any() else lost
+
+    @property
+    def order(self) -> np.ndarray:
+        """The positions of the columns, the most important first."""
+        return np.argsort(-self.loss, kind="stable")
+
+    def on_columns(self, names: Sequence[str], of: np.ndarray) -> Importance:
+        """The importance of other columns, each of which these columns are parts ``of``."""
+
+        def added(values: np.ndarray) -> np.ndarray:
+            return np.bincount(of, values, minlength=len(names))
+
+        loss = added(self.loss)
+        half = np.sqrt(added(((self.high - self.low) / 2) ** 2))
+        groups = [tuple(np.unique(of[list(group)]).tolist()) for group in self.together]
+        together = tuple(group for group in groups if len(group) > 1)
+        low, high = loss - half, loss + half
+        return Importance(tuple(names), loss, low, high, added(self.points), together, self.rows)
+
+
+def column_importance(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    random_state: int = 0,
+    rows: str | None = None,
+) -> Importance:
+    """What a model loses on some rows where it does not know a column.
+
+    A row keeps its other columns and takes this one from four other rows, which are alike in the
+    rest; the mean of what the model then predicts is all it can know without the column. So the
+    loss rises about as much as it does when the model is fitted again without the column, not by
+    what rows that cannot be would cost: a column that others tell is worth little. Columns of
+    which one tells most of the other are also measured together, and what only both of them know
+    is theirs in equal parts.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, or regressor
+        A flock, another model of covey, or any model with scikit-learn's methods.
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+        Rows that the model was not fitted on: of others it knows too much.
+    y : array-like of shape (n_rows,)
+        Their classes or numbers.
+    sample_weight : array-like of shape (n_rows,), optional
+        How much each row counts.
+    groups : array-like of shape (n_rows,), optional
+        Rows that belong together, by which the interval counts.
+    random_state : int, default=0
+        Which rows are taken of a long table, and of rows that are equally alike.
+    rows : str, optional
+        Words for these rows.
+
+    Returns
+    -------
+    found : Importance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from covey.inspection import column_importance
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LinearRegression().fit(X[::2], y[::2])
+    >>> found = column_importance(model, X[1::2], y[1::2])
+    >>> sorted(found.columns[place] for place in found.order[:2])
+    ['bmi', 's5']
+    """
+    check_is_fitted(model)
+    check_number(random_state, "random_state", whole=True, low=0)
+    for name, given in (("X", X), ("y", y)):
+        if hasattr(given, "__dask_graph__"):
+            raise TypeError(f"column_importance takes rows in memory; give {name}.compute().")
+    table, y = user_table(model, X), to_numpy(y)
+    check_consistent_length(table, y)
+    weight = check_sample_weight(to_numpy(sample_weight), len(y))
+    names = column_names(model, table)
+    used = np.flatnonzero(weight)
+    kept = used[sampled_rows(len(used), len(names), random_state)]
+    table, truth, weight = take_rows(table, kept), np.asarray(y)[kept], weight[kept]
+    if groups is not None:
+        groups = check_groups(groups, len(y))[kept]
+    classes = None if is_regressor(model) else model.classes_
+    numbers, unit, answers = _asked(model, table)
+    return measured(
+        [answers],
+        numbers,
+        unit,
+        names,
+        encoded(truth, classes),
+        weight,
+        used=_looked_at(model, len(names)),
+        is_value=classes is None,
+        groups=groups,
+        seed=random_state,
+        rows=f"{len(kept):,} rows that were given" if rows is None else rows,
+    )
+
+
+def measured(
+    answers: Sequence[Answers],
+    numbers: np.ndarray,
+    unit: np.ndarray,
+    names: Sequence[str],
+    truth: np.ndarray,
+    weight: np.ndarray,
+    *,
+    used: np.ndarray,
+    is_value: bool,
+    groups: np.ndarray | None,
+    seed: int,
+    rows: str,
+) -> Importance:
+    """The importance of columns by what models answer of rows.
+
+    ``numbers`` (n, P) are made of the rows and ``unit`` (P,) says of which column each; ``used``
+    are measured, others are worth nothing. ``truth`` are codes or numbers.
+    """
+    n_columns = len(names)
+    made = np.flatnonzero(np.isin(unit, used) & (np.ptp(numbers, axis=0) > 0))
+    used = np.intersect1d(used, unit[made])
+    loss, half, points = np.zeros((3, n_columns))
+    together: tuple[tuple[int, ...], ...] = ()
+    if len(used) and len(truth) > 2:
+        spread = None
+        if is_value:
+            mean = np.average(truth, weights=weight)
+            spread = float(np.average((truth - mean) ** 2, weights=weight)) or 1.0
+        with np.errstate(all="ignore"):
+            alike = AlikeRows(numbers[:, made], unit[made], seed)
+            found = rises(answers, alike, n_columns, used.tolist(), truth, spread)
+        share = weight / weight.sum()
+        loss, points = found.loss @ share, found.points @ share
+        half = _SURE * _standard_errors(found.loss - loss[:, None], share, groups)
+        together = tuple(tuple(group) for group in found.together)
+    return Importance(tuple(names), loss, loss - half, loss + half, points, together, rows)
+
+
+def _standard_errors(
+    errors: np.ndarray, share: np.ndarray, groups: np.ndarray | None
+) -> np.ndarray:
+    """The standard errors (D,) of weighted means, by the errors (D, n) of rows or groups."""
+    sums = errors * share
+    if groups is not None:
+        _, position = np.unique(groups, return_inverse=True)
+        sums = np.array([np.bincount(position, row) for row in sums])
+    n_sums = np.count_nonzero(sums.any(axis=0)) if sums.any() else sums.shape[1]
+    return np.sqrt((sums**2).sum(axis=1) * n_sums / max(n_sums - 1, 1))
+
+
+def sampled_rows(n_rows: int, n_columns: int, seed: int, width: int | None = None) -> np.ndarray:
+    """The positions of the rows that are measured, of a table that has so many."""
+    most = _FEW_PREDICTIONS // (N_DRAWS * max(1, n_columns))
+    # A fit of more rows takes longer, and so may this.
+    most = max(most, n_rows // 4, _FEWEST_ROWS)
+    most = min(most, MOST_ROWS, max(3, _MOST_NUMBERS // max(width or 1, 1)))
+    if n_rows <= most:
+        return np.arange(n_rows)
+    draws = UniformRows(seed, Purpose.EXPLAIN, 2, 0, 1).read(0, n_rows)[:, 0]
+    return np.sort(np.argsort(draws, kind="stable")[:most])
+
+
+def most_used(used: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The positions of the columns in use (D,) that are measured: the largest by their sizes."""
+    order = np.argsort(-np.where(used, sizes, -1.0), kind="stable")
+    return np.sort(order[: min(_MOST_COLUMNS, int(np.sum(used)))])
+
+
+def encoded(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """The codes of classes, or numbers as floats."""
+    if classes is None:
+        return np.asarray(y, dtype=np.float64).ravel()
+    codes = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    found = [codes.get(label, -1) for label in np.asarray(y).tolist()]
+    if -1 in found:
+        label = np.asarray(y).tolist()[found.index(-1)]
+        raise ValueError(f"y holds the label {label!r}, which is none of the model's classes.")
+    return np.array(found, dtype=np.int64)
+
+
+def _looked_at(model: Any, n_columns: int) -> np.ndarray:
+    used = np.ones(n_columns, dtype=bool)
+    if hasattr(model, "_columns_looked_at"):
+        used = model._columns_looked_at()
+    return most_used(used, used.astype(np.float64))
+
+
+def _asked(model: Any, table: Any) -> tuple[np.ndarray, np.ndarray, Answers]:
+    """Rows as numbers, the column that each is made of, and what the model answers of the rows."""
+    every = np.arange(table.shape[0])
+    if hasattr(model, "_explained_rows"):
+        made, unit = model._explained_rows(table)
+        if not hasattr(made, "columns"):
+            numbers = made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+            numbers = numbers.astype(np.float64)
+            return numbers, unit, PlainAnswers(model._answers, replaced_in(numbers, unit), every)
+        predict, rows = model._answers, made
+    else:
+        predict, rows = as_model_answers(model), table
+    if hasattr(rows, "to_pandas"):
+        rows = rows.to_pandas()
+    if not hasattr(rows, "iloc"):
+        rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+        unit = np.arange(rows.shape[1])
+        if rows.dtype.kind in "biuf" and not np.isnan(rows.astype(np.float64)).any():
+            return (
+                rows.astype(np.float64),
+                unit,
+                PlainAnswers(predict, replaced_in(rows, unit), every),
+            )
+        return *_numbers_of(rows), PlainAnswers(predict, replaced_in(rows, unit), every)
+    frame = rows
+
+    def replaced(rows: np.ndarray, units: np.ndarray, donors: np.ndarray) -> Any:
+        changed = frame.iloc[rows].reset_index(drop=True)
+        for place in units.tolist():
+            column = frame.iloc[donors, place]
+            changed[frame.columns[place]] = column.set_axis(changed.index)
+        return changed
+
+    return *_numbers_of(frame), PlainAnswers(predict, replaced, every)
+
+
+def _numbers_of(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers without gaps for the columns of any table, and the column that each is made of."""
+    wanted: Any = "from_dtype"
+    if not hasattr(table, "iloc"):
+        wanted = [
+            place
+            for place in range(table.shape[1])
+            if any(isinstance(value, str) for value in table[:, place].tolist())
+        ]
+    codes, words = coded(table, categorical_columns(table, wanted, None))
+    for place in words:
+        # Rare categories count as one: nobody learns much of them.
+        known = codes[:, place][~np.isnan(codes[:, place])].astype(np.intp)
+        often = np.argsort(-np.bincount(known, minlength=1), kind="stable")[: MOST_ONE_HOT - 2]
+        rank = np.full(len(words[place]) + 1, len(often))
+        rank[often] = np.arange(len(often))
+        is_gap = np.isnan(codes[:, place])
+        codes[:, place] = np.where(
+            is_gap, np.nan, rank[np.where(is_gap, 0, codes[:, place]).astype(np.intp)]
+        )
+        words[place] = tuple(str(level) for level in range(len(often) + 1))
+    made, numbers = prepare(codes, words, np.ones(len(codes)), None)
+    return numbers, made.column_of

@@ -1,0 +1,208 @@
+"""What the columns of a fitted model are worth: on rows held out, or else on training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from covey._blocks import take_rows
+from covey._core.gating.groups import Groups
+from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
+from covey._core.search.assembly import Flock
+from covey._folds import check_groups
+from covey._validation import check_sample_weight
+from covey.inspection._importance import (
+    Importance,
+    column_importance,
+    encoded,
+    measured,
+    most_used,
+    sampled_rows,
+)
+from covey.members._explained import feature_names
+from covey.members._held_out import HeldOut
+from covey.members._member_kinds import LINEAR
+
+# Training rows that are kept to measure by, at most.
+MOST_KEPT = 500
+# How much longer other kinds take than linear members.
+_TIMES_LONGER = 4
+
+
+@dataclass(frozen=True)
+class TrainingSample:
+    """Training rows by which a model's importance is measured when somebody asks for it.
+
+    ``unit`` (P,) are the features of the columns of rows that are prepared; None where rows are
+    as a user gave them. Files hold what was measured, and no rows.
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    unit: np.ndarray | None
+    n_rows: int  # of which these are some
+
+    @classmethod
+    def of(
+        cls, X: Any, y: np.ndarray, weight: np.ndarray | None, unit: np.ndarray | None = None
+    ) -> TrainingSample:
+        """Some of these rows."""
+        weight = check_sample_weight(weight, len(y))
+        used = np.flatnonzero(weight)
+        step = -(-len(used) // MOST_KEPT)
+        kept = used[::step] if step > 1 else used
+        return cls(take_rows(X, kept), np.asarray(y)[kept], weight[kept], unit, len(used))
+
+    def measured(self, model: Any) -> Importance:
+        """The importance of the model's columns on these rows."""
+        n_rows, seed = len(self.y), int(getattr(model, "_seed", 0))
+        of = f"{n_rows:,}" if n_rows == self.n_rows else f"{n_rows:,} of the {self.n_rows:,}"
+        words = f"{of} training rows, from which the model has learnt"
+        if self.unit is None:
+            how = {"sample_weight": self.weight, "random_state": seed, "rows": words}
+            return column_importance(model, self.X, self.y, **how)
+        numbers, names = _dense(self.X), feature_names(model)
+        used = model._columns_looked_at()
+        used = most_used(used, _correlations(numbers, self.unit, self.y, len(names)))
+        answers = PlainAnswers(
+            model._answers, replaced_in(numbers, self.unit), np.arange(len(numbers))
+        )
+        classes = getattr(model, "classes_", None)
+        return measured(
+            [answers],
+            numbers,
+            self.unit,
+            names,
+            encoded(self.y, classes),
+            self.weight,
+            used=used,
+            is_value=classes is None,
+            groups=None,
+            seed=seed,
+            rows=words,
+        )
+
+
+class WeightedAnswers:
+    """Answers of the weighted mean of several models."""
+
+    def __init__(self, answers: Sequence[Answers], weights: np.ndarray) -> None:
+        self.rows = answers[0].rows
+        self._answers, self._weights = answers, weights
+
+    def known(self) -> np.ndarray:
+        """See `Answers`."""
+        return self._mean([one.known() for one in self._answers])
+
+    def without(self, units: np.ndarray, donors: np.ndarray) -> np.ndarray:
+        """See `Answers`."""
+        return self._mean([one.without(units, donors) for one in self._answers])
+
+    def _mean(self, answers: list[np.ndarray]) -> np.ndarray:
+        return np.tensordot(self._weights, np.array(answers), axes=1)
+
+
+def importance_on_folds(
+    flock: Any, rows: Any, held_out: HeldOut, models: dict[str, list[Any]], weights: np.ndarray
+) -> Importance:
+    """The importance of columns by models that were fitted without the rows of a fold.
+
+    ``models`` has those of each fold by the name of the member, in the order of the weights.
+    """
+    names, unit = feature_names(flock), _units(flock, rows.n_features)
+    used = np.ones(len(names), dtype=bool)
+    sizes = np.zeros(len(names))
+    for one in models.get(LINEAR, ()):
+        moved = np.abs(one.coef - one.coef.mean(axis=1, keepdims=one.coef.shape[1] > 1))
+        total = np.einsum("kcp,p->p", moved, one.column_scale)
+        total += np.abs(one.gate_coef * one.column_scale).sum(axis=0)
+        sizes += np.bincount(unit, one.basis.on_features(total), minlength=len(names))
+    if list(models) == [LINEAR]:
+        used = sizes > 0
+    which = np.unique(held_out.rows)
+    times = 1 if list(models) == [LINEAR] else _TIMES_LONGER
+    which = which[sampled_rows(len(which), times * int(used.sum()), flock._seed, rows.n_features)]
+    numbers, truth = _dense(take_rows(rows.X, which)), rows.y[which]
+    if not sizes.any():
+        sizes = _correlations(numbers, unit, truth, len(names))
+    place = np.full(len(rows.y), -1)
+    place[which] = np.arange(len(which))
+    replaced = replaced_in(numbers, unit)
+    answers: list[Answers] = []
+    for number, (_, test) in enumerate(held_out.folds):
+        own = place[test][place[test] >= 0]
+        if not len(own):
+            continue
+        of_models: list[Answers] = [
+            _gated(flock, found[number], numbers, unit, own)
+            if name == LINEAR
+            else PlainAnswers(_asking(flock, name, found[number]), replaced, own)
+            for name, found in models.items()
+        ]
+        alone = len(of_models) == 1
+        answers.append(of_models[0] if alone else WeightedAnswers(of_models, weights))
+    weight = held_out.weight[which]
+    if rows.class_factors is not None:
+        # Costs of classes are for the training; what is told is for rows as they come.
+        weight = weight / rows.class_factors[np.searchsorted(flock.classes_, truth)]
+    groups = getattr(rows, "_groups", None)
+    if groups is not None:
+        groups = check_groups(groups, len(rows.y))[which]
+    by_groups = "" if groups is None else ", by whole groups"
+    n_folds = len(held_out.folds)
+    return measured(
+        answers,
+        numbers,
+        unit,
+        names,
+        encoded(truth, None if flock._numeric else flock.classes_),
+        weight,
+        used=most_used(used, sizes),
+        is_value=flock._numeric,
+        groups=groups,
+        seed=flock._seed,
+        rows=f"{len(which):,} training rows, predicted by flocks that were fitted without them "
+        f"({n_folds} {'fold' if n_folds == 1 else 'folds'}{by_groups})",
+    )
+
+
+def _gated(
+    flock: Any, found: Flock, numbers: np.ndarray, unit: np.ndarray, rows: np.ndarray
+) -> Answers:
+    groups = Groups(
+        found.basis, found.gate_coef, found.gate_intercept, found.sizes, found.pools, found.weights
+    )
+    coef, intercept = flock._in_units_of_y(found.coef, found.intercept)
+    return GatedAnswers(groups, coef, intercept, numbers, unit, rows, is_value=flock._numeric)
+
+
+def _asking(flock: Any, name: str, model: Any) -> Any:
+    return lambda table: flock._member_prediction(name, model, flock._as_given(table, name))
+
+
+def _units(flock: Any, n_columns: int) -> np.ndarray:
+    """The feature that each column is made of."""
+    made_of = flock.preparation_
+    return np.arange(n_columns) if made_of is None else made_of.column_of
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+
+
+def _correlations(
+    numbers: np.ndarray, unit: np.ndarray, y: np.ndarray, n_units: int
+) -> np.ndarray:
+    """How closely the target follows the columns of each unit, (n_units,)."""
+    target = (y[:, None] == np.unique(y)) if y.dtype.kind in "OSUb" else y[:, None]
+    target = target - target.mean(axis=0, dtype=np.float64)
+    centered = numbers - numbers.mean(axis=0)
+    sizes = np.outer(np.linalg.norm(centered, axis=0), np.linalg.norm(target, axis=0))
+    found = np.zeros(n_units)
+    close = np.abs(centered.T @ target / np.where(sizes > 0, sizes, 1.0)).max(axis=1)
+    np.maximum.at(found, unit, close)
+    return found

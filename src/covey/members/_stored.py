@@ -1,0 +1,82 @@
+"""What must hold of ensembles that are read from files, beyond what their fields declare."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from covey._state import StateError, refuse
+from covey.fusers import Fuser, Predictions
+
+_WHEN_TRIED = (ValueError, TypeError, IndexError, AttributeError, ArithmeticError)
+
+
+def check_names(model: Any, member: Any, columns: list[str] | None = None) -> None:
+    """Refuse two that are given the same table and know its columns by other names.
+
+    ``columns`` are those of a model that makes others of its table.
+    """
+    names, own = (getattr(one, "feature_names_in_", None) for one in (model, member))
+    columns = names.tolist() if columns is None and names is not None else columns
+    same = names is None or own is None or columns == own.tolist()
+    refuse("members", "has a member that knows other columns.", same)
+
+
+def check_member(
+    model: Any, member: Any, n_features: int | None, columns: list[str] | None = None
+) -> None:
+    """Refuse a member that does not predict the classes, or the numbers, of its ensemble."""
+    classes = getattr(model, "classes_", None)
+    if n_features is not None:
+        check_names(model, member, columns)
+    proper = model._models.accepts(member)
+    proper = proper and n_features in (None, getattr(member, "n_features_in_", -1))
+    if classes is not None:
+        own = getattr(member, "classes_", None)
+        same = own is not None and (own.dtype.kind in "OU") == (classes.dtype.kind in "OU")
+        proper = proper and same and bool(np.isin(own, classes).all())
+    refuse("members", "has a member that does not fit.", proper)
+
+
+def check_fuser(
+    fuser: Fuser, example_for: Callable[[Fuser], Predictions], n_features: int | None
+) -> None:
+    """Refuse a fuser that does not fuse predictions like those of an example for it.
+
+    It is tried on the example, beside a row of ``n_features`` zeros where they are known, so that
+    what does not fit the members is known now.
+    """
+    refuse("fuser", "is not fitted.", hasattr(fuser, "classes_"))
+    try:
+        example = example_for(fuser)
+        fits = fuser.n_members_ == example.n_members and np.array_equal(
+            fuser.classes_, example.classes
+        )
+        refuse("fuser", "fuses other members.", fits)
+        if fuser.needs_y or (fuser.needs_X and n_features is None):
+            return
+        fused = fuser.fuse(example, None if n_features is None else np.zeros((1, n_features)))
+    except StateError:
+        raise
+    except _WHEN_TRIED as error:
+        refuse("fuser", f"does not fit its members: {error}")
+    refuse("fuser", "does not give numbers.", np.isfinite(fused).all())
+
+
+def try_row(model: Any) -> None:
+    """Refuse a model that was put together and does not predict a row of zeros."""
+    row = np.zeros((1, model.n_features_in_))
+    try:
+        with warnings.catch_warnings():
+            # The row has no names, where the training rows had some.
+            warnings.simplefilter("ignore")
+            proba = hasattr(model, "predict_proba")
+            predicted = model.predict_proba(row) if proba else model.predict(row)
+    except _WHEN_TRIED as error:
+        refuse("model", f"does not predict: {str(error).splitlines()[0]}")
+    numbers = np.asarray(predicted)
+    finite = numbers.dtype.kind != "f" or np.isfinite(numbers).all()
+    refuse("model", "predicts no finite number.", finite)
