@@ -11,9 +11,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from covey import Evaluation, SubsetEnsembleClassifier, evaluate
+from covey._number_words import rough
 from covey.evaluation import HeldOut, Predicted, answers
 from covey.evaluation._columns import Table, worst_parts
 from covey.evaluation._errors import sureness, thresholds
+from covey.inspection import column_effect, column_importance
 
 
 def rows_of(n=400, share=0.08, seed=0):
@@ -165,17 +167,40 @@ def test_the_part_with_the_most_errors_is_found_and_chance_is_not(column):
     assert worst_parts(looked, range(3), (rng.random(400) < 0.2).astype(float)) == []
 
 
-def test_what_it_looks_at_is_what_the_model_says():
+def test_what_it_looks_at_is_what_the_model_loses_without_it():
     table, y = rows_of(share=0.4)
     flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0).fit(table, y)
-    one = evaluate(flock, table, y, target="ill")
-    shares = dict(zip(table.columns, flock.feature_importances_, strict=True))
-    assert [column.name for column in one.columns] == sorted(shares, key=lambda n: -shares[n])
-    assert all(column.share == pytest.approx(shares[column.name]) for column in one.columns)
-    effect = one.columns[0].effect
-    assert effect.model[-1] - effect.model[0] > 0.5
-    assert effect.data[len(effect.data) // 2] is not None
-    assert "x: ill rises from" in " ".join(dict(answers(one))["What does it look at?"])
+    one, known = evaluate(flock, table, y, target="ill"), flock.importance_
+    assert [column.name for column in one.columns] == [known.columns[k] for k in known.order]
+    first = known.order[0]
+    column = one.columns[0]
+    assert column.share == pytest.approx(known.share[first])
+    assert column.loss == pytest.approx((known.loss[first], known.low[first], known.high[first]))
+    effect, wanted = (
+        column.effect,
+        column_effect(flock, table, column.name, y, predicted=flock.predict_proba(table)),
+    )
+    assert effect.model == pytest.approx(wanted.curve[:, 1].tolist())
+    assert effect.data == pytest.approx([point.rate[1] for point in wanted.points])
+    line = dict(answers(one))["What does it look at?"][0]
+    p = flock.predict_proba(table)[:, 1]
+    lowest = p[table["x"] <= wanted.points[0].high].mean()
+    assert f"x: ill rises from {rough(lowest)} at {wanted.points[0].label} to" in line
+
+
+def test_another_model_is_measured_by_the_rows_that_are_given():
+    table, y = rows_of(share=0.4)
+    model = LogisticRegression().fit(table, y)
+    found = column_importance(model, table, y)
+    assert evaluate(model, table, y).columns[0].share == pytest.approx(found.share.max())
+
+
+def test_codes_that_stand_for_gaps_are_pointed_out():
+    table, y = rows_of(share=0.4)
+    table = table.assign(x=np.where(np.arange(400) % 20 == 0, 999.0, table["x"]))
+    flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0).fit(table, y)
+    (remark,) = evaluate(flock, table, y).remarks
+    assert remark.sentence.startswith("x: 999 is far from the rest and may stand for a gap")
 
 
 def test_rows_that_are_wrong_are_those_of_which_it_was_surest():
@@ -230,7 +255,8 @@ def test_a_caution_is_said_before_all_and_nothing_is_promised():
 
 def test_without_rows_it_says_what_the_model_looks_at_and_no_more():
     table, y = rows_of(share=0.4)
-    one = evaluate(LogisticRegression().fit(table, y), table)
+    flock = SubsetEnsembleClassifier(2, fuser="product", random_state=0).fit(table, y)
+    one = evaluate(flock, table)
     said = dict(answers(one))
     assert said["How right is it?"] == ["That is not known: no row was held out to see."]
     assert one.verdict == "unknown"

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from covey import FlockClassifier, FlockRegressor, evaluate
-from covey._intervals import Interval
 from covey.cli._console import Console
 from covey.cli._fit_summary import show_answers
-from covey.evaluation import HeldOut, Predicted, Score, answers
+from covey.evaluation import HeldOut, Predicted, Readable, answers
 from covey.evaluation import _sentences as sentences
 from covey.reporting import build_card, build_report
 from covey.tables import TableClassifier, TableRegressor
@@ -108,12 +107,9 @@ def test_how_much_there_is_to_read_is_said_at_once(known, capsys):
     assert terms in capsys.readouterr().out.split("How right")[0]
     head = build_report(one).html.partition("<header>")[2].partition("</header>")[0]
     assert terms in plain(head)
-    measure = "r2" if one.task == "numbers" else "auc" if one.rare is not None else "accuracy"
-    simple = Score("simple", "other", {measure: Interval(0.5, 0.4, 0.6)})
-    readable = replace(one, readable=simple, readable_terms=40)
-    shown = sentences.size(readable)
-    assert "with 40 terms: " in shown
-    assert ("area 0.500" if measure == "auc" else "50 %") in shown
+    readable = replace(one, readable=Readable(38, 0.819, 0.823))
+    assert "With 38 terms it " in sentences.size(readable)
+    assert "81.9 instead of 82.3 %: --max-terms 40" in sentences.size(readable)
 
 
 def test_a_useless_model_is_called_so():

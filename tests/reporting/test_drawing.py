@@ -33,6 +33,7 @@ def test_a_curve_shows_the_data_beside_it_where_there_are_rows():
         [1.0, 2.0, 3.0],
         ["1", "2", "3"],
         [0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0],
         [0.5, None, 0.5],
         [1.0, 0.0],
         0.0,

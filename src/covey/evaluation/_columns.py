@@ -5,33 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import norm
 
 from covey._intervals import Interval
 from covey._kinds import as_frame, as_kind, kind_of, look
-from covey._number_words import cell, day, number, percent, quoted
+from covey._number_words import cell, day, listed, number, percent, quoted
 from covey.evaluation._held_out import HeldOut, plain_label
-from covey.evaluation._record import Column, Effect, Part
+from covey.evaluation._record import Column, Effect, Part, Remark
+from covey.inspection import ColumnEffect, Importance, column_effect, column_importance
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# How many columns have a curve, by how many rows of the table, at how many values.
-_MOST_EFFECTS, _MOST_ROWS, _MOST_POINTS = 5, 300, 16
-# Numbers of so few different values are shown as categories are.
-_FEW_VALUES = 6
-_MOST_CATEGORIES = 6
-_BINS = 24
-# Text of which so many values are not shown, and none has such a share of rows, is free text.
-_MOST_LEFT, _LEAST_SHARE = 50, 0.02
-# The ends of a column of numbers are shown without the most extreme rows.
-_TAIL = 0.02
-# Where nothing is known of what matters, so many columns are tried.
-_MOST_TRIED = 30
-# The mean of the data is shown where there are so many rows.
+# How many columns have a curve, and how many bins show where their rows are.
+_MOST_EFFECTS, _BINS = 5, 24
+# The rate of the data is shown where there are so many rows.
 _FEWEST_SHOWN = 10
 # How many columns are searched for parts with more errors, and how many categories of each.
 _MOST_SEARCHED, _MOST_NAMED, _MOST_PARTS = 20, 12, 3
@@ -65,53 +56,40 @@ class Table:
             self._values[position] = found.kind, values
         return self._values[position]
 
-    def sample(self, most: int) -> np.ndarray:
-        """Positions of some rows, evenly spaced."""
-        return np.linspace(0, self.n_rows - 1, min(self.n_rows, most)).astype(np.intp)
-
-    def take(self, rows: np.ndarray) -> Any:
-        """Some rows, in the form that the model takes."""
-        if isinstance(self.X, np.ndarray):
-            return self.X[rows]
-        return (self.X if hasattr(self.X, "iloc") else self.frame).iloc[rows]
-
-    def replaced(self, rows: np.ndarray, position: int, by: np.ndarray) -> Any:
-        """Rows with the values that other rows have of one column."""
-        table = self.take(rows).copy()
-        if isinstance(table, np.ndarray):
-            table[:, position] = self.X[by, position]
-            return table
-        table.isetitem(position, self.take(by).iloc[:, position].array)
-        return table.reset_index(drop=True)
-
-
-def predicted(model: Any, rows: Any, classes: Any) -> np.ndarray:
-    """Probabilities (n_rows, n_classes), or numbers (n_rows, 1)."""
-    if classes is not None:
-        return np.asarray(model.predict_proba(rows), dtype=np.float64)
-    return np.asarray(model.predict(rows), dtype=np.float64)[:, None]
-
 
 # -- all columns -------------------------------------------------------------------------------
 
 
 def columns(
     model: Any, table: Table, held_out: HeldOut | None, target: str, health: Any = None
-) -> list[Column]:
-    """The columns of a table, those that count most first."""
-    classes = getattr(model, "classes_", None)
-    shares, losses, together = _importance(model, table, classes)
+) -> tuple[list[Column], list[Remark]]:
+    """The columns of a table, those that count most first; and codes that may stand for gaps."""
+    found = importance_of(model, table, held_out)
     known = {one["column"]: one for one in (_health(table) if health is None else health)}
-    order = np.argsort(-np.round(shares, 12), kind="stable").tolist()
-    outcome = _outcome(held_out)
-    made = []
-    for place, position in enumerate(order):
+    shares = np.zeros(len(table.names))
+    place_of: dict[str, int] = {}
+    if found is not None:
+        place_of = {name: place for place, name in enumerate(found.columns)}
+        loss = [found.loss[place_of[n]] if n in place_of else 0.0 for n in table.names]
+        shares = np.array([found.share[place_of[n]] if n in place_of else 0 for n in table.names])
+        order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
+    else:
+        order = list(range(len(table.names)))
+    made, remarks = [], []
+    for rank, position in enumerate(order):
         name = table.names[position]
-        about = known.pop(name, {})
-        spread, bins = _spread(table, position)
-        effect = None
-        if place < _MOST_EFFECTS and shares[position] > 0 and table.frame is not None:
-            effect = _effect(model, table, position, held_out, classes, outcome)
+        about, (spread, bins) = known.pop(name, {}), _spread(table, position)
+        effect, also, loss_of, points = None, [], None, None
+        if rank < _MOST_EFFECTS and shares[position] > 0:
+            effect, codes = _effect(model, table, position, held_out)
+            if codes:
+                remarks.append(_code_remark(name, codes))
+        if found is not None and name in place_of:
+            k = place_of[name]
+            limits = found.loss[k], found.low[k], found.high[k]
+            loss_of, points = Interval(*map(float, limits)), float(found.points[k])
+            groups = [group for group in found.together if k in group]
+            also = [found.columns[one] for group in groups for one in group if one != k]
         made.append(
             Column(
                 name,
@@ -121,8 +99,9 @@ def columns(
                 spread,
                 bins,
                 float(shares[position]),
-                losses.get(name),
-                together.get(name, []),
+                loss_of,
+                points,
+                also,
                 effect,
             )
         )
@@ -137,7 +116,28 @@ def columns(
         for name, one in known.items()
         if name != target
     ]
-    return made + rest
+    return made + rest, remarks
+
+
+def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importance | None:
+    """What the model loses where it does not know a column; None where no row can tell."""
+    found = getattr(model, "importance_", None)
+    if found is not None or held_out is None:
+        return found
+    try:
+        return column_importance(model, table.X, held_out.y, groups=held_out.groups)
+    except (TypeError, ValueError):  # rows of other things than a table has
+        return None
+
+
+def _code_remark(name: str, codes: Sequence[float]) -> Remark:
+    shown, one = listed(map(cell, codes)), len(codes) == 1
+    return Remark(
+        "codes",
+        name,
+        f"{name}: {shown} {'is' if one else 'are'} far from the rest and may stand for a gap; if "
+        f"{'it does' if one else 'they do'}, leave such cells empty.",
+    )
 
 
 def _n_missing(missing: Any, n_rows: int) -> int:
@@ -184,179 +184,59 @@ def _spread(table: Table, position: int) -> tuple[str, list[int]]:
     return f"{show(low)} to {show(high)}", bins
 
 
-# -- how much each counts ----------------------------------------------------------------------
-
-
-def _importance(
-    model: Any, table: Table, classes: Any
-) -> tuple[np.ndarray, dict[str, Interval], dict[str, list[str]]]:
-    """The share of each column, what the loss rises by without it, and what goes with it."""
-    found = getattr(model, "importance_", None)
-    if found is not None:
-        limits = zip(found.loss, found.low, found.high, strict=True)
-        losses = dict(
-            zip(found.columns, (Interval(*map(float, one)) for one in limits), strict=True)
-        )
-        by_name = dict(zip(found.columns, map(float, found.share), strict=True))
-        groups = [
-            [found.columns[k] if isinstance(k, int | np.integer) else k for k in group]
-            for group in found.together
-        ]
-        together = {one: [o for o in group if o != one] for group in groups for one in group}
-        return np.array([by_name.get(n, 0.0) for n in table.names]), losses, together
-    shares = _known_shares(model, table.names)
-    if shares is None:
-        shares = _tried_shares(model, table, classes)
-    total = shares.sum()
-    return (shares / total if total > 0 else shares), {}, {}
-
-
-def _known_shares(model: Any, names: Sequence[str]) -> np.ndarray | None:
-    try:
-        known = np.asarray(model.feature_importances_, dtype=np.float64)
-    except (AttributeError, ValueError, TypeError):
-        return None
-    of = getattr(model, "feature_names_in_", None)
-    if of is not None and len(of) == len(known):
-        by_name = dict(zip(map(str, of), known.tolist(), strict=True))
-        known = np.array([by_name.get(name, 0.0) for name in names])
-    return np.abs(known) if len(known) == len(names) else None
-
-
-def _tried_shares(model: Any, table: Table, classes: Any) -> np.ndarray:
-    """How far the predictions of some rows move if a column is taken from other rows."""
-    found = np.zeros(len(table.names))
-    if table.frame is None:
-        return found
-    sample = table.sample(_MOST_ROWS)
-    before = predicted(model, table.take(sample), classes)
-    moved = np.roll(sample, len(sample) // 2)
-    for position in range(min(len(found), _MOST_TRIED)):
-        after = predicted(model, table.replaced(sample, position, moved), classes)
-        found[position] = np.abs(after - before).mean()
-    return found
-
-
 # -- what each does ----------------------------------------------------------------------------
 
 
-def _outcome(held_out: HeldOut | None) -> int | None:
-    """The class whose probability is told: of two the rarer one; None where it depends."""
-    if held_out is None or held_out.classes is None:
-        return None
-    if held_out.rare is not None:
-        return held_out.rare
-    if len(held_out.classes) != 2:
-        return None
-    counts = np.bincount(held_out.codes[held_out.codes >= 0], minlength=2)
-    return 0 if counts[0] < counts[1] else 1
-
-
 def _effect(
-    model: Any,
-    table: Table,
-    position: int,
-    held_out: HeldOut | None,
-    classes: Any,
-    outcome: int | None,
-) -> Effect | None:
-    """What the values of a column do to the prediction; None where it has none to set."""
-    kind, values = table.values(position)
-    if values is None or values.isna().all():
-        return None
-    chosen = _categories(values) if kind == "text" else _points(values.to_numpy(np.float64))
-    if chosen.n_left > _MOST_LEFT and max(chosen.shares) < _LEAST_SHARE:
-        return None  # free text: nothing of it comes again
-    gaps = np.flatnonzero(values.isna().to_numpy())
-    some_missing = len(gaps) >= max(2, 0.01 * len(values))
-    rows = [*chosen.rows, *([gaps[0]] if some_missing else [])]
-    sample = table.sample(_MOST_ROWS)
-    wide = np.repeat(np.array(rows, dtype=np.intp), len(sample))
-    found = predicted(model, table.replaced(np.tile(sample, len(rows)), position, wide), classes)
-    means, n = found.reshape(len(rows), len(sample), -1).mean(axis=1), len(chosen.rows)
-    what = 0 if classes is None else outcome
-    if what is None:
-        what = 1 if means.shape[1] == 2 else int(np.ptp(means[:n], axis=0).argmax())
-    typical = predicted(model, table.take(sample), classes).mean(axis=0)
-    show = day if kind == "date" else cell
-    labels = [
-        str(values.iloc[row]) if kind == "text" else show(values.iloc[row]) for row in chosen.rows
-    ]
-    at = np.arange(n) if kind == "text" else values.to_numpy(np.float64)[chosen.rows]
-    return Effect(
-        "category" if kind == "text" else kind,
-        None if classes is None else plain_label(classes[what]),
-        [float(one) for one in at],
-        labels,
-        means[:n, what].tolist(),
-        _means_of_data(values, kind, at, labels, held_out, classes, what),
-        chosen.shares,
-        float(typical[what]),
-        float(means[n, what]) if some_missing else None,
-        chosen.n_left,
+    model: Any, table: Table, position: int, held_out: HeldOut | None
+) -> tuple[Effect | None, list[float]]:
+    """What the values of a column do to the prediction, and codes that may stand for gaps."""
+    y = said = None
+    if held_out is not None and len(held_out.y) == table.n_rows:
+        y, said = held_out.y, held_out.predictions
+    found = column_effect(model, table.X, position, y, predicted=said)
+    if found is None:
+        return None, []
+    what = _output(found, held_out)
+    curve, at = found.curve[:, what], found.points
+    kind = found.kind
+    values = [float(k if kind == "category" else point.value) for k, point in enumerate(at)]
+    rows = (found.rows / table.n_rows).tolist()
+    if kind != "category" and len(at) > 6:
+        numbers = table.values(position)[1].to_numpy(np.float64)
+        rows = np.histogram(numbers, bins=_BINS, range=(values[0], values[-1]))[0]
+        rows = (rows / table.n_rows).tolist()
+    label = plain_label(found.classes[what]) if found.classes else None
+    gap = next((point for point in found.apart if point.value is None), None)
+    effect = Effect(
+        kind,
+        label,
+        values,
+        [point.label for point in at],
+        curve.tolist(),
+        [point.prediction[what] for point in at],
+        [
+            None if point.rate is None or point.rows < _FEWEST_SHOWN else point.rate[what]
+            for point in at
+        ],
+        rows,
+        found.mean[what],
+        None if gap is None else found.mean[what] + gap.effect[what],
+        found.n_left,
+        found.sentence(what, quoted(label) if found.classes else "the prediction"),
     )
+    return effect, list(found.codes)
 
 
-def _means_of_data(
-    values: Any,
-    kind: str,
-    at: np.ndarray,
-    labels: Sequence[str],
-    held_out: HeldOut | None,
-    classes: Any,
-    what: int,
-) -> list[float | None]:
-    """The mean of the truth where rows are nearest to each value; None where these are few."""
-    if held_out is None or len(values) != len(held_out.y):
-        return [None] * len(at)
-    truth = held_out.y if classes is None else (held_out.y == classes[what]).astype(float)
-    if kind == "text":
-        text = values.astype(str).to_numpy()
-        inside = [text == label for label in labels]
-    else:
-        numbers = values.to_numpy(np.float64)
-        nearest = np.searchsorted((at[1:] + at[:-1]) / 2, numbers)
-        inside = [(nearest == place) & np.isfinite(numbers) for place in range(len(at))]
-    return [float(truth[one].mean()) if one.sum() >= _FEWEST_SHOWN else None for one in inside]
-
-
-class _Chosen(NamedTuple):
-    """Rows whose values of a column are shown."""
-
-    rows: list[int]
-    shares: list[float]
-    few: bool
-    n_left: int = 0
-
-
-def _points(values: np.ndarray) -> _Chosen:
-    """Rows whose numbers are spread evenly, without the most extreme; all numbers of a few."""
-    known = np.flatnonzero(np.isfinite(values))
-    numbers = values[known]
-    distinct, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-    if len(distinct) <= _FEW_VALUES:
-        return _Chosen(known[first].tolist(), (counts / len(values)).tolist(), True)
-    low, high = np.quantile(numbers, [_TAIL, 1.0 - _TAIL])
-    if low == high:
-        low, high = distinct[0], distinct[-1]
-    wanted = np.linspace(low, high, _MOST_POINTS)
-    after = np.clip(np.searchsorted(distinct, wanted), 1, len(distinct) - 1)
-    nearest = np.where(wanted - distinct[after - 1] <= distinct[after] - wanted, after - 1, after)
-    nearest = np.unique(nearest)
-    shown = distinct[nearest]
-    counts, _ = np.histogram(numbers, bins=_BINS, range=(shown[0], shown[-1]))
-    return _Chosen(known[first[nearest]].tolist(), (counts / len(values)).tolist(), False)
-
-
-def _categories(values: pd.Series) -> _Chosen:
-    """Rows of the commonest categories."""
-    present = values.dropna().astype(str)
-    counts = present.value_counts(sort=False)
-    order = np.argsort(-counts.to_numpy(), kind="stable")[:_MOST_CATEGORIES]
-    text = values.astype(str).to_numpy()
-    rows = [int(np.argmax(text == label)) for label in counts.index[order]]
-    shares = counts.to_numpy()[order] / len(values)
-    return _Chosen(rows, shares.tolist(), True, len(counts) - len(order))
+def _output(found: ColumnEffect, held_out: HeldOut | None) -> int:
+    """The class whose chance is told: of two the rarer one, of several that which moves most."""
+    if not found.classes:
+        return 0
+    if held_out is not None and held_out.rare is not None:
+        return held_out.rare
+    if len(found.classes) > 2:
+        return int(found.spread.argmax())
+    return 0 if found.rate is not None and found.rate[0] < found.rate[1] else 1
 
 
 def _as_days(values: pd.Series) -> pd.Series:

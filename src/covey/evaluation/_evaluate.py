@@ -15,7 +15,7 @@ from covey.evaluation._columns import Table, columns, worst_parts
 from covey.evaluation._held_out import HeldOut, Predicted, plain_label, verdict
 from covey.evaluation._inputs import check_inputs, checked_row_names
 from covey.evaluation._members import members
-from covey.evaluation._record import Evaluation, Remark, Score
+from covey.evaluation._record import Evaluation, Readable, Remark, Score
 
 SIMPLEST = {"classes": "commonest class", "numbers": "the mean"}
 
@@ -101,6 +101,7 @@ def evaluate(
             split="new rows",
             groups=None if groups is None else np.asarray(groups),
         )
+    known_columns, found_remarks = columns(model, table, held_out, target, health)
     size = getattr(model, "estimator_", model) if inputs.flock is None else inputs.flock
     found = Evaluation(
         task,
@@ -108,11 +109,12 @@ def evaluate(
         [] if inputs.classes is None else [plain_label(one) for one in inputs.classes],
         type(inputs.flock or model).__name__,
         n_rows,
-        columns=columns(model, table, held_out, target, health),
+        columns=known_columns,
         n_members=getattr(size, "n_estimators_", None),
         n_terms=getattr(size, "n_terms_", None),
+        readable=_readable(size),
         members=members(inputs, inputs.y, not own_rows),
-        remarks=list(remarks),
+        remarks=[*remarks, *found_remarks],
         caution=caution,
     )
     if held_out is None:
@@ -124,6 +126,14 @@ def evaluate(
         wrong=_errors.wrong_rows(model, table, held_out),
         n_wrong=int((held_out.errors > 0).sum()),
     )
+
+
+def _readable(flock: Any) -> Readable | None:
+    """What a version with few terms costs, if the search has measured it."""
+    known = getattr(flock, "readable_", None)
+    if known is None:
+        return None
+    return Readable(int(known.n_terms), float(known.score), float(known.score_of_all))
 
 
 def judged(

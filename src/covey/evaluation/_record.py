@@ -70,23 +70,26 @@ class Sureness:
 
 @dataclass(frozen=True)
 class Effect:
-    """What the values of a column go along with: one curve, and the data beside it."""
+    """What the values of a column go along with: a curve of the model, and the data beside it."""
 
     kind: str  # "number", "date" or "category"
     outcome: Label | None  # the class whose probability it is, None for a number
     values: list[float]  # where on the axis; positions of categories
     labels: list[str]
-    model: list[float]  # what the model says
-    data: list[float | None]  # the mean of the rows held out, None where there are few
-    rows: list[float]  # the share of rows at each category, or in bins of even width
-    typical: float  # the mean over all rows
-    missing: float | None = None
+    # The mean prediction, moved by the column alone among rows alike in the others: only its
+    # differences are effects.
+    model: list[float]
+    said: list[float]  # the mean of what is predicted of the rows there
+    data: list[float | None]  # the mean of what is true of them, None where they are few
+    rows: list[float]  # the share of rows at each value, or in bins of even width
+    typical: float  # the mean prediction of all rows
+    missing: float | None = None  # the curve where the value is missing
     others: int = 0  # categories that are not shown
     remark: str = ""  # where model and data point in different directions
 
     @property
     def spread(self) -> float:
-        """How far the curve moves."""
+        """How far the column moves the prediction by itself."""
         return max(self.model) - min(self.model)
 
 
@@ -102,6 +105,7 @@ class Column:
     bins: list[int] = field(default_factory=list)  # how its numbers are spread
     share: float | None = None  # of all that counts; the shares sum to one
     loss: Interval | None = None  # what the loss rises by when the column is not known
+    points: float | None = None  # what the accuracy, or R2, falls by then
     together: list[str] = field(default_factory=list)  # columns that say the same
     effect: Effect | None = None
 
@@ -194,6 +198,15 @@ class Members:
 
 
 @dataclass(frozen=True)
+class Readable:
+    """A version of a model with few terms: its accuracy, or R2, and that of the model itself."""
+
+    terms: int
+    value: float
+    of_all: float
+
+
+@dataclass(frozen=True)
 class Remark:
     """Something that may mislead: what it is about, the column, and a sentence."""
 
@@ -266,8 +279,7 @@ class Evaluation:
     members: Members | None = None
     n_members: int | None = None
     n_terms: int | None = None  # how much there is to read
-    readable: Score | None = None  # a version with fewer terms
-    readable_terms: int | None = None
+    readable: Readable | None = None  # a version that can be read, if it costs less terms
     remarks: list[Remark] = field(default_factory=list)
     caution: str | None = None
 

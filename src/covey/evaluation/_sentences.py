@@ -91,11 +91,12 @@ def size(one: Evaluation) -> str:
     said = f"There are {' in '.join(parts)} to read."
     said = said.replace("There are 1 ", "There is 1 ")
     own, other, full = one.own, one.readable, one.score("full")
-    if other is not None and own is not None:
-        terms = (
-            "" if one.readable_terms is None else f" with {counted(one.readable_terms, 'term')}"
+    if other is not None:
+        what = "it is right on" if one.task == "classes" else "it explains"
+        shown = (
+            f"{100 * max(other.value, 0.0):.1f} instead of {100 * max(other.of_all, 0.0):.1f} %"
         )
-        said += f" A simpler one{terms}: {_short(one, other)} instead of {_short(one, own)}."
+        said += f" With {counted(other.terms, 'term')} {what} {shown}: --max-terms 40."
     elif full is not None and own is not None:
         said += f" The price of being simple: {_short(one, own)} instead of {_short(one, full)}."
     return said
@@ -317,48 +318,52 @@ def _looks_at(one: Evaluation) -> list[str]:
 def effect(one: Evaluation, column: Column) -> str:
     """What the values of a column go along with, in one sentence."""
     found, show = column.effect, show_output(one)
-    also = f" (either of {listed([column.name, *column.together])})" if column.together else ""
+    also = ""
+    if column.together:
+        also = f" (either it or {_some(column.together)})"
     if found is None or not found.model:
         return f"its values are told one by one nowhere{also}."
-    low, high, turns = _ends(found)
-    if show(found.model[low]) == show(found.model[high]):
+    values = [show(value) for value in found.said]
+    low, high = _ends(found, found.said)
+    what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
+    if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
-    values = [show(found.model[low]), show(found.model[high])]
-    names = [
-        quoted(found.labels[k]) if found.kind == "category" else found.labels[k]
-        for k in (low, high)
-    ]
-    what = one.target or "the prediction"
-    if one.task == "classes":
-        what = subject(one, found.outcome)
-    remark = f" {found.remark}" if found.remark else ""
     if found.kind == "category":
-        what, by = (f"{what}:", "of") if one.task == "classes" else (what, "for")
-        ends = f"{values[1]} {by} {names[1]}, {values[0]} {by} {names[0]}"
-        return f"{what} {ends}{also}.{remark}"
-    first, last = (low, high) if low < high else (high, low)
-    moves = "rises" if found.model[last] > found.model[first] else "falls"
-    said = f"{what} {moves} from {show(found.model[first])} at {found.labels[first]} to "
-    said += f"{show(found.model[last])} at {found.labels[last]}"
-    if turns is not None:
-        said += f", and is {show(found.model[turns])} at {found.labels[turns]}"
-    return f"{said}{also}.{remark}"
+        first, last = (quoted(found.labels[k]) for k in (high, low))
+        by, colon = ("of", ":") if one.task == "classes" else ("for", "")
+        said = f"{what}{colon} {values[high]} {by} {first}, {values[low]} {by} {last}{also}"
+    else:
+        first, last = sorted((low, high))
+        moves = "rises" if last == high else "falls"
+        said = f"{what} {moves} from {values[first]} at {found.labels[first]} to "
+        said += f"{values[last]} at {found.labels[last]}{also}"
+    if found.remark:
+        return f"{said}. Mind: {found.remark}."
+    alone, apart = found.model[high] - found.model[low], found.said[high] - found.said[low]
+    if abs(alone) < apart / 3:
+        return f"{said}, hardly by itself."
+    if alone < 0:
+        by = number(-alone) if one.task == "numbers" else f"{-100 * alone:.0f} points"
+        return f"{said}; among rows alike otherwise it is {by} lower there."
+    return f"{said}."
 
 
-def _ends(found: Effect) -> tuple[int, int, int | None]:
-    """Where a curve is lowest and highest; with an end that lies back from both, else None."""
-    at = range(len(found.model))
-    low, high = min(at, key=lambda k: found.model[k]), max(at, key=lambda k: found.model[k])
-    if found.kind == "category":
-        return low, high, None
+def _some(names: Sequence[str], most: int = 2) -> str:
+    """The first of some names, and how many others there are."""
+    left = len(names) - most
+    others = [f"{left} others"] if left > 1 else list(names[most:])
+    return " or ".join([*names[:most], *others])
+
+
+def _ends(found: Effect, curve: Sequence[float]) -> tuple[int, int]:
+    """Where a curve is low and high: of numbers at its ends, unless it turns between them."""
+    at = range(len(curve))
+    low, high = min(at, key=lambda k: curve[k]), max(at, key=lambda k: curve[k])
     # What matters is from end to end, unless the curve turns by a third of its height.
-    ends = (0, len(found.model) - 1)
-    height = found.model[high] - found.model[low]
-    if abs(found.model[ends[1]] - found.model[ends[0]]) >= height / 1.5:
-        rises = found.model[ends[1]] >= found.model[ends[0]]
-        return (*(ends if rises else ends[::-1]), None)
-    back = ends[1] if max(low, high) < ends[1] else ends[0]
-    return low, high, back if back not in (low, high) else None
+    ends = 0, len(curve) - 1
+    if found.kind == "category" or abs(curve[ends[1]] - curve[0]) * 1.5 < curve[high] - curve[low]:
+        return low, high
+    return ends if curve[ends[1]] >= curve[0] else ends[::-1]
 
 
 # -- when is it wrong --------------------------------------------------------------------------
@@ -440,21 +445,22 @@ def _changes(one: Evaluation) -> list[str]:
     if not moving:
         return ["No single column changes it on average."]
     moving.sort(key=lambda c: -c.effect.spread)
-    show, first = show_output(one), moving[0].effect
-    low, high, _ = _ends(first)
-    first_at, last_at = (
+    first = moving[0].effect
+    low, high = _ends(first, first.model)
+    to, instead = (
         quoted(first.labels[k]) if first.kind == "category" else first.labels[k]
-        for k in (low, high)
+        for k in (high, low)
     )
-    what = (
-        "the prediction"
-        if one.task == "numbers"
-        else f"the chance of {subject(one, first.outcome)}"
-    )
+    by = first.model[high] - first.model[low]
+    what, more = "the prediction", f"{number(by)} higher"
+    if one.task == "classes":
+        what, more = (
+            f"the chance of {subject(one, first.outcome)}",
+            f"{100 * by:.0f} points higher",
+        )
     return [
-        f"Mostly {listed(c.name for c in moving[:2])}. With {moving[0].name} {last_at} instead of "
-        f"{first_at}, {what} is {show(first.model[high])} instead of {show(first.model[low])} on "
-        "average."
+        f"Mostly {listed(c.name for c in moving[:2])}. With {moving[0].name} {to} instead of "
+        f"{instead}, among rows alike otherwise, {what} is {more} on average."
     ]
 
 
