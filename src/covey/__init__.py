@@ -40,6 +40,7 @@ _NAMES_BY_MODULE = {
     "selection": ("SubsetSelector",),
     "clustering": ("ConsensusClustering", "consensus"),
     "tables": ("TableClassifier", "TableRegressor"),
+    "evaluation": ("Evaluation", "evaluate"),
     "reporting": ("Report", "build_report"),
     "persistence": ("load", "save"),
     "onnx": ("to_onnx",),

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from covey._number_words import cell, number
+
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _RAMP = re.compile(rf"ramp\((.*), ({_NUMBER}), ({_NUMBER})\)", re.DOTALL)
 _CENTERED = re.compile(rf"\((.*) [-+] {_NUMBER}\)", re.DOTALL)
@@ -40,7 +42,7 @@ def plain_words(term: str, value: Any = None) -> str:
     """
     found = _RAMP.fullmatch(term)
     if found:
-        low, high = (f"{float(end):.2g}" for end in found.groups()[1:])
+        low, high = (number(float(end), 2) for end in found.groups()[1:])
         if low == high:
             low, high = found.groups()[1:]
         return f"{plain_words(found[1])} between {low} and {high}"
@@ -66,23 +68,19 @@ def _uncentered(term: str) -> str:
 
 
 def value_words(value: Any) -> str:
-    """A value as it is shown: four digits of numbers, "missing" for gaps.
+    """A value as it is shown: whole numbers in full, "missing" for gaps.
 
     Examples
     --------
     >>> value_words(0.061696), value_words(41000), value_words(None), value_words("Rome")
-    ('0.0617', '41000', 'missing', 'Rome')
+    ('0.0617', '41,000', 'missing', 'Rome')
     """
     if value is None or value != value:
         return "missing"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if not 100 <= abs(value) < 1e15:
-            return f"{value:.3g}"
-        return f"{value:.{0 if abs(value) >= 1000 or value == round(value) else 1}f}"
+    if isinstance(value, int | float):
+        return cell(value)
     text = one_line(value).removesuffix(" 00:00:00")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

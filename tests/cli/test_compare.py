@@ -11,7 +11,8 @@ from covey import SubsetEnsembleClassifier
 from covey.cli import _compare
 from covey.cli._compare import Size, _Package, _really_worse, contestants, size_of
 from covey.cli._console import CommandError
-from covey.cli._evaluate import Score, Trial, make_splits
+from covey.cli._evaluate import Trial, make_splits
+from covey.evaluation import HeldOut, Predicted
 
 from .conftest import as_json, problem_of, some_table
 
@@ -95,7 +96,7 @@ def test_models_of_other_packages_are_there_if_they_are_installed(module, name, 
         model.steps[-1][1].set_params(iterations=5)
     trial = Trial(problem, make_splits(problem, 0)[0][:1])
     trial.run({shown: model})
-    assert trial.scores()[0].value > 0.8
+    assert trial.held_out().correct.mean() > 0.8
 
 
 def test_a_package_that_nobody_knows_is_refused():
@@ -113,17 +114,18 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch):
 def test_differences_by_chance_are_seldom_called_real():
     """Twenty models that are as good as the best: none is really worse in most tables."""
     rng = np.random.default_rng(0)
-    problem = problem_of(some_table(200))
+    y = some_table(200)["y"].to_numpy(str)
     called = 0
     for _ in range(20):
-        scores = []
+        models = []
         for number in range(20):
             right = rng.random(200) < 0.8
-            codes = np.where(right, problem.y, np.where(problem.y == "a", "b", "a")) == "b"
+            codes = right == (y == "b")
             predictions = np.where(codes[:, None], [0.3, 0.7], [0.7, 0.3])
-            scores.append(Score.of(f"{number}", problem, np.arange(200), predictions))
+            models.append(Predicted(f"{number}", predictions))
         # Against one that was not chosen for its luck.
-        called += any(_really_worse(scores, problem).values())
+        held_out = HeldOut(y, models, ["a", "b"])
+        called += any(_really_worse(held_out, models, "accuracy").values())
     assert called <= 4
 
 

@@ -112,21 +112,21 @@ def test_accuracy_is_that_on_a_quarter_of_the_rows_by_their_own_draws(lake, fitt
     held = UniformRows(0, Purpose.HOLD_OUT, 0, 0, 1).read(0, N_ROWS)[:, 0] < 0.25
     known = table["outcome"].notna()
     train, test = table[known & ~held], table[known & held]
-    scores = load(lake / "flock.covey").about_["scores"]
-    assert [one["name"] for one in scores] == ["flock", "commonest class", "one linear model"]
-    assert f"a quarter of all, {len(test)} rows" in load(lake / "flock.covey").about_["held_out"]
+    scores = load(lake / "flock.covey").evaluation_.scores
+    assert [one.name for one in scores] == ["flock", "commonest class", "one linear model"]
+    assert f"a quarter of all, {len(test)} rows" in load(lake / "flock.covey").evaluation_.how
     truth = test["outcome"].to_numpy(dtype=str)
     for score, how in ((scores[0], {}), (scores[2], {"n_estimators": 1, "flip_probability": 0.0})):
         model = plainly(train, **how)
-        assert score["accuracy"] == np.mean(model.predict(test) == truth)
+        assert score.main.value == np.mean(model.predict(test) == truth)
         said = model.predict_proba(test)[
             np.arange(len(test)), np.searchsorted(model.classes_, truth)
         ]
-        assert score["log_loss"] == pytest.approx(-np.log(said).mean())
-        assert score["low"] < score["accuracy"] < score["high"]
+        assert score.get("log_loss").value == pytest.approx(-np.log(said).mean())
+        assert score.main.low < score.main.value < score.main.high
     shares = train["outcome"].value_counts(normalize=True)
-    assert scores[1]["accuracy"] == np.mean(truth == shares.index[0])
-    assert scores[1]["log_loss"] == pytest.approx(-np.log(shares[truth]).mean())
+    assert scores[1].main.value == np.mean(truth == shares.index[0])
+    assert scores[1].get("log_loss").value == pytest.approx(-np.log(shares[truth]).mean())
 
 
 def test_fit_says_what_a_user_wants_to_know(fitted):

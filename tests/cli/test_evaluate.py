@@ -7,10 +7,8 @@ import pytest
 import covey.cli._fitting
 from covey.cli._evaluate import (
     Trial,
-    difference,
     first_look,
     judged_by_search,
-    judgement_of,
     linear,
     make_splits,
     quick,
@@ -22,10 +20,15 @@ from covey.tables import TableClassifier, TablePreparation
 from .conftest import as_json, problem_of, some_table
 
 
-def scores_of(estimators, problem, splits, **how):
+def held_out_of(estimators, problem, splits, **how):
     trial = Trial(problem, splits, **how)
     trial.run(estimators)
-    return trial.scores()
+    return trial.held_out()
+
+
+def scores_of(estimators, problem, splits, **how):
+    held_out = held_out_of(estimators, problem, splits, **how)
+    return [held_out.score(one) for one in held_out.models]
 
 
 def test_groups_are_held_out_together(folder, run):
@@ -37,7 +40,7 @@ def test_groups_are_held_out_together(folder, run):
         )
     )
     assert "groups kept together" in said["held_out"]
-    assert "clinic" not in [one["column"] for one in said["columns"]]
+    assert "clinic" not in [one["name"] for one in said["evaluation"]["columns"]]
     problem = problem_of(some_table(who=np.repeat(range(12), 5)), group="who")
     for train, test in make_splits(problem, 0)[0]:
         assert not set(problem.groups[train]) & set(problem.groups[test])
@@ -109,7 +112,8 @@ def test_scores_are_those_of_cross_validation_by_hand():
     problem = problem_of(some_table())
     ((name, estimator),) = linear(problem).items()
     splits, _ = make_splits(problem, 0)
-    (score,) = scores_of({name: estimator}, problem, splits)
+    held_out = held_out_of({name: estimator}, problem, splits)
+    score = held_out.score(held_out.models[0])
     right, loss = [], []
     for train, test in splits:
         model = TableClassifier(estimator, columns=problem.kinds, random_state=0)
@@ -122,15 +126,15 @@ def test_scores_are_those_of_cross_validation_by_hand():
             -np.log(row[label])
             for (_, row), label in zip(said.iterrows(), problem.y[test], strict=True)
         ]
-    assert score.value == pytest.approx(np.mean(right))
-    assert score.loss == pytest.approx(np.mean(loss))
+    assert score.main.value == pytest.approx(np.mean(right))
+    assert score.get("log_loss").value == pytest.approx(np.mean(loss))
     # All rows are judged, in the order of the table.
-    assert score.rows.tolist() == list(range(60))
-    part = score.on(problem, splits[0][1])
-    n_first = len(splits[0][1])
-    assert part.value == pytest.approx(np.mean(right[:n_first]))
-    assert part.loss == pytest.approx(np.mean(loss[:n_first]))
-    assert part.low < part.value
+    assert held_out.rows.tolist() == list(range(60))
+    part = held_out.on(splits[0][1])
+    some, n_first = part.score(part.models[0]), len(splits[0][1])
+    assert some.main.value == pytest.approx(np.mean(right[:n_first]))
+    assert some.get("log_loss").value == pytest.approx(np.mean(loss[:n_first]))
+    assert some.main.low < some.main.value
 
 
 def test_a_table_is_prepared_once_a_split_for_all_models(monkeypatch):
@@ -149,10 +153,11 @@ def test_a_table_is_prepared_once_a_split_for_all_models(monkeypatch):
     flocks = {"flock": models.pop("flock")}
     # Simple models first, which who waits can read.
     trial.run(models)
-    assert [one.name for one in trial.scores()] == list(models)
+    assert [one.name for one in trial.held_out().models] == list(models)
     trial.run(flocks)
     assert prepared == [len(train) for train, _ in splits]
-    assert {len(one.rows) for one in trial.scores()} == {60}
+    assert {len(one.predictions) for one in trial.held_out().models} == {60}
+    assert trial.held_out("flock").models[0].kind == "own"
 
 
 @pytest.mark.parametrize("numbers", [False, True])
@@ -164,7 +169,7 @@ def test_the_linear_baseline_scores_as_well_on_numbers_whose_squares_are_none(nu
     for table in (ordinary, far):
         problem = problem_of(table)
         (score,) = scores_of(linear(problem), problem, make_splits(problem, 0)[0])
-        found.append((score.value, score.loss))
+        found.append((score.main.value, score.get("log_loss" if not numbers else "rmse").value))
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
 
 
@@ -194,27 +199,18 @@ def test_scores_of_numbers_are_r2_and_rmse():
         fitted = PreparedRows(problem, train).fit(estimator)
         predicted[test] = fitted.predict(problem.table.iloc[test])
     truth = problem.y
-    assert score.value == pytest.approx(r2_score(truth, predicted))
-    assert score.loss == pytest.approx(root_mean_squared_error(truth, predicted))
-    assert set(score.as_record(True)) == {"name", "r2", "low", "high", "rmse", "seconds"}
+    assert score.main.value == pytest.approx(r2_score(truth, predicted))
+    assert score.get("rmse").value == pytest.approx(root_mean_squared_error(truth, predicted))
 
 
-def test_a_judgement_has_all_rows_by_their_numbers_in_the_file_and_the_scores():
+def test_rows_held_out_have_their_numbers_in_the_file():
     table = some_table()
     table.loc[[0, 7], "y"] = None
     problem = problem_of(table)
-    scores = scores_of(
-        {**linear(problem), **simplest(problem)}, problem, make_splits(problem, 0)[0]
-    )
-    judgement = judgement_of(problem, scores, "5 folds")
+    held_out = held_out_of(linear(problem), problem, make_splits(problem, 0)[0])
     # Rows 1 and 8 of the file have no target.
-    assert judgement.numbers.tolist() == [n for n in range(1, 61) if n not in (1, 8)]
-    assert judgement.y.tolist() == table["y"].dropna().tolist()
-    assert judgement.correct.mean() == pytest.approx(judgement.scores[0]["accuracy"])
-    assert judgement.losses.mean() == pytest.approx(judgement.scores[0]["log_loss"])
-    by_class = judgement.by_class()
-    assert sum(one["right"] for one in by_class) == judgement.correct.sum()
-    assert sum(one["said"] for one in by_class) == len(judgement.y) == 58
+    assert list(held_out.names) == [n for n in range(1, 61) if n not in (1, 8)]
+    assert held_out.y.tolist() == table["y"].dropna().tolist()
 
 
 def test_a_class_that_a_part_lacks_has_no_probability_there():
@@ -222,12 +218,12 @@ def test_a_class_that_a_part_lacks_has_no_probability_there():
     table["y"] = np.where(np.arange(90) < 2, "rare", table["y"])
     problem = problem_of(table)
     splits = [(np.arange(2, 60), np.arange(60, 90)), (np.arange(30, 90), np.arange(30))]
-    (score,) = scores_of(simplest(problem), problem, splits)
-    assert score.predictions.shape == (60, 3)
-    np.testing.assert_allclose(score.predictions.sum(axis=1), 1.0)
-    assert (score.predictions[:, 2] == 0).all()
-    assert score.losses[:2].min() > 30
-    assert score.correct[:2].sum() == 0
+    held_out = held_out_of(simplest(problem), problem, splits)
+    assert held_out.predictions.shape == (60, 3)
+    np.testing.assert_allclose(held_out.predictions.sum(axis=1), 1.0)
+    assert (held_out.predictions[:, 2] == 0).all()
+    assert held_out.parts(held_out.models[0])["log_loss"][:2].min() > 30
+    assert held_out.correct[:2].sum() == 0
 
 
 def test_what_is_finished_is_kept_when_a_trial_is_stopped():
@@ -249,38 +245,30 @@ def test_what_is_finished_is_kept_when_a_trial_is_stopped():
     with pytest.raises(KeyboardInterrupt):
         trial.run({"flock": Stopped()})
     assert trial.n_finished("flock") == 2
-    simple, flocks = trial.scores()
     expected = np.sort(np.concatenate([test for _, test in splits[:2]]))
-    assert simple.rows.tolist() == flocks.rows.tolist() == expected.tolist()
+    held_out = trial.held_out()
+    assert held_out.rows.tolist() == expected.tolist()
+    assert len(held_out.models) == 2
 
 
 def test_the_search_itself_says_how_good_a_flock_is_that_is_not_judged_by_others():
     problem = problem_of(some_table(80))
     splits, _ = make_splits(problem, 0)
-    rivals = scores_of(simplest(problem), problem, splits)
+    rivals = held_out_of(simplest(problem), problem, splits)
     rows = PreparedRows(problem, np.arange(80))
-    own, other = judged_by_search(problem, rows.fit(flock(problem)), rivals)
-    assert own.rows.tolist() == other.rows.tolist() == list(range(80))
-    assert own.value > other.value == rivals[0].value
-    assert judged_by_search(problem, rows.fit(flock(problem, effort="fast")), rivals) == []
-
-
-@pytest.mark.parametrize("numbers", [False, True])
-def test_a_difference_is_that_of_the_two_scores(numbers):
-    y = {"y": np.random.default_rng(1).normal(size=60)} if numbers else {}
-    problem = problem_of(some_table(**y))
-    splits, _ = make_splits(problem, 0)
-    one, other = scores_of({**linear(problem), **simplest(problem)}, problem, splits)
-    gap = difference(one, other, problem)
-    assert gap.value == pytest.approx(one.value - other.value)
-    assert gap.low < gap.value < gap.high
+    found = judged_by_search(problem, "flock", rows.fit(flock(problem)), rivals, "by it")
+    assert found.rows.tolist() == list(range(80))
+    own, other = (found.score(one).main.value for one in found.models)
+    assert own > other == rivals.score(rivals.models[0]).main.value
+    fast = rows.fit(flock(problem, effort="fast"))
+    assert judged_by_search(problem, "flock", fast, rivals, "") is None
 
 
 def test_a_first_look_at_a_long_table_takes_some_rows_of_it():
     problem = problem_of(some_table(6_000))
-    (score,) = first_look(problem, linear(problem), 0)
-    assert len(score.rows) == 800
-    assert score.value > 0.95
+    held_out = first_look(problem, linear(problem), 0)
+    assert len(held_out.y) == 800
+    assert held_out.correct.mean() > 0.95
 
 
 def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypatch):
@@ -289,7 +277,7 @@ def test_a_linear_model_of_a_long_table_is_compared_by_some_of_its_rows(monkeypa
     assert type(whole).__name__ == "SubsetEnsembleClassifier"
     monkeypatch.setattr("covey.cli._evaluate._MOST_ROWS_TO_COMPARE", 500)
     models = quick({**simplest(problem), **linear(problem)}, problem)
-    simple, line = scores_of(models, problem, make_splits(problem, 0)[0])
+    simple, line = held_out_of(models, problem, make_splits(problem, 0)[0]).models
     assert line.predictions.shape == simple.predictions.shape == (1_500, 2)
     fitted = models["logistic regression, tuned"].fit(problem.table, problem.y)
     assert fitted.estimator_.n_features_in_ == 2

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import covey
+from covey._number_words import number, percent, rough
+from covey.evaluation import Evaluation
 
 from .conftest import as_json, some_table
 
@@ -34,29 +36,28 @@ def test_terminal_page_and_file_agree(session):
     folder, said, shown = session
     model = covey.load(folder / "flock.covey")
     page = (folder / "page.html").read_text()
-    assert model.about_["scores"] == said["scores"]
-    assert model.about_["held_out"] == said["held_out"] == "5-fold cross-validation"
+    assert model.evaluation_.as_dict() == said["evaluation"]
+    assert model.evaluation_.how == said["held_out"] == "5-fold cross-validation"
     assert said["members"] == model.estimator_.n_estimators_
     own = said["scores"][0]
     if "accuracy" in own:
         numbers = [f"{100 * own[key]:.1f}" for key in ("accuracy", "low", "high")]
         assert "{} % ({} to {})".format(*numbers) in shown
         # What is counted by class in the file is what the accuracy is of.
-        by_class = model.about_["judged"]["by_class"]
-        right = sum(one["right"] for one in by_class)
-        assert right / model.about_["judged"]["rows"] == pytest.approx(own["accuracy"])
+        right = sum(one.right for one in model.evaluation_.by_class)
+        assert right / model.evaluation_.n_held_out == pytest.approx(own["accuracy"])
     else:
-        numbers = [f"{own[key]:.3f}" for key in ("r2", "low", "high")]
-        assert "{} ({} to {})".format(*numbers) in shown
+        numbers = [f"{100 * own[key]:.1f}" for key in ("r2", "low", "high")]
+        assert "{} % ({} to {})".format(*numbers) in shown
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
-    assert numbers[0] in text
+    assert numbers[0].removesuffix(".0") in text
     assert "Judged on 89 rows, each by a model that had not seen it" in text
 
 
 def test_a_judgement_is_of_all_rows(session):
     folder, said, _ = session
     model = covey.load(folder / "flock.covey")
-    assert said["rows"] == model.about_["judged"]["rows"] == 89
+    assert said["rows"] == model.evaluation_.n_held_out == 89
 
 
 def test_sets_bounds_and_sureness_are_by_the_rows_that_it_is_judged_by(session):
@@ -102,18 +103,19 @@ def test_the_first_screen_answers_what_readers_ask_without_an_expert_s_word(sess
         (line,) = [one for one in screen if one.startswith(question)]
         assert len(line.removeprefix(question).strip()) > 20
         assert not EXPERT_WORDS.search(said["answers"][question])
-    answers = said["answers"]
+    answers, evaluation = said["answers"], Evaluation.from_dict(said["evaluation"])
     own, simplest = said["scores"][:2]
     if "accuracy" in own:
-        assert f"{100 * own['accuracy']:.1f} %" in answers["How right is it?"]
-        assert f"{100 * simplest['accuracy']:.1f} %" in answers["How right is it?"]
+        assert percent(own["accuracy"]) in answers["How right is it?"]
+        assert percent(simplest["accuracy"]) in answers["How right is it?"]
         low, high = (round(100 * own[key]) for key in ("low", "high"))
         assert f"{low} to {high} of 100 right" in answers["May I trust it?"]
-        assert said["wrong"]["class"]["class"] in answers["When is it wrong?"]
-        assert f"{100 * said['sure']['right_sure']:.0f} %" in answers["How sure is it?"]
+        worst = max(evaluation.by_class, key=lambda one: 1 - one.right / one.rows)
+        assert f"'{worst.label}'" in answers["When is it wrong?"]
+        assert rough(evaluation.sureness.right_sure) in answers["How sure is it?"]
     else:
-        assert f"explains {100 * own['r2']:.0f} %" in answers["How right is it?"]
-        assert f"{said['sure']['nine_of_ten']:.3g}" in answers["How sure is it?"]
+        assert f"explains {rough(own['r2'])}" in answers["How right is it?"]
+        assert number(evaluation.sureness.nine_of_ten) in answers["How sure is it?"]
     assert "x: " in answers["What does it look at?"]
     assert (
         "rises" in answers["What does it look at?"] or "falls" in answers["What does it look at?"]
@@ -153,14 +155,14 @@ def coin(tmp_path_factory):
 def test_a_model_that_is_no_better_than_the_commonest_class_says_so(coin, run):
     said = as_json(run("fit", "coin.csv", "--target", "y", "--effort", "fast", "--json", cwd=coin))
     assert said["verdict"] in ("useless", "perhaps useless")
-    assert "not looking at all" in said["answers"]["How right is it?"]
+    assert "a guess that looks at no column" in said["answers"]["How right is it?"]
 
 
 def test_simple_limits_the_flock_and_tells_its_price(coin, run):
     command = ("fit", "coin.csv", "--target", "y", "--effort", "fast", "--simple")
     result = run(*command, cwd=coin)
     assert result.exit_code == 0, result.output
-    assert "The price of being simple" in result.stdout
+    assert "The price of being simple" in " ".join(result.stdout.split())
     flock = covey.load(coin / "flock.covey").estimator_
     assert flock.n_estimators_ <= 3
     assert flock.get_params()["max_features"] == 5
@@ -210,7 +212,7 @@ def test_who_presses_ctrl_c_in_the_search_has_the_best_flock_of_it(
     result = run("fit", "table.csv", "--target", "y", cwd=tmp_path)
     assert result.exit_code == 130, result.output
     model = covey.load(tmp_path / "flock.covey")
-    assert "search itself held out" in model.about_["held_out"]
-    assert "How right is it?        On " in result.stdout
+    assert "search itself held out" in model.evaluation_.how
+    assert "How right is it?        It is right on " in result.stdout
     # It says that the numbers are not what they would have been.
     assert "Stopped: the model is the best that was found by then" in result.stderr

@@ -28,35 +28,36 @@ def test_the_model_is_of_all_rows_and_its_scores_come_first():
         found.model.predict_proba(problem.table), own.predict_proba(problem.table)
     )
     assert found.is_whole
-    names = [one.name for one in found.scores]
-    assert names == ["flock", "commonest class", "logistic regression, tuned"]
-    assert all(len(one.rows) == 60 for one in found.scores)
+    known = [(one.name, one.kind) for one in found.held_out.models]
+    assert known == [
+        ("flock", "own"),
+        ("commonest class", "simplest"),
+        ("logistic regression, tuned", "linear"),
+    ]
+    assert len(found.held_out.y) == 60
 
 
 def test_a_simple_flock_is_compared_with_a_full_one_on_the_same_rows():
     problem = problem_of(some_table(80))
     simple = flock(problem, effort="fast", limits={"max_members": 1})
     found = judged(problem, simple, full=flock(problem, effort="fast"))
-    own, full = found.scores[:2]
-    assert full.name == "full flock"
-    assert found.price["value"].value == pytest.approx(own.value - full.value)
-    assert found.price["loss"].value == pytest.approx(own.loss - full.loss)
+    assert [one.kind for one in found.held_out.models[:2]] == ["own", "full"]
 
 
 def test_who_stops_the_judging_has_the_model_and_the_parts_that_are_done(monkeypatch):
     problem = problem_of(some_table())
-    predicted = Trial._predicted
+    fitted = Trial._fitted
 
     def stop(self, number, name, *how):
         if name == "flock" and number == 2:
             raise KeyboardInterrupt
-        return predicted(self, number, name, *how)
+        return fitted(self, number, name, *how)
 
-    monkeypatch.setattr(Trial, "_predicted", stop)
+    monkeypatch.setattr(Trial, "_fitted", stop)
     found = judged(problem, flock(problem, effort="fast"))
     assert not found.is_whole
     assert "2 of 5 parts" in found.how
-    assert {len(one.rows) for one in found.scores} == {24}
+    assert len(found.held_out.y) == 24
     assert len(found.model.predict(problem.table)) == 60
     # With checkpoints it goes on later, with all parts.
     with pytest.raises(KeyboardInterrupt):
@@ -70,9 +71,9 @@ def test_who_stops_the_search_has_the_best_of_it_judged_by_its_own_rows(monkeypa
     found = judged(problem, flock(problem))
     assert not found.is_whole
     assert "search itself" in found.how
-    assert found.scores[0].name == "flock"
+    assert found.held_out.models[0].name == "flock"
     found = judged(problem, flock(problem, effort="fast"))
-    assert found.scores == []
+    assert found.held_out is None
 
 
 def test_ctrl_c_ends_the_search_of_a_command_and_sigterm_does_not(monkeypatch):

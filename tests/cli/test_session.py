@@ -241,12 +241,12 @@ def test_json_is_one_object(folder, run, command):
     if command == "fit":
         assert said["classes"] == ["ill", "well"]
         assert {one["name"] for one in said["scores"]} >= {"flock", "commonest class"}
-        assert {one["column"] for one in said["columns"]} >= {"Größe", "patient_id"}
+        assert {one["name"] for one in said["evaluation"]["columns"]} >= {"Größe", "patient_id"}
         assert any("patient_id" in note for note in said["notes"])
         # On all of the 86 rows, by models that had not seen them.
         page = (folder / "held.html").read_text()
         assert "logistic regression, tuned" in page
-        assert "Judged on 86\u00a0rows, each by a model that had not seen it" in page
+        assert "Judged on 86 rows, each by a model that had not seen it" in page
         assert (folder / "new.covey").exists()
     if command == "predict":
         assert said["rows"] == len(said["predictions"]) == 90

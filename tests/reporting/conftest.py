@@ -25,7 +25,7 @@ from covey import (
     SubsetEnsembleClassifier,
     SubsetEnsembleRegressor,
 )
-from covey._judgement import Judgement
+from covey.evaluation import HeldOut, Predicted
 from covey.reporting import build_report
 
 # With COVEY_BROWSER=required a browser that is missing fails the tests that need one.
@@ -115,15 +115,14 @@ def reports(wine, product, gated, fused, diabetes, gated_values, mean_values, fu
     asked = {
         "title": "Which wine? </title><script>window.broken = true</script>",
         "target": "cultivar <b>",
-        "task": "Which of three?",
         "command": "covey train 'a & b.csv'",
-        "baselines": [
-            {"name": "forest <i>", "accuracy": 0.95, "low": 0.9, "high": 0.98, "seconds": 2.5},
-            {"name": "logistic", "accuracy": 0.9, "log_loss": 0.3},
-        ],
+        "rivals": {
+            "forest <i>": {"accuracy": (0.95, 0.9, 0.98), "seconds": 2.5},
+            "logistic": {"accuracy": 0.9, "log_loss": 0.3},
+        },
     }
     _, rows, _, values = diabetes
-    numbers = {**asked, "baselines": [{"name": "forest <i>", "r2": 0.4, "rmse": 60.0}]}
+    numbers = {**asked, "rivals": {"forest <i>": {"r2": 0.4, "rmse": 60.0}}}
     return {
         "gated": build_report(gated, X, y, **asked),
         "product": build_report(product, X, y),
@@ -175,18 +174,21 @@ def judged(loans, loan_model):
     chances = cross_val_predict(
         clone(loan_model), table, y, cv=folds, method="predict_proba", n_jobs=1
     )
-    rows = np.arange(len(y))
-    return Judgement(rows, rows + 1, y, chances, loan_model.classes_, "3-fold cross-validation")
+    models = [
+        Predicted("flock", chances, "own"),
+        Predicted(
+            "commonest class",
+            np.tile((y == loan_model.classes_[:, None]).mean(axis=1), (len(y), 1)),
+            "simplest",
+        ),
+    ]
+    return HeldOut(y, models, loan_model.classes_, how="3-fold cross-validation")
 
 
 @pytest.fixture(scope="session")
 def loan_report(loans, loan_model, judged):
     """The page of the model of all rows, judged by models without them."""
-    baselines = [
-        {"name": "commonest class", "accuracy": float((loans[1] == "granted").mean())},
-        {"name": "logistic regression, tuned", "accuracy": 0.85},
-    ]
-    return build_report(loan_model, *loans, target="loan", baselines=baselines, judgement=judged)
+    return build_report(loan_model, loans[0], target="loan", held_out=judged)
 
 
 def words_of(html, part=None):

@@ -50,14 +50,11 @@ def test_without_rows_a_flock_goes_by_rows_held_out():
     assert "model-index" not in card[0]
     assert "It is not measured" in card[1]
     flock = fast().fit(X[::2], Y[::2]).calibrate(X[1::2], Y[1::2])
-    assert (
-        parts_of(flock.model_card())[0]["model-index"][0]["results"][0]["metrics"]
-        == (
-            parts_of(flock.model_card(X[1::2], Y[1::2]))[0]["model-index"][0]["results"][0][
-                "metrics"
-            ]
-        )
+    told, measured = (
+        parts_of(card)[0]["model-index"][0]["results"][0]["metrics"]
+        for card in (flock.model_card(), flock.model_card(X[1::2], Y[1::2]))
     )
+    assert told == measured[: len(told)]
     searched = FlockClassifier(n_estimators=2, cv=2, random_state=0).fit(X[::4], Y[::4])
     assert "training rows, each by models that were fitted without it" in searched.model_card()
 
@@ -72,7 +69,7 @@ def test_numbers_have_measures_of_their_own():
     off = mean_absolute_error(y[1::2], predicted)
     assert values["mae"] == pytest.approx(off, abs=1e-4)
     flock.calibrate(X[1::2], y[1::2])
-    assert f"{off:.4g}" in parts_of(flock.model_card())[1]
+    assert f"{off:.3g}" in parts_of(flock.model_card())[1]
     assert "It predicts a number." in text
 
 
@@ -103,10 +100,10 @@ def test_what_cannot_be_told_is_refused():
     flock = fast().fit(X, Y)
     with pytest.raises(ValueError, match="X and y, .* or neither"):
         flock.model_card(X)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="y has 3 labels, but X has 150 rows"):
         flock.model_card(X, Y[:3])
-    unknown = flock.model_card(X[:50], np.full(50, 7))
-    assert "| Accuracy | 0 | 0 to" in unknown
+    with pytest.raises(ValueError, match="y holds 7, which the model was not trained on"):
+        flock.model_card(X[:50], np.full(50, 7))
 
 
 def test_numbers_without_spread_have_no_share_of_it_explained():
@@ -117,7 +114,7 @@ def test_numbers_without_spread_have_no_share_of_it_explained():
     assert "Mean absolute error" in text
     with pytest.raises(ValueError, match="at least two rows"):
         flock.model_card(X[:1], y[:1])
-    with pytest.raises(ValueError, match="could not convert string"):
+    with pytest.raises(ValueError, match="y must hold finite numbers"):
         flock.model_card(X[:9], ["a"] * 9)
 
 

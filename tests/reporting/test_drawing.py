@@ -3,7 +3,8 @@ import re
 import numpy as np
 
 from covey._templates import Markup, escaped
-from covey.reporting._drawing import Bar, Curve, apart, bars, heat_map, line_chart, tag, ticks
+from covey.evaluation import Effect
+from covey.reporting._drawing import Bar, bars, heat_map, tag, ticks, value_curve
 
 
 def test_what_is_no_markup_is_escaped_wherever_it_goes():
@@ -25,17 +26,23 @@ def test_ticks_are_round_and_inside():
         assert found[-1] <= high + 1e-9
 
 
-def test_labels_are_moved_apart_and_keep_their_order():
-    moved = apart([10.0, 11.0, 90.0, 10.5], least=15)
-    assert moved[0] < moved[3] < moved[1] < moved[2]
-    assert min(np.diff(sorted(moved))) >= 15 - 1e-5
-    assert apart([0.0, 100.0]) == [0.0, 100.0]
-
-
-def test_flat_curves_can_be_drawn():
-    for values in ([1.0], [0.5, 0.5], [0.0, 0.0]):
-        curve = Curve("c", list(range(1, len(values) + 1)), values, "own")
-        assert "nan" not in line_chart("l", [curve], x_name="K", title="t", description="d")
+def test_a_curve_shows_the_data_beside_it_where_there_are_rows():
+    effect = Effect(
+        "number",
+        None,
+        [1.0, 2.0, 3.0],
+        ["1", "2", "3"],
+        [0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0],
+        [0.5, None, 0.5],
+        [1.0, 0.0],
+        0.0,
+    )
+    how = {"name": "x", "ends": (0.0, 1.0), "show": str, "title": "t", "description": "d"}
+    drawn = value_curve("c", effect, **how)
+    assert "nan" not in drawn
+    assert drawn.count('class="limit"') == 2
+    assert drawn.count('class="bar faint"') == 1
 
 
 def test_a_map_leaves_out_what_is_not_known():

@@ -14,7 +14,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 import covey
-from covey import FlockClassifier, FlockRegressor
+from covey import Evaluation, FlockClassifier, FlockRegressor
+from covey._intervals import Interval
+from covey.evaluation import Score
 from covey.serving import make_app
 from covey.tables import TableClassifier, TableRegressor
 from tests.reporting.conftest import browser  # noqa: F401 (a fixture)
@@ -51,12 +53,13 @@ def model(table):
     y = np.where(score > 0, "yes & <i>", "no")
     flock = FlockClassifier(effort="fast", random_state=0)
     fitted = TableClassifier(flock, random_state=0).fit(table[::2], y[::2])
-    fitted.about_ = {
-        "target": "ill </title><script>window.broken = true</script>",
-        "n_rows": 120,
-        "held_out": "5 folds",
-        "scores": [{"name": "flock", "accuracy": 0.9, "low": 0.85, "high": 0.94}],
-    }
+    fitted.evaluation_ = Evaluation(
+        "classes",
+        target="ill </title><script>window.broken = true</script>",
+        n_rows=120,
+        how="5 folds",
+        scores=[Score("flock", "own", {"accuracy": Interval(0.9, 0.85, 0.94)})],
+    )
     return fitted.calibrate(table[1::2], y[1::2])
 
 

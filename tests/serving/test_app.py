@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -56,29 +57,27 @@ def test_the_facts_of_the_model_are_told(client, model):
     facts = client.get("/model").json()
     assert facts["classes"] == model.classes_.tolist()
     assert facts["rows"] == 120
-    assert facts["quality"]["accuracy"] == 0.9
+    assert "It is right on 90 %" in facts["answers"][0]["said"][0]
     assert [one["name"] for one in facts["columns"]] == model.feature_names_in_.tolist()
 
 
-@pytest.mark.parametrize(
-    "about",
-    [
-        None,
-        [],
-        {"target": 3, "n_rows": "x", "scores": {}, "held_out": 5},
-        {"target": "x" * 100_000, "n_rows": -1, "scores": [[]]},
-        {"scores": [{"accuracy": math.inf, "low": None, "high": "x"}]},
-        {"scores": [{"accuracy": "<script>", "low": 0, "high": 1}]},
-    ],
-)
-def test_what_the_maker_of_a_file_has_noted_is_not_trusted(model, about, monkeypatch):
-    monkeypatch.setattr(model, "about_", about)
+@pytest.mark.parametrize("kept", [None, [], {"target": "x"}])
+def test_what_is_no_evaluation_is_not_shown(model, kept, monkeypatch):
+    monkeypatch.setattr(model, "evaluation_", kept)
     client = TestClient(make_app(model), base_url="http://localhost")
     facts = client.get("/model").json()
-    assert facts["quality"] is None
+    assert facts["answers"] == []
     assert facts["rows"] is None
-    assert len(facts["predicts"]) <= 200
     assert client.get("/").status_code == 200
+
+
+def test_names_of_a_kept_evaluation_are_shortened(model, monkeypatch):
+    long = replace(model.evaluation_, target="x" * 100_000, n_rows=-1)
+    monkeypatch.setattr(model, "evaluation_", long)
+    facts = TestClient(make_app(model), base_url="http://localhost").get("/model").json()
+    assert len(facts["predicts"]) <= 200
+    assert facts["rows"] is None
+    assert max(len(line) for one in facts["answers"] for line in one["said"]) <= 1_000
 
 
 def test_the_description_names_every_column_and_every_endpoint(client, table):

@@ -7,12 +7,15 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from covey.cli import _options as options
 from covey.cli._console import CommandError, Console
+
+if TYPE_CHECKING:
+    from covey.evaluation import HeldOut
 
 EXAMPLE = (
     "covey demo --table wine.csv",
@@ -93,16 +96,16 @@ def compare(
         try:
             trial.run(field)
         except KeyboardInterrupt:
-            if not trial.scores():
+            if trial.held_out() is None:
                 raise
             stopped = True
             console.note("stopped: what is finished is compared on the rows held out by then.")
     for name, message in failures.items():
         console.note(f"{name}: left out, since it failed: {message}")
-    scores = sorted(trial.scores(), key=lambda one: (-one.value, one.loss))
-    if not scores:
+    held_out = trial.held_out(how=how)
+    if held_out is None:
         raise CommandError("no model could be fitted to this table.", 1)
-    _show(console, problem, scores, how, sizes, failures)
+    _show(console, problem, held_out, sizes, failures)
     if stopped:
         raise typer.Exit(130)
 
@@ -113,42 +116,48 @@ def compare(
 def _show(
     console: Console,
     problem: Any,
-    scores: list,
-    how: str,
+    held_out: HeldOut,
     sizes: dict[str, Size],
     failures: dict[str, str],
 ) -> None:
-    from covey.cli._evaluate import difference, loss_difference
+    from covey.evaluation import _sentences as sentences
 
-    best, regression = scores[0], problem.regression
-    console.result(f"{problem.target}: {len(best.rows):,} rows held out ({how}).", "")
-    worse = _really_worse(scores, problem)
+    main, loss = ("r2", "rmse") if problem.regression else ("accuracy", "log_loss")
+    # A class that is rare is found by the ranking.
+    main = main if held_out.rare is None else "auc"
+    scored = {one.name: (one, held_out.score(one)) for one in held_out.models}
+    order = sorted(
+        scored, key=lambda name: (-_known(scored[name][1], main), _known(scored[name][1], loss))
+    )
+    models, scores = ([scored[name][part] for name in order] for part in (0, 1))
+    best, how = models[0], held_out.how
+    console.result(f"{problem.target}: {len(held_out.y):,} rows held out ({how}).", "")
+    worse = _really_worse(held_out, models, main)
     rows, records = [], []
-    for one in scores:
-        gap, size = difference(one, best, problem), sizes[one.name]
+    for model, score in zip(models, scores, strict=True):
+        gap, size = held_out.difference(model, best), sizes[score.name]
+        between, really = "", ", ".join(worse[score.name])
         record = {
-            **one.as_record(regression),
-            "difference_from_best": gap,
-            "really_worse_in": worse[one.name],
+            **sentences.flat(score),
+            "difference_from_best": gap.get(main),
+            "really_worse_in": worse[score.name],
             "size": {"terms": size.terms, "bytes": size.n_bytes},
         }
-        loss = "-" if one.loss != one.loss else f"{one.loss:.4g}"
-        between, really = "", ", ".join(worse[one.name])
-        if not regression:
-            more = record["loss_difference_from_best"] = loss_difference(one, best, problem)
-            if one is not best and more.value == more.value:
-                loss += f" ({more.value:+.3f})"
-        if one is not best:
-            between = f"{100 * gap[0]:+.1f} ({100 * gap[1]:+.1f} to {100 * gap[2]:+.1f})"
+        lost = sentences.score_text(score, loss, False)
+        more = gap.get(loss)
+        if not problem.regression:
+            record["loss_difference_from_best"] = more
+        if model is not best:
+            between = "{} ({} to {})".format(*map(sentences.points, gap.get(main)))
             really = really or "no"
-        seconds = f"{one.seconds:.2f}"
-        rows.append([one.name, one.text(regression), between, loss, really, str(size), seconds])
+            if more.value == more.value:
+                lost += f" ({more.value:+.3f})"
+        seconds = "" if score.seconds is None else f"{score.seconds:.2f}"
+        text = sentences.score_text(score, main)
+        rows.append([score.name, text, between, lost, really, str(size), seconds])
         records.append(record)
-    value, loss = ("R2", "RMSE") if regression else ("accuracy", "log-loss")
-    console.table(
-        ("", f"{value} (95 %)", "from the best, points", loss, "really worse", "size", "fit, s"),
-        rows,
-    )
+    heads = (f"{sentences.head_of(main)} (95 %)", "from the best, points", sentences.head_of(loss))
+    console.table(("", *heads, "really worse", "size", "fit, s"), rows)
     if len(scores) > 1:
         console.result(
             "",
@@ -161,14 +170,20 @@ def _show(
             console.result(f"As good, as far as these rows tell: {', '.join(as_good)}.")
     console.emit(
         target=problem.target,
-        rows=len(best.rows),
+        rows=len(held_out.y),
         held_out=how,
         scores=records,
         failed=[{"name": name, "reason": reason} for name, reason in failures.items()],
     )
 
 
-def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
+def _known(score: Any, measure: str) -> float:
+    """A measure to sort by; what is not known is zero."""
+    value = score.get(measure).value
+    return value if value == value else 0.0
+
+
+def _really_worse(held_out: HeldOut, models: Sequence[Any], main: str) -> dict[str, list[str]]:
     """Name the measures in which a model is worse than the first one, and not by chance.
 
     The chances of all models are corrected together, of each measure by itself.
@@ -176,18 +191,18 @@ def _really_worse(scores: Sequence[Any], problem: Any) -> dict[str, list[str]]:
     import numpy as np
 
     from covey._intervals import holm
-    from covey.cli._evaluate import chance_of_difference
 
-    best, *others = scores
-    worse: dict[str, list[str]] = {one.name: [] for one in scores}
-    measures = {"correct": "accuracy", "losses": "log-loss"}
-    for measure, name in ({"losses": "squared error"} if problem.regression else measures).items():
-        chances = [chance_of_difference(one, best, problem, measure) for one in others]
+    best, *others = models
+    worse: dict[str, list[str]] = {one.name: [] for one in models}
+    names = {main: "ranking" if main == "auc" else main, "log_loss": "log-loss"}
+    for measure, name in ({"squared": "squared error"} if main == "r2" else names).items():
+        chances = [held_out.chance(one, best, measure) for one in others]
         known = [place for place, chance in enumerate(chances) if np.isfinite(chance)]
         for place, chance in zip(known, holm(np.take(chances, known)), strict=True):
             one = others[place]
-            between = getattr(one, measure).mean() - getattr(best, measure).mean()
-            if chance < _CHANCE and (between < 0 if measure == "correct" else between > 0):
+            between = float(np.mean(held_out.parts(one)[measure] - held_out.parts(best)[measure]))
+            higher_is_better = measure in ("accuracy", "auc")
+            if chance < _CHANCE and (between < 0 if higher_is_better else between > 0):
                 worse[one.name].append(name)
     return worse
 

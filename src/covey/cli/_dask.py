@@ -16,11 +16,10 @@ import numpy as np
 import pandas as pd
 
 from covey._core.random import Purpose, UniformRows
-from covey._intervals import mean_interval_from_sums, proportion_interval
-from covey._judgement import LEAST_PROBABILITY
+from covey._intervals import Interval, mean_interval_from_sums, proportion_interval
 from covey._kinds import as_kind, look, not_numbers
 from covey.cli._console import CommandError, Console
-from covey.cli._evaluate import Score, correct_and_loss
+from covey.cli._evaluate import kind_of_model
 from covey.cli._fit_summary import show_fit
 from covey.cli._fitting import flock
 from covey.cli._problem import (
@@ -36,6 +35,8 @@ from covey.cli._problem import (
 from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
 from covey.cli._sources import PARQUET, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
+from covey.evaluation import Difference, Score
+from covey.evaluation._held_out import LEAST_PROBABILITY, log_losses
 from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
@@ -79,7 +80,9 @@ def fit_and_save(
     Of other ``options`` of ``covey fit`` none may be given.
     """
     import covey.dask  # noqa: F401 (names what to install)
-    from covey.cli._models import keep_facts, save_model
+    from covey.cli._models import keep_evaluation, save_model
+    from covey.evaluation import evaluate
+    from covey.evaluation._held_out import verdict
     from covey.tables import TableClassifier, TableRegressor
 
     _refuse(fuser, options)
@@ -93,31 +96,35 @@ def fit_and_save(
         step("", 1)
         learner = flock(problem, effort=effort, fuser=fuser, limits=limits, seed=seed)
         files = [None, None] if checkpoint is None else [f"{checkpoint}.1", checkpoint]
-        scores, gap, how = _evaluated(table, problem, learner, seed, files[0], step)
+        scores, gap, n_held = _evaluated(table, problem, learner, seed, files[0], step)
         step(f"flock, on all {table.n_answered:,} rows")
         kind = TableRegressor if problem.regression else TableClassifier
         fitted = kind(learner, columns=problem.kinds, random_state=seed)
         fitted._set_fitted(table.rows[_ALL].preparation, table.fit(learner, _ALL, files[1])[0])
         step("", 1)
-    records = [one.as_record(problem.regression) for one in scores]
-    keep_facts(fitted, problem, records, how, table.sample, table.n_answered)
+    known = evaluate(
+        fitted,
+        table.sample[list(problem.kinds)],
+        target=target,
+        n_rows=table.n_answered,
+        remarks=problem.remarks,
+        health=problem.health,
+    )
+    evaluation = replace(
+        known,
+        scores=scores,
+        differences=gap,
+        verdict=verdict(gap, scores[0], True),
+        n_held_out=n_held,
+        how=f"a quarter of all, {n_held:,} rows",
+        split="chance",
+    )
+    keep_evaluation(fitted, problem, evaluation, table.sample)
     save_model(fitted, model, table.sample)
     for file in filter(None, files):
         Path(file).unlink(missing_ok=True)
-    show_fit(
-        console,
-        problem,
-        fitted,
-        scores,
-        gap=gap,
-        how=how,
-        n_rows=table.n_answered,
-        rows=table.sample,
-        model=model,
-        report=None,
-        seconds=clock.perf_counter() - started,
-        verbose=verbose,
-    )
+    seconds = clock.perf_counter() - started
+    show_fit(console, evaluation, model=model, seconds=seconds, verbose=verbose)
 
 
 def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
@@ -475,7 +482,9 @@ def judge(
         if rows.codes is None:
             known.append((y - model.predict(X)) ** 2)
         else:
-            known += correct_and_loss(model.classes_, model.predict_proba(X), y)
+            said = model.predict_proba(X)
+            known.append((model.classes_[said.argmax(axis=1)] == y).astype(float))
+            known.append(log_losses(model.classes_, said, y))
     if rows.codes is None:
         known.append((y - models[-1].y_center_) ** 2)
     return counts, np.stack(known) @ np.stack(known).T
@@ -656,8 +665,8 @@ def _columns(
 
 def _evaluated(
     table: _Table, problem: Problem, learner: Any, seed: int, checkpoint: str | None, step: Any
-) -> tuple[list[Score], Any, str]:
-    """Return scores on rows held out of flock, simplest and linear model; their gap; and how."""
+) -> tuple[list[Score], list[Difference], int]:
+    """Return scores on rows held out, differences from the linear model, and how many rows."""
     from covey import members
 
     kind, fuser = (
@@ -687,14 +696,14 @@ def _evaluated(
         raise CommandError("no row could be held out to judge the model; give more rows.")
     scored = _r2_scores if problem.regression else _accuracy_scores
     scores, gap = scored(table.counts - counts, counts, n_held, sums)
-    for score, seconds in zip(scores, (fitted[0][1], 0.0, fitted[1][1]), strict=True):
-        score.seconds = seconds
-    return scores, gap, f"a quarter of all, {n_held:,} rows"
+    taken = (fitted[0][1], 0.0, fitted[1][1])
+    scores = [replace(one, seconds=each) for one, each in zip(scores, taken, strict=True)]
+    return scores, gap, n_held
 
 
 def _accuracy_scores(
     known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
-) -> tuple[list[Score], Any]:
+) -> tuple[list[Score], list[Difference]]:
     """Return scores by the counts of each class among rows fitted on and held out."""
     share = np.clip(known / known.sum(), LEAST_PROBABILITY, 1.0)
     found = {
@@ -703,18 +712,28 @@ def _accuracy_scores(
         "one linear model": sums[0, 3:5],
     }
     scores = [
-        Score(name, *proportion_interval(round(correct), n_held), loss / n_held, 0.0)
+        _score(name, accuracy=proportion_interval(round(correct), n_held), log_loss=loss / n_held)
         for name, (correct, loss) in found.items()
     ]
     # How much more often the flock is correct than the linear model.
     mean = float(sums[0, 1] - sums[0, 3]) / n_held
     squares = float(sums[1, 1] - 2 * sums[1, 3] + sums[3, 3]) - n_held * mean**2
-    return scores, mean_interval_from_sums(mean, squares, n_held, n_held)
+    gap = mean_interval_from_sums(mean, squares, n_held, n_held)
+    return scores, [Difference("one linear model", "linear", {"accuracy": gap})]
+
+
+def _score(name: str, **measures: Any) -> Score:
+    """Return a score; of measures that are no intervals only the value is known."""
+    known = {
+        measure: one if isinstance(one, Interval) else Interval(float(one), np.nan, np.nan)
+        for measure, one in measures.items()
+    }
+    return Score(name, kind_of_model(name, "flock"), known)
 
 
 def _r2_scores(
     known: np.ndarray, counts: np.ndarray, n_held: int, sums: np.ndarray
-) -> tuple[list[Score], None]:
+) -> tuple[list[Score], list[Difference]]:
     """Return R2 against the mean of the rows fitted on, with intervals by the delta method."""
     total, scores = sums[0, 3], []
     for name, place in {"flock": 1, "the mean": 3, "one linear model": 2}.items():
@@ -722,5 +741,5 @@ def _r2_scores(
         # Of each row, its squared error less the ratio times that of the mean.
         spread = sums[place, place] - 2 * ratio * sums[place, 3] + ratio**2 * sums[3, 3]
         interval = mean_interval_from_sums(1.0 - ratio, max(0.0, spread), n_held, total)
-        scores.append(Score(name, *interval, float(np.sqrt(sums[0, place] / n_held)), 0.0))
-    return scores, None
+        scores.append(_score(name, r2=interval, rmse=np.sqrt(sums[0, place] / n_held)))
+    return scores, []

@@ -11,8 +11,8 @@ from covey.cli._console import CommandError
 if TYPE_CHECKING:
     import numpy as np
 
-    from covey._judgement import Judgement
     from covey.cli._problem import Problem
+    from covey.evaluation import HeldOut
 
 Threshold = Annotated[
     float | None,
@@ -135,8 +135,8 @@ def for_problem(wanted: dict[str, Any], problem: Problem) -> dict[str, Any]:
     return of_classes(wanted, np.unique(problem.y), rarer_class(problem.y))
 
 
-def set_decision(model: Any, how: dict[str, Any], judgement: Judgement | None = None) -> Any:
-    """Let a model decide so, by the rows of its judgement; the decision is returned."""
+def set_decision(model: Any, how: dict[str, Any], held_out: HeldOut | None = None) -> Any:
+    """Let a model decide so, by rows held out; the decision is returned."""
     import numpy as np
 
     from covey._decisions import asked_decision
@@ -145,10 +145,10 @@ def set_decision(model: Any, how: dict[str, Any], judgement: Judgement | None = 
     estimator = getattr(model, "estimator_", model)
     known = getattr(estimator, "calibration_", None)
     rows: dict[str, Any] = {}
-    if judgement is not None and judgement.classes is not None:
-        codes = np.searchsorted(model.classes_, judgement.y)
-        rows = {"codes": codes, "probabilities": judgement.predictions}
-        rows.update(groups=judgement.groups, source="out of fold")
+    if held_out is not None and held_out.classes is not None:
+        codes = np.searchsorted(model.classes_, held_out.y)
+        rows = {"codes": codes, "probabilities": held_out.models[0].predictions}
+        rows.update(groups=held_out.groups, source="out of fold")
     elif known is not None:
         rows = {"codes": known.label, "probabilities": known.probabilities}
         rows.update(weight=known.weight, source=known.source)

@@ -1,27 +1,20 @@
-"""How good models are on rows that they have not seen, beside simple ones, with intervals."""
+"""Models of a problem on rows that they have not seen, beside simple ones."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from covey._intervals import (
-    Interval,
-    accuracy_interval,
-    mean_interval,
-    mean_p_value,
-    r2_interval,
-)
-from covey._judgement import Judgement, log_losses
 from covey.cli._console import CommandError
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
+from covey.evaluation import HeldOut, Predicted
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
@@ -29,79 +22,28 @@ _MOST_ROWS_TO_CROSS_VALIDATE = 4_000
 _MOST_ROWS_TO_COMPARE = 40_000
 _N_FOLDS = 5
 _HELD_OUT = 0.25
+FULL = "full flock"
+# What models of these names are to the one that is judged.
+_KINDS = {
+    "commonest class": "simplest",
+    "the mean": "simplest",
+    "logistic regression, tuned": "linear",
+    "ridge regression, tuned": "linear",
+    "one linear model": "linear",
+    FULL: "full",
+}
 
 
-@dataclass
-class Score:
-    """What a model reached on rows held out."""
-
-    name: str
-    value: float  # accuracy, or R2 for numbers, with its 95 % interval
-    low: float
-    high: float
-    loss: float  # log-loss, or the root mean squared error
-    seconds: float  # to fit it once to prepared rows, on average
-    rows: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int), repr=False)
-    # Probabilities (n, n_classes), or numbers (n,).
-    predictions: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
-    correct: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)  # for classes
-    losses: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)  # of each row
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        problem: Problem,
-        rows: np.ndarray,
-        predictions: np.ndarray,
-        seconds: float = 0.0,
-        knows_probabilities: bool = True,
-    ) -> Score:
-        """The score of predictions for rows of a problem."""
-        y = problem.y[rows]
-        groups = None if problem.groups is None else problem.groups[rows]
-        if problem.regression:
-            correct, losses = np.full(len(y), np.nan), (predictions - y) ** 2
-            interval = r2_interval(y, losses, groups)
-        else:
-            classes = np.unique(problem.y)
-            correct, losses = correct_and_loss(classes, predictions, y)
-            interval = accuracy_interval(correct, groups)
-            if not knows_probabilities:
-                losses = np.full(len(y), np.nan)
-        loss = float(np.sqrt(losses.mean()) if problem.regression else losses.mean())
-        return cls(name, *interval, loss, seconds, rows, predictions, correct, losses)
-
-    def on(self, problem: Problem, rows: np.ndarray) -> Score:
-        """The score on some of its rows alone."""
-        which = np.searchsorted(self.rows, rows)
-        knows = bool(np.isfinite(self.losses).all())
-        return Score.of(self.name, problem, rows, self.predictions[which], self.seconds, knows)
-
-    def as_record(self, regression: bool = False) -> dict[str, Any]:
-        """The score as reports and JSON have it."""
-        names = ("r2", "rmse") if regression else ("accuracy", "log_loss")
-        return {
-            "name": self.name,
-            names[0]: self.value,
-            "low": self.low,
-            "high": self.high,
-            names[1]: self.loss,
-            "seconds": self.seconds,
-        }
-
-    def text(self, regression: bool = False) -> str:
-        """The value with its interval, for people to read."""
-        if regression:
-            # What is a little below zero is rounded to zero, not to -0.
-            value, low, high = (round(one, 3) + 0.0 for one in (self.value, self.low, self.high))
-            return f"{value:.3f} ({low:.3f} to {high:.3f})"
-        return percent(self.value, self.low, self.high)
+def kind_of_model(name: str, first: str) -> str:
+    """What a model is to the one that is judged, as `covey.evaluation.Score` has it."""
+    return "own" if name == first else _KINDS.get(name, "other")
 
 
-def percent(value: float, low: float, high: float) -> str:
-    """An accuracy with its interval, for people to read."""
-    return f"{100 * value:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+def split_of(problem: Problem) -> str:
+    """By what rows are held out, as `covey.evaluation.Evaluation` has it."""
+    if problem.times is not None:
+        return "time"
+    return "groups" if problem.groups is not None and not problem.copies else "chance"
 
 
 def make_splits(problem: Problem, seed: int) -> tuple[Folds, str]:
@@ -182,7 +124,7 @@ class Trial:
         self.keeps_parts = len(problem.y) <= _MOST_ROWS_TO_CROSS_VALIDATE
         self._parts: dict[int, tuple[PreparedRows, Any]] = {}
         self._classes = None if problem.regression else np.unique(problem.y)
-        self._found: dict[str, list[_Predicted]] = {}
+        self._found: dict[str, list[Predicted]] = {}
 
     def run(
         self,
@@ -209,7 +151,7 @@ class Trial:
                 )
                 checkpoint = checkpoints[number] if checkpoints and name == leader else None
                 try:
-                    self._found[name].append(self._predicted(number, name, estimator, checkpoint))
+                    self._found[name].append(self._fitted(number, name, estimator, checkpoint))
                 except Exception as error:
                     # Models of others may raise anything.
                     if self.failures is None:
@@ -230,9 +172,8 @@ class Trial:
             self._parts[number] = prepared, held_out
         return self._parts[number]
 
-    def _predicted(
-        self, number: int, name: str, estimator: Any, checkpoint: str | None
-    ) -> _Predicted:
+    def _fitted(self, number: int, name: str, estimator: Any, checkpoint: str | None) -> Predicted:
+        """What a model that is fitted without a part of the rows predicts of it."""
         prepared, held_out = self._part(number)
         started = time.perf_counter()
         model = prepared.fit(estimator, checkpoint)
@@ -240,41 +181,52 @@ class Trial:
         self._on_fitted(name, model)
         knows = self.problem.regression or hasattr(model.estimator_, "predict_proba")
         predictions = predictions_of(model.estimator_, held_out, self._classes)
-        return _Predicted(self.splits[number][1], predictions, seconds, knows)
+        return Predicted(name, predictions, "other", seconds, knows)
 
     def n_finished(self, name: str) -> int:
         """How many parts a model has predicted."""
         return len(self._found.get(name, ()))
 
-    def scores(self) -> list[Score]:
-        """The scores, all on the same rows, of the models that did not fail.
+    def held_out(self, first: str = "", how: str = "") -> HeldOut | None:
+        """The rows that all models that did not fail have predicted; None if there are none.
 
-        After an interrupt these are the rows that all of them have predicted.
+        The model that is called ``first`` is the one that is judged.
         """
         failed = self.failures or {}
         found = {n: parts for n, parts in self._found.items() if parts and n not in failed}
         n_parts = min(map(len, found.values()), default=0)
         if not n_parts:
-            return []
-        return [self._score(name, parts[:n_parts]) for name, parts in found.items()]
+            return None
+        rows = np.concatenate([test for _, test in self.splits[:n_parts]])
+        order, problem = np.argsort(rows, kind="stable"), self.problem
+        models = [
+            Predicted(
+                name,
+                np.concatenate([part.predictions for part in parts[:n_parts]])[order],
+                kind_of_model(name, first),
+                float(np.mean([part.seconds for part in parts[:n_parts]])),
+                all(part.knows_probabilities for part in parts[:n_parts]),
+            )
+            for name, parts in found.items()
+        ]
+        models.sort(key=lambda one: (one.kind != "own", one.kind != "full"))
+        return held_out_of(problem, rows[order], models, how)
 
-    def _score(self, name: str, parts: Sequence[_Predicted]) -> Score:
-        rows = np.concatenate([part.rows for part in parts])
-        order = np.argsort(rows, kind="stable")
-        predictions = np.concatenate([part.predictions for part in parts])[order]
-        seconds = float(np.mean([part.seconds for part in parts]))
-        knows = all(part.knows_probabilities for part in parts)
-        return Score.of(name, self.problem, rows[order], predictions, seconds, knows)
 
-
-@dataclass(frozen=True, eq=False)
-class _Predicted:
-    """What a model predicts of a part of the rows that was held out."""
-
-    rows: np.ndarray
-    predictions: np.ndarray
-    seconds: float  # of the fit
-    knows_probabilities: bool
+def held_out_of(
+    problem: Problem, rows: np.ndarray, models: Sequence[Predicted], how: str
+) -> HeldOut:
+    """Rows of a problem that were held out, in rising order, with what models predict."""
+    return HeldOut(
+        problem.y[rows],
+        models,
+        None if problem.regression else np.unique(problem.y),
+        rows,
+        problem.numbers[rows],
+        how,
+        split_of(problem),
+        None if problem.groups is None else problem.groups[rows],
+    )
 
 
 def _time_left(expected: float | None, n_parts: int) -> str:
@@ -301,31 +253,8 @@ def predictions_of(estimator: Any, numbers: Any, classes: np.ndarray | None) -> 
     return found
 
 
-def correct_and_loss(
-    classes: np.ndarray, probabilities: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each row is correct, and its log-loss; an unknown class is never correct."""
-    correct = (classes[probabilities.argmax(axis=1)] == y).astype(float)
-    return correct, log_losses(classes, probabilities, y)
-
-
-def judgement_of(problem: Problem, scores: Sequence[Score], how: str) -> Judgement:
-    """What is known of the first of some models, beside the others, from rows held out."""
-    rows = scores[0].rows
-    return Judgement(
-        rows=rows,
-        numbers=problem.numbers[rows],
-        y=problem.y[rows],
-        predictions=scores[0].predictions,
-        classes=None if problem.regression else np.unique(problem.y),
-        how=how,
-        scores=[one.as_record(problem.regression) for one in scores],
-        groups=None if problem.groups is None else problem.groups[rows],
-    )
-
-
-def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> list[Score]:
-    """Scores on a few rows of a long table, for who waits for those on all."""
+def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> HeldOut | None:
+    """Judge models on a few rows of a long table, so that who waits sees numbers at once."""
     rows = np.random.default_rng(seed).permutation(len(problem.y))[:_MOST_ROWS_TO_CROSS_VALIDATE]
     rows.sort()
     some = replace(
@@ -338,48 +267,27 @@ def first_look(problem: Problem, estimators: Mapping[str, Any], seed: int) -> li
     )
     trial = Trial(some, make_splits(some, seed)[0][-1:], seed)
     trial.run(estimators)
-    return trial.scores()
+    return trial.held_out()
 
 
-def judged_by_search(problem: Problem, fitted: Any, others: Sequence[Score]) -> list[Score]:
-    """The score of a flock by the rows that its own search held out, and others on the same.
+def judged_by_search(
+    problem: Problem, name: str, fitted: Any, others: HeldOut | None, how: str
+) -> HeldOut | None:
+    """A flock on the rows that its own search held out, and others on the same.
 
-    It flatters a little, since the search chose by these rows. Empty where it held none out.
+    It flatters a little, since the search chose by these rows. None where it held none out.
     """
     found = getattr(fitted.estimator_, "out_of_fold_", None)
     if found is None:
-        return []
-    own = Score.of("flock", problem, found.rows, found.predictions)
-    rows = found.rows
-    for one in others:
-        rows = np.intersect1d(rows, one.rows)
-    return [one.on(problem, rows) for one in (own, *others)] if len(rows) else []
-
-
-def difference(one: Score, other: Score, problem: Problem) -> Interval:
-    """By how much one accuracy (or R2) is above another on the same rows, with a 95 % interval."""
-    groups = None if problem.groups is None else problem.groups[one.rows]
-    if not problem.regression:
-        return mean_interval(one.correct - other.correct, groups)
-    spread = float(np.var(problem.y[one.rows])) or np.nan
-    return mean_interval((other.losses - one.losses) / spread, groups)
-
-
-def chance_of_difference(one: Score, other: Score, problem: Problem, measure: str) -> float:
-    """How likely two models differ as much on these rows by chance; NaN where it is not known.
-
-    ``measure`` is "correct" or "losses".
-    """
-    between = getattr(one, measure) - getattr(other, measure)
-    if not np.isfinite(between).all():
-        return np.nan
-    return mean_p_value(between, None if problem.groups is None else problem.groups[one.rows])
-
-
-def loss_difference(one: Score, other: Score, problem: Problem) -> Interval:
-    """By how much one log-loss is above another on the same rows, with a 95 % interval."""
-    groups = None if problem.groups is None else problem.groups[one.rows]
-    return mean_interval(one.losses - other.losses, groups)
+        return None
+    own = held_out_of(problem, found.rows, [Predicted(name, found.predictions, "own")], how)
+    if others is None:
+        return own
+    rows = np.intersect1d(found.rows, others.rows)
+    if not len(rows):
+        return None
+    own, others = own.on(rows), others.on(rows)
+    return replace(own, models=[*own.models, *others.models])
 
 
 # -- simple models ---------------------------------------------------------------------------

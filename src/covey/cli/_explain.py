@@ -73,7 +73,7 @@ def explain(
             "again."
         )
     card = row_card(fitted, record, to=wanted, fixed=fixed or ())
-    target = getattr(fitted, "about_", {}).get("target")
+    target = getattr(getattr(fitted, "evaluation_", None), "target", None)
     console.result(f"Row {row} of {table}" + (f", {target}:" if target else ":"), *card.text())
     if html is not None:
         from covey.reporting import build_row_page

@@ -221,14 +221,15 @@ def _fit_and_save(
     **reading: Any,
 ) -> None:
     """Read, fit on all rows, judge by rows held out, save, show; ``reading`` as `read_problem`."""
-    from covey.cli._evaluate import difference, judgement_of, loss_difference, make_splits
     from covey.cli._evaluate import linear as linear_model
+    from covey.cli._evaluate import make_splits
     from covey.cli._evaluate import simplest as simplest_model
     from covey.cli._fit_summary import show_fit
     from covey.cli._fitting import flock
     from covey.cli._judging import fitted_and_judged
-    from covey.cli._models import keep_facts, save_model
+    from covey.cli._models import keep_evaluation, save_model
     from covey.cli._problem import read_problem
+    from covey.evaluation import evaluate
 
     if report:
         from covey.cli._report import check_reporting, write_report
@@ -248,7 +249,7 @@ def _fit_and_save(
         given = {option: limits[option] for option in limits if option not in _SIMPLE}
         full = flock(problem, limits=given, **how_to_search)
     splits, how = make_splits(problem, seed)
-    n_rows, files = len(problem.y), None
+    files = None
     if checkpoint:
         # A file for each part's flock, and one for that of all rows.
         files = [*(f"{checkpoint}.{number}" for number in range(1, len(splits) + 1)), checkpoint]
@@ -260,63 +261,36 @@ def _fit_and_save(
             "Stopped: the model is the best that was found by then. Rows by which it is judged: "
             f"{found.how}."
         )
-    judgement = judgement_of(problem, found.scores, found.how) if found.scores else None
-    records = judgement.scores if judgement else []
-    keep_facts(found.model, problem, records, found.how, problem.table, n_rows, judgement)
     if how_to_decide:
-        console.note(decide.set_decision(found.model, how_to_decide, judgement).sentence())
+        decision = decide.set_decision(found.model, how_to_decide, found.held_out)
+        console.note(decision.sentence())
+    rows = slice(None) if found.held_out is None else found.held_out.rows
+    evaluation = evaluate(
+        found.model,
+        problem.table[list(problem.kinds)].iloc[rows],
+        held_out=found.held_out,
+        target=target,
+        n_rows=len(problem.y),
+        remarks=problem.remarks,
+        health=problem.health,
+    )
+    keep_evaluation(found.model, problem, evaluation, problem.table, found.held_out)
     save_model(found.model, model, problem.table)
     for file in files or []:
         Path(file).unlink(missing_ok=True)
-    if report and judgement:
-        write_report(
-            found.model,
-            problem.table.iloc[judgement.rows],
-            judgement.y,
-            report,
-            target=target,
-            baselines=judgement.scores[1:],
-            health=problem.health,
-            title=f"Predicting “{target}” from {Path(path).name}",
-            judgement=judgement,
-        )
-    by_name = {one.name: one for one in found.scores}
-    line = next((by_name[one] for one in linear_model(problem) if one in by_name), None)
-    constant = next((by_name[one] for one in simplest_model(problem) if one in by_name), None)
-    own = found.scores[0] if found.scores else None
+    if report and found.held_out is not None:
+        write_report(evaluation, report, f"Predicting “{target}” from {Path(path).name}")
     show_fit(
         console,
-        problem,
-        found.model,
-        found.scores,
-        how=found.how,
-        n_rows=n_rows,
-        rows=problem.table,
+        evaluation,
         model=model,
-        report=report if judgement else None,
+        report=report if found.held_out is not None else None,
         seconds=clock.perf_counter() - started,
         command=_words(path, target, reading),
-        gap=difference(own, line, problem) if own and line and line is not own else None,
-        loss_gap=(
-            loss_difference(own, line, problem) if own and line and line is not own else None
-        ),
-        over_simplest=difference(own, constant, problem) if own and constant else None,
-        loss_over_simplest=loss_difference(own, constant, problem) if own and constant else None,
-        linear_tells=bool(line and constant) and _tells(line, constant, problem),
-        price=found.price,
-        judgement=judgement,
         verbose=verbose,
     )
     if not found.is_whole:
         raise typer.Exit(130)
-
-
-def _tells(one: Any, constant: Any, problem: Any) -> bool:
-    """Whether a model is really better than one that reads no column."""
-    from covey.cli._evaluate import difference, loss_difference
-
-    by_loss = loss_difference(one, constant, problem)
-    return difference(one, constant, problem).low > 0 or by_loss.high < 0
 
 
 def _words(path: str, target: str, reading: dict[str, Any]) -> list[str]:

@@ -323,11 +323,13 @@ def _accuracies(
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Say how often each one is right."""
     from covey._intervals import accuracy_interval
-    from covey.cli._evaluate import percent
+    from covey._number_words import percent
 
     for values in saved:
         correct = classes[values.argmax(axis=1)] == truth
-        yield percent(*accuracy_interval(correct)), {"accuracy": float(correct.mean())}
+        value, low, high = accuracy_interval(correct)
+        shown = f"{percent(value)} ({100 * low:.1f} to {100 * high:.1f})"
+        yield shown, {"accuracy": float(correct.mean())}
 
 
 def _errors(
@@ -335,9 +337,13 @@ def _errors(
 ) -> Iterator[tuple[str, dict[str, float]]]:
     """Say how far off each one is."""
     from covey._intervals import r2_interval
+    from covey._number_words import number
 
     for values in saved:
         squared = (values[:, 0] - truth) ** 2
         r2, low, high = r2_interval(truth, squared)
         rmse = float(squared.mean() ** 0.5)
-        yield f"R2 {r2:.3f} ({low:.3f} to {high:.3f}), RMSE {rmse:.4g}", {"rmse": rmse, "r2": r2}
+        yield (
+            f"R2 {r2:.3f} ({low:.3f} to {high:.3f}), RMSE {number(rmse, 4)}",
+            {"rmse": rmse, "r2": r2},
+        )

@@ -6,38 +6,28 @@ import gc
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from covey._interrupts import keeping_what_is_found
-from covey._intervals import Interval
+from covey._number_words import rough
 from covey.cli._console import Console
-from covey.cli._evaluate import (
-    Score,
-    Trial,
-    difference,
-    first_look,
-    judged_by_search,
-    loss_difference,
-    quick,
-)
+from covey.cli._evaluate import FULL, Trial, first_look, judged_by_search, quick
 from covey.cli._fitting import Folds, PreparedRows
 from covey.cli._problem import Problem
-
-FULL = "full flock"
+from covey.evaluation import HeldOut
 
 
 @dataclass
 class Judged:
-    """A model that was fitted on all rows, and what is known of it."""
+    """A model that was fitted on all rows, and what it predicts of rows held out."""
 
     model: Any
-    scores: list[Score]  # its own, then those of others, on the same rows; empty if stopped
+    held_out: HeldOut | None  # with those that it is compared with; None if it was stopped
     how: str  # how rows were held out
     is_whole: bool = True  # whether it was not stopped on the way
-    price: dict[str, Interval] | None = field(default=None)  # of being simple
 
 
 def fitted_and_judged(
@@ -67,8 +57,9 @@ def fitted_and_judged(
         trial = Trial(problem, splits, seed, step=step)
         if trial.keeps_parts:
             trial.run(rivals)
-        first = trial.scores() if trial.keeps_parts else first_look(problem, rivals, seed)
-        console.meanwhile(_first_numbers(first, problem.regression))
+        first = trial.held_out() if trial.keeps_parts else first_look(problem, rivals, seed)
+        if first is not None:
+            console.meanwhile(_first_numbers(first))
         step(f"{name}, on all {n_rows:,} rows")
         started = time.perf_counter()
         model, stopped = _fitted(problem, learner, seed, files and files[-1])
@@ -84,25 +75,12 @@ def fitted_and_judged(
             stopped = True
     n_parts = trial.n_finished(name)
     if stopped and not n_parts:
-        scores = judged_by_search(problem, model, trial.scores())
-        how = "none, since it was stopped"
-        if scores:
-            how = "those that the search itself held out and chose by, since it was stopped"
-        return Judged(model, scores, how, False)
+        how = "those that the search itself held out and chose by, since it was stopped"
+        found = judged_by_search(problem, name, model, trial.held_out(), how)
+        return Judged(model, found, how if found else "none, since it was stopped", False)
     if stopped:
         how = f"{n_parts} of {len(splits)} parts, since it was stopped then"
-    scores = trial.scores()
-    scores.sort(key=lambda one: one.name != name)
-    found = Judged(model, scores, how, not stopped)
-    whole = next((one for one in scores if one.name == FULL), None)
-    if whole is not None:
-        scores.remove(whole)
-        scores.insert(1, whole)
-        found.price = {
-            "value": difference(scores[0], whole, problem),
-            "loss": loss_difference(scores[0], whole, problem),
-        }
-    return found
+    return Judged(model, trial.held_out(name, how), how, not stopped)
 
 
 def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -> tuple[Any, bool]:
@@ -117,10 +95,12 @@ def _fitted(problem: Problem, learner: Any, seed: int, checkpoint: str | None) -
     return model, any(str(one.message).startswith("Interrupted") for one in noticed)
 
 
-def _first_numbers(scores: Sequence[Score], regression: bool) -> str:
+def _first_numbers(first: HeldOut) -> str:
     """What simple models reach, for who waits for the flock."""
-    shown = [
-        f"{one.name} {f'R2 {one.value:.2f}' if regression else f'{100 * one.value:.0f} % right'}"
-        for one in scores
-    ]
-    return f"First numbers ({len(scores[0].rows):,} rows held out): {', '.join(shown)}."
+    scores = [first.score(one) for one in first.models]
+    if first.rare is not None:
+        shown = [f"{one.name} area {one.get('auc').value:.2f}" for one in scores]
+    else:
+        what = "explained" if first.classes is None else "right"
+        shown = [f"{one.name} {rough(max(one.main.value, 0.0))} {what}" for one in scores]
+    return f"First numbers ({len(first.y):,} rows held out): {', '.join(shown)}."

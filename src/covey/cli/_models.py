@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from covey._files import replacing
-from covey._judgement import Judgement
 from covey._kinds import listed
 from covey._numbers import NumberFormat
 from covey.cli._console import CommandError
 from covey.cli._problem import Problem, row_hashes
 from covey.cli._sources import opening
 from covey.cli._writing import writing
+from covey.evaluation import Evaluation, HeldOut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,39 +23,23 @@ if TYPE_CHECKING:
 _MOST_ROWS_REMEMBERED = 20_000
 
 
-def keep_facts(
+def keep_evaluation(
     model: Any,
     problem: Problem,
-    scores: list[dict],
-    how: str,
+    evaluation: Evaluation,
     rows: pd.DataFrame,
-    n_rows: int,
-    judgement: Judgement | None = None,
+    held_out: HeldOut | None = None,
 ) -> None:
-    """Keep with a model how good it is and of what table, and which rows it was fitted on.
-
-    ``scores`` are records of the model and of those that it was compared with.
-    """
-    model.about_ = {
-        "target": problem.target,
-        "held_out": how,
-        "n_rows": n_rows,
-        "scores": scores,
-        "health": problem.health,
-        "guards": [guard.as_record() for guard in problem.guards],
-    }
+    """Keep with a model what is known of it, and which rows it was fitted on."""
+    # Single rows of the table are no business of those who get the model.
+    model.evaluation_ = evaluation.without_rows()
     model.preparation_.number_formats_.update(
         {name: form for name, form in problem.formats.items() if name in problem.kinds}
     )
-    if judgement is not None:
-        model.about_["judged"] = {
-            "rows": len(judgement.y),
-            "by_class": judgement.by_class(),
-        }
-        calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
-        if calibrate is not None:
-            # Sets, bounds and rows for a person are then by the same rows as the scores.
-            calibrate(judgement.y, judgement.predictions)
+    calibrate = getattr(model.estimator_, "_calibrate_out_of_fold", None)
+    if held_out is not None and calibrate is not None:
+        # Sets, bounds and rows for a person are then by the same rows as the scores.
+        calibrate(held_out.y, held_out.predictions)
     model.seen_ = np.unique(fingerprints(model, rows.head(_MOST_ROWS_REMEMBERED)))
 
 
@@ -111,10 +95,7 @@ def load_model(path: str) -> Any:
 
 def formats_of(model: Any) -> dict[str, NumberFormat]:
     """How the columns of numbers are written that a model was fitted on."""
-    # Models of former versions know decimal commas only.
-    commas = getattr(model, "about_", {}).get("decimal_commas", [])
-    formats = {name: NumberFormat(",") for name in commas}
-    return {**formats, **model.preparation_.number_formats_}
+    return dict(model.preparation_.number_formats_)
 
 
 def number_columns(model: Any) -> set[str]:

@@ -15,6 +15,7 @@ from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
+from covey.evaluation import Remark
 from covey.tables import TablePreparation, Text, learn_dates
 
 if TYPE_CHECKING:
@@ -75,6 +76,11 @@ class Problem:
     def health(self) -> list[dict[str, Any]]:
         """A line for each column, for reports."""
         return [column.as_health() for column in self.columns]
+
+    @property
+    def remarks(self) -> list[Remark]:
+        """What may mislead about the table."""
+        return [Remark(one.about, one.column, one.sentence) for one in self.guards]
 
 
 def check_column(table: Any, name: str, option: str) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from covey.evaluation import Evaluation
+
 EXAMPLE = (
     "covey demo --table wine.csv",
     "covey fit wine.csv --target cultivar --effort fast",
@@ -48,17 +50,19 @@ def report(
     import numpy as np
 
     from covey.cli import _models as models
+    from covey.cli._fit_summary import show_answers
     from covey.cli._problem import check_column
     from covey.cli._reading import read_table
     from covey.cli._writing import check_writable
+    from covey.evaluation import evaluate
 
     console = Console(quiet, as_json)
     check_writable(out, (".html", ".htm"))
     check_reporting()
     fitted = models.load_model(model)
-    about = getattr(fitted, "about_", {})
-    target = target or about.get("target")
-    if target is None:
+    known = getattr(fitted, "evaluation_", None)
+    target = target or getattr(known, "target", None)
+    if not target:
         raise CommandError("give --target: the column of the true values.")
     classes = getattr(fitted, "classes_", np.empty(0))
     numeric = [target] if np.issubdtype(classes.dtype, np.number) else []
@@ -80,28 +84,32 @@ def report(
             rows = f"{again:,} of these {len(frame):,} rows were fitted on"
             console.note(f"{rows}: the report flatters.")
             caution = f"{rows}: on new ones the model is less right than it looks here."
-    write_report(
+    promised = None if known is None else known.own
+    evaluation = evaluate(
         fitted,
-        # The page is about the columns of this table that the model reads.
+        # What is said is about the columns of this table that the model reads.
         frame[list(fitted.feature_names_in_)],
         truth,
-        out,
         target=target,
-        baselines=[
-            {**one, "name": f"{one['name']}, held out when fitted"}
-            for one in about.get("scores", [])
-        ],
-        title=f"Predicting “{target}” of {Path(table).name}",
+        n_rows=0 if known is None else known.n_rows,
         caution=caution,
-        names=None if name is None else frame[name],
+        # As in the file: the first row below the header has 1.
+        row_names=frame.index + 1 if name is None else frame[name],
+        # What was promised when it was fitted stands beside what new rows say.
+        rivals={}
+        if promised is None
+        else {f"{promised.name}, held out when fitted": promised.measures},
     )
-    score = float(fitted.score(frame, truth))
-    if hasattr(fitted, "classes_"):
-        console.result(f"Accuracy {100 * score:.1f} % on {len(frame):,} rows. Wrote {out}.")
-        console.emit(report=out, rows=len(frame), accuracy=score)
-    else:
-        console.result(f"R2 {score:.3f} on {len(frame):,} rows. Wrote {out}.")
-        console.emit(report=out, rows=len(frame), r2=score)
+    write_report(evaluation, out, f"Predicting “{target}” of {Path(table).name}")
+    show_answers(console, evaluation)
+    console.result("", f"Wrote {out}.")
+    score = evaluation.scores[0]
+    console.emit(
+        report=out,
+        rows=len(frame),
+        **{measure: found.value for measure, found in score.measures.items()},
+        evaluation=evaluation.as_dict(),
+    )
 
 
 def _known_rows(
@@ -144,41 +152,11 @@ def check_reporting() -> None:
         raise CommandError(f"a report cannot be made: {error}", 1) from None
 
 
-def write_report(
-    model: Any,
-    X: pd.DataFrame,
-    y: np.ndarray,
-    path: str,
-    *,
-    target: str,
-    baselines: list[dict],
-    title: str,
-    health: list[dict] | None = None,
-    judgement: Any = None,
-    caution: str | None = None,
-    names: pd.Series | None = None,
-) -> None:
-    """Build a report on rows and write it, completely or not at all.
-
-    With a `Judgement` the rows are those that it is of, and so is all that says how good it is.
-    """
+def write_report(evaluation: Evaluation, path: str, title: str) -> None:
+    """Write the page of an evaluation, completely or not at all."""
     from covey.cli._writing import writing
     from covey.reporting import build_report
 
-    page = build_report(
-        model,
-        X,
-        y,
-        title=title,
-        target=target,
-        task="classification" if hasattr(model, "classes_") else "regression",
-        baselines=baselines,
-        data_health=health,
-        command=shlex.join(["covey", *sys.argv[1:]]),
-        judgement=judgement,
-        # As in the file: the first row below the header has 1.
-        row_names=X.index + 1 if names is None else names,
-        caution=caution,
-    )
+    page = build_report(evaluation, title=title, command=shlex.join(["covey", *sys.argv[1:]]))
     with writing(path):
         page.save(path)

@@ -145,9 +145,10 @@ def load(
     ----------
     path : str or path
     trusted : sequence of str or type, optional
-        To load a file that was saved with ``trusted=True``. **Such a file can run code when it is loaded or used**: give this only for files
-        whose makers you trust. The types in it that belong neither to covey nor to those that
-        skops knows must be named, as in ``["mypackage.steps.MyTransformer"]``.
+        To load a file that was saved with ``trusted=True``. **Such a file can run code when it is
+        loaded or used**: give this only for files whose makers you trust. The types in it that
+        belong neither to covey nor to those that skops knows must be named, as in
+        ``["mypackage.steps.MyTransformer"]``.
     max_size : int, optional
         The most bytes that the file may unpack to. By default 4 GiB, and beyond 256 MiB no more
         than 200 times the size of the file. Reading takes a few times as much memory.

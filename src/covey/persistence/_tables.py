@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from covey._numbers import NumberFormat
+from covey.evaluation import Evaluation
 from covey.persistence._errors import damaged
 from covey.persistence._formats import estimator_format
 from covey.persistence._reading import Node
@@ -250,7 +251,7 @@ def _write_model(model: Any, out: Writer) -> dict[str, Any]:
         "preparation": out.model(model.preparation_),
         "estimator": out.model(model.estimator_),
         # What the command line keeps with a model: how good it is, and hashes of its rows.
-        "about": plain(getattr(model, "about_", None)),
+        "evaluation": model.evaluation_.to_json() if hasattr(model, "evaluation_") else None,
         "seen": out.array(getattr(model, "seen_", None), "unsigned"),
     }
 
@@ -266,10 +267,13 @@ def _read_model(model: Any, node: Node) -> None:
     names = getattr(estimator, "feature_names_in_", None)
     proper = names is None or names.tolist() == preparation.get_feature_names_out().tolist()
     node.check(proper, "estimator", "has other columns.")
-    about = node.plain("about")
-    node.check(about is None or isinstance(about, dict), "about", "is no dict.")
-    if about is not None:
-        model.about_ = about
+    known = node.plain("evaluation")
+    if known is not None:
+        node.check(isinstance(known, str), "evaluation", "is no text.")
+        try:
+            model.evaluation_ = Evaluation.from_json(known)
+        except (ValueError, RecursionError):
+            node.check(False, "evaluation", "is none.")
     if not node.none("seen"):
         model.seen_ = node.array("seen", (None,), "unsigned")
     model._set_fitted(preparation, estimator)

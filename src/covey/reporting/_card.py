@@ -1,40 +1,33 @@
-"""A fitted ensemble as a model card: Markdown with a header, as Hugging Face's hub reads it."""
+"""A fitted model as a model card: Markdown with a header, as Hugging Face's hub reads it."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from covey import __version__
-from covey._intervals import (
-    Interval,
-    accuracy_interval,
-    mean_interval,
-    mean_interval_from_sums,
-    proportion_interval,
-    r2_interval,
-)
-from covey.reporting._words import one_line
+from covey._plain_words import one_line
+from covey.evaluation import Evaluation, answers, evaluate
+from covey.evaluation import _sentences as sentences
+from covey.evaluation._evaluate import by_own_rows
 
-# The smallest probability whose logarithm counts.
-_SMALLEST = float(np.finfo(np.float64).eps)
 # How many features or classes are named, and how many parameters a table has.
 _MOST_NAMED, _LONGEST_VALUE = 40, 80
-
-
-class Metric(NamedTuple):
-    """A measure with its 95 % interval; ``kind`` is its name on the hub."""
-
-    kind: str
-    name: str
-    found: Interval
+# What measures are called on the hub.
+_KINDS = {
+    "accuracy": ("accuracy", "Accuracy"),
+    "log_loss": ("log_loss", "Log-loss"),
+    "auc": ("roc_auc", "Area under the curve"),
+    "average_precision": ("average_precision", "Average precision"),
+    "r2": ("r_squared", "R²"),
+    "mae": ("mae", "Mean absolute error"),
+}
 
 
 def build_card(
@@ -47,16 +40,15 @@ def build_card(
     data: str | None = None,
     license: str | None = None,
 ) -> str:
-    """A model card: what a fitted ensemble is, how good it is and who its members are.
+    """A model card: what a fitted model is, how good it is and who its members are.
 
     Parameters
     ----------
     model : estimator
         A fitted ensemble of covey, or a model of a table around one.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
-        Rows that the model was not fitted on, to measure it by. Without them a flock is measured
-        by the training rows that its folds held out (or those that it was calibrated with), and
-        others are not measured.
+        Rows that the model was not fitted on, to measure it by. Without them a model goes by the
+        evaluation that was kept with it, else by the training rows that its folds held out.
     y : array-like of shape (n_samples,), optional
         What is true of these rows.
     title : str, optional
@@ -87,17 +79,23 @@ def build_card(
     check_is_fitted(model)
     if (X is None) != (y is None):
         raise ValueError("A model card takes X and y, rows to measure the model by, or neither.")
+    known = getattr(model, "evaluation_", None)
+    if X is not None:
+        if len(np.ravel(y)) < 2:
+            raise ValueError("A model card needs at least two rows to measure a model by.")
+        known = evaluate(model, X, y)
+    elif known is None:
+        known = by_own_rows(model)
     title = one_line(type(model).__name__ if title is None else title)
-    metrics, rows = _measured(model, X, y)
     parts = [
-        _header(model, title, license, metrics, rows),
+        _header(model, title, license, known),
         f"# {_plain(title)}",
         about or "What it is for, and what it must not be used for, is not stated.",
         "## Data",
         *filter(None, [data, _columns(model)]),
-        "## How good it is",
-        _table(metrics, rows),
+        *_how_good(known),
         "## Members",
+        *filter(None, [sentences.size(known)]),
         _members(model),
         "## Parameters",
         _parameters(model),
@@ -107,81 +105,43 @@ def build_card(
     return "\n\n".join(parts) + "\n"
 
 
-# -- measures -------------------------------------------------------------------------------------
+def _how_good(known: Evaluation) -> list[str]:
+    """The answers to what a reader asks first, and the measures."""
+    parts = ["## How good it is"]
+    own = known.own
+    if own is None:
+        return [*parts, "It is not measured: there were no rows that it was not fitted on."]
+    if known.sureness is not None:
+        for question, said in answers(known):
+            shown = "\n".join(f"- {_plain(one)}" for one in said)
+            parts.append(f"**{question}**\n\n{shown if len(said) > 1 else _plain(said[0])}")
+        parts += [_plain(one) for one in sentences.remarks(known)]
+    lines = ["| measure | value and 95 % interval |", "| --- | --- |"]
+    for name, (_, shown) in _KINDS.items():
+        if np.isfinite(own.get(name).value):
+            lines.append(f"| {shown} | {sentences.score_text(own, name)} |")
+    return [*parts, "\n".join(lines), f"By {known.n_held_out:,} {_rows(known)}."]
 
 
-def _measured(model: Any, X: Any, y: Any) -> tuple[list[Metric], str]:
-    """The measures, and by which rows."""
-    if X is not None:
-        y = column_or_1d(y)
-        check_consistent_length(X, y)
-        if len(y) < 2:
-            raise ValueError("A model card needs at least two rows to measure a model by.")
-        of = _of_classes if is_classifier(model) else _of_values
-        return of(model, X, y), f"{len(y):,} rows that the model was not fitted on"
-    known = getattr(_decider(model), "calibration_", None)
-    if known is None:
-        return [], "no rows"
-    n_rows = known.weight.sum()
-    told = (
-        f"{n_rows:,.0f} rows that the model was not fitted on"
-        if known.source == "given rows"
-        else f"{n_rows:,.0f} training rows, each by models that were fitted without it. The same "
-        "rows chose the members, so that this is slightly on the bright side"
-    )
-    if "error" in known:
-        return [Metric("mae", "Mean absolute error", _mean(np.abs(known.error), known))], told
-    n_right = known.weight[known.right].sum()
-    right = proportion_interval(min(round(n_right), round(n_rows)), round(n_rows))
-    losses = -np.log(np.clip(known.probability, _SMALLEST, 1.0))
-    return [
-        Metric("accuracy", "Accuracy", right._replace(value=float(n_right / n_rows))),
-        Metric("log_loss", "Log-loss", _mean(losses, known)),
-    ], told
-
-
-def _mean(values: np.ndarray, known: Any) -> Interval:
-    n_rows = known.weight.sum()
-    mean = float(values @ known.weight / n_rows)
-    squares = float(np.square(values - mean) @ known.weight)
-    return mean_interval_from_sums(mean, squares, round(n_rows), round(n_rows))
-
-
-def _of_classes(model: Any, X: Any, y: np.ndarray) -> list[Metric]:
-    probabilities = np.asarray(model.predict_proba(X))
-    codes = {label: code for code, label in enumerate(model.classes_.tolist())}
-    truth = np.array([codes.get(label, -1) for label in y.tolist()])
-    # A class that the model does not know is never predicted.
-    of_truth = np.where(truth < 0, 0.0, probabilities[np.arange(len(y)), truth])
-    return [
-        Metric("accuracy", "Accuracy", accuracy_interval(probabilities.argmax(axis=1) == truth)),
-        Metric("log_loss", "Log-loss", mean_interval(-np.log(np.clip(of_truth, _SMALLEST, 1.0)))),
-    ]
-
-
-def _of_values(model: Any, X: Any, y: np.ndarray) -> list[Metric]:
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    errors = y - np.asarray(model.predict(X))
-    absolute = Metric("mae", "Mean absolute error", mean_interval(np.abs(errors)))
-    if np.ptp(y) == 0:  # there is no spread to explain a share of
-        return [absolute]
-    return [Metric("r_squared", "R²", r2_interval(y, np.square(errors))), absolute]
+def _rows(known: Evaluation) -> str:
+    if known.split in ("new rows", "search"):
+        return known.how
+    return f"rows, each by a model that was fitted without it ({known.how})"
 
 
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _header(
-    model: Any, title: str, license: str | None, metrics: Sequence[Metric], rows: str
-) -> str:
+def _header(model: Any, title: str, license: str | None, known: Evaluation) -> str:
     """The header in YAML, of which JSON's strings, numbers and lists are a part."""
-    task = "tabular-classification" if is_classifier(model) else "tabular-regression"
+    task = "tabular-classification" if known.task == "classes" else "tabular-regression"
     lines = ["---", "library_name: covey", f"pipeline_tag: {task}"]
     if license is not None:
         lines.append(f"license: {json.dumps(one_line(license))}")
     lines.append('tags: ["covey", "sklearn", "ensemble"]')
-    known = [metric for metric in metrics if np.isfinite(metric.found.value)]
-    if known:
+    measures = {} if known.own is None else known.own.measures
+    measures = {name: m for name, m in measures.items() if np.isfinite(m.value)}
+    if measures:
         lines += [
             "model-index:",
             f"- name: {json.dumps(title)}",
@@ -190,15 +150,16 @@ def _header(
             f"      type: {task}",
             "    dataset:",
             "      type: tabular",
-            f"      name: {json.dumps(rows.split('.')[0])}",
+            f"      name: {json.dumps(f'{known.n_held_out:,} {_rows(known)}'.split('.')[0])}",
             "    metrics:",
         ]
-    for metric in known:
-        lines += [
-            f"    - type: {metric.kind}",
-            f"      name: {json.dumps(metric.name)}",
-            f"      value: {json.dumps(round(metric.found.value, 6))}",
-        ]
+    for name, (kind, shown) in _KINDS.items():
+        if name in measures:
+            lines += [
+                f"    - type: {kind}",
+                f"      name: {json.dumps(shown)}",
+                f"      value: {json.dumps(round(measures[name].value, 6))}",
+            ]
     return "\n".join([*lines, "---"])
 
 
@@ -222,15 +183,6 @@ def _named(names: Sequence[Any]) -> str:
     if len(names) > _MOST_NAMED:
         shown.append(f"{len(names) - _MOST_NAMED:,} more")
     return ", ".join(shown)
-
-
-def _table(metrics: Sequence[Metric], rows: str) -> str:
-    if not metrics:
-        return "It is not measured: there were no rows that it was not fitted on."
-    lines = ["| measure | value | 95 % interval |", "| --- | --- | --- |"]
-    for _, name, (value, low, high) in metrics:
-        lines.append(f"| {name} | {value:.4g} | {low:.4g} to {high:.4g} |")
-    return "\n".join(lines) + f"\n\nBy {rows}."
 
 
 def _decider(model: Any) -> Any:

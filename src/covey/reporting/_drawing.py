@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from covey._number_words import number, percent
 from covey._templates import Markup, escaped
-from covey.reporting._words import described, fitted, number, percent, width_of
+from covey.evaluation import Bin, Effect
+from covey.reporting._words import described, fitted, width_of
 
 # -- elements ------------------------------------------------------------------------------------
 
@@ -246,103 +248,45 @@ def _ends(values: np.ndarray) -> tuple[float, float]:
 # -- curves --------------------------------------------------------------------------------------
 
 
-class Curve(NamedTuple):
-    """A line of a line chart, or a single point; ``kind`` is own, other, limit or level."""
-
-    name: str
-    x: list
-    y: list
-    kind: str
-
-
-def line_chart(
-    key: str,
-    curves: list[Curve],
-    *,
-    x_name: str,
-    show: Callable = percent,
-    highest: float | None = 1.0,
-    title: str,
-    description: str,
-) -> Markup:
-    """Scores against a whole number from 1 on, the lines named at their ends."""
-    width, height, right = 464, 260, 112
-    values, n = [v for curve in curves for v in curve.y], max(max(curve.x) for curve in curves)
-    low, high = min(values), max(values)
-    pad = max(0.08 * (high - low), 0.01 * (highest or abs(high) or 1.0))
-    ends = max(0.0, low - pad), min(highest or math.inf, high + pad)
-    plane = Plane((50, 10, width - right - 50, height - 50), (1, max(n, 2)), ends)
-    # The last number needs room of its own.
-    between = {round(k) for k in ticks(1, max(n, 2))}
-    shown = sorted({1, n} | {k for k in between if 1 < k < n - n / 12})
-    parts = plane.rows(show) + plane.columns(shown, str, plane.bottom + 18)
-    parts.append(plane.name_below(x_name, height - 2))
-    for curve in curves:
-        parts.append(plane.curve(curve.x, curve.y, f"curve {curve.kind}"))
-        if len(curve.x) <= 40 and curve.kind != "level":
-            parts += [
-                dot(
-                    plane.across(k),
-                    plane.up(v),
-                    3 if len(curve.x) > 1 else 5,
-                    curve.kind,
-                    f"{curve.name}, K = {k}: {show(v)}",
-                )
-                for k, v in zip(curve.x, curve.y, strict=True)
-            ]
-    heights = apart([plane.up(curve.y[-1]) for curve in curves])
-    for y, curve in zip(heights, curves, strict=True):
-        class_ = "label" if curve.kind == "level" else f"label {curve.kind}"
-        parts.append(text(plane.right + 12, y + 4, curve.name, class_))
-    return svg(key, width, height, *parts, title=title, description=description)
-
-
-def apart(heights: list[float], least: float = 15.0) -> list[float]:
-    """Heights moved, in their order, until they are so far from one another."""
-    order, steps = np.argsort(heights, kind="stable"), least * np.arange(len(heights))
-    level = np.asarray(heights, dtype=np.float64)[order] - steps
-    lower = np.maximum.accumulate(level)
-    upper = np.minimum.accumulate(level[::-1])[::-1]
-    moved = np.empty_like(level)
-    moved[order] = (lower + upper) / 2 + steps
-    return moved.tolist()
-
-
 def value_curve(
     key: str,
-    x: np.ndarray,
-    y: np.ndarray,
-    shares: np.ndarray,
+    effect: Effect,
     *,
     name: str,
-    labels: list[str],
-    level: float,
     ends: tuple[float, float],
-    missing: float | None,
     show: Callable,
     title: str,
     description: str,
 ) -> Markup:
-    """A line over the values of a column, and below it which ``shares`` of rows are where.
+    """A line over the values of a column, what the data have beside it, and where rows are.
 
-    ``level`` is drawn across for comparison, and ``missing`` beside it, where a value is missing.
+    The mean over all rows is drawn across for comparison, and beside it what holds where a value
+    is missing.
     """
-    width = 292
-    plane = Plane((46, 8, width - (56 if missing is None else 100), 104), (x[0], x[-1]), ends)
+    width, labels, x = 292, effect.labels, effect.values
+    room = 56 if effect.missing is None else 100
+    plane = Plane((46, 8, width - room, 104), (x[0], x[-1]), ends)
     base, below = plane.bottom + 28, plane.bottom + 42
-    parts = [*plane.rows(show), plane.curve(plane.x, (level, level), "level")]
-    parts.append(plane.curve(x, y, "curve own"))
-    for one, value, label in zip(x, y, labels, strict=True):
-        tip = f"{name} {label}: {show(value)}"
-        parts.append(dot(plane.across(one), plane.up(value), 4.5, "hover", tip))
-    if missing is not None:
-        at_right, tip = plane.right + 28, f"{name} missing: {show(missing)}"
-        parts.append(dot(at_right, plane.up(missing), 4, "own", tip))
+    parts = [*plane.rows(show), plane.curve(plane.x, (effect.typical,) * 2, "level")]
+    for one, seen, label in zip(x, effect.data, labels, strict=True):
+        if seen is not None:
+            about = f"in the data, {name} about {label}: {show(seen)}"
+            parts.append(dot(plane.across(one), plane.up(seen), 2.6, "limit", about))
+    parts.append(plane.curve(x, effect.model, "curve own"))
+    for one, value, label in zip(x, effect.model, labels, strict=True):
+        about = f"{name} {label}: {show(value)}"
+        parts.append(dot(plane.across(one), plane.up(value), 4.5, "hover", about))
+    if effect.missing is not None:
+        at_right, about = plane.right + 28, f"{name} missing: {show(effect.missing)}"
+        parts.append(dot(at_right, plane.up(effect.missing), 4, "own", about))
         parts.append(text(at_right, below, "missing", "axis", "middle"))
-    each, heights = plane.width / len(shares), 22 * shares / max(shares.max(), 1e-12)
-    for k in np.flatnonzero(heights):
-        corner = plane.left + each * k, base - heights[k]
-        parts.append(box(*corner, each - 0.6, heights[k], "bar faint"))
+    each, most = plane.width / len(effect.rows), max(*effect.rows, 1e-12)
+    for k, share in enumerate(effect.rows):
+        if share > 0:
+            height = 22 * share / most
+            parts.append(
+                box(plane.left + each * k, base - height, each - 0.6, height, "bar faint")
+            )
     parts.append(line(plane.left, base, plane.right, base, "grid"))
     parts.append(text(plane.left, below, labels[0], "axis"))
     parts.append(text(plane.right, below, labels[-1], "axis", "end"))
@@ -355,6 +299,40 @@ def value_curve(
     return svg(key, width, plane.bottom + 46, *parts, title=title, description=description)
 
 
+def share_curve(
+    key: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    here: tuple[float, float],
+    guess: tuple[tuple[float, float], tuple[float, float]],
+    names: tuple[str, str],
+    kind: str,
+    *,
+    title: str,
+    description: str,
+) -> Markup:
+    """A curve of two shares with a dot on it, and a dotted line for a guess.
+
+    The page's script moves them, and finds them by their ``kind``.
+    """
+    plane = Plane((38, 6, 176, 176), (0.0, 1.0), (0.0, 1.0))
+    parts = [*plane.rows(percent), *plane.columns((0.0, 0.5, 1.0), percent, plane.bottom + 15)]
+    ends = [(plane.across(a), plane.up(b)) for a, b in zip(*guess, strict=True)]
+    parts += [
+        plane.name_below(names[0], plane.bottom + 31),
+        text(plane.left, plane.top - 8, f"↑ {names[1]}", "axis"),
+        tag("g", line(*ends[0], *ends[1], "level"), class_=f"guess {kind}"),
+        plane.curve(x, y, "curve own"),
+        dot(plane.across(here[0]), plane.up(here[1]), 6, "own halo moves"),
+    ]
+    drawn = tag("g", *parts, transform="translate(0 14)")
+    size, words = (
+        (plane.right + 14, plane.bottom + 50),
+        {"title": title, "description": description},
+    )
+    return svg(key, *size, drawn, **words, class_=f"chart curve-{kind}")
+
+
 def sparkline(shares: np.ndarray, own: int) -> Markup:
     """A line from 0 to 1, as wide as what it stands in, and where on it one of its points is."""
     x = np.linspace(0, 240, len(shares))
@@ -363,69 +341,50 @@ def sparkline(shares: np.ndarray, own: int) -> Markup:
     return tag("svg", mark, curve, **size, class_="spark")
 
 
-class Bin(NamedTuple):
-    """Rows of about the same confidence."""
-
-    confidence: float
-    accuracy: float
-    low: float
-    high: float
-    count: int
-    start: float
-    end: float
-
-
-def reliability(
-    key: str, bins: list[Bin], *, start: float, title: str, description: str
-) -> Markup:
-    """Accuracy against confidence, and below how many rows there are of each.
-
-    ``start`` is the least possible confidence, where the axis begins.
-    """
+def reliability(key: str, bins: list[Bin], *, title: str, description: str) -> Markup:
+    """How often it is so against the chance that was said, and below how many rows are where."""
     side, left, top, tall = 270, 52, 8, 66
-    least = min([start, *(b.low for b in bins)])
+    start = min(b.low for b in bins)
+    least = min([start, *(b.found.low for b in bins)])
     floor = 0.0 if least < 0.25 else math.floor(least * 10) / 10
     plane = Plane((left, top, side, side), (start, 1.0), (floor, 1.0))
-    most = max((b.count for b in bins), default=1)
+    most = max(b.rows for b in bins)
     counts = Plane((left, plane.bottom + 26, side, tall), (start, 1.0), (0.0, most))
     across, up, base = plane.across, plane.up, counts.bottom
     even = max(start, floor), 1.0
     parts = [*plane.rows(percent), plane.curve(even, even, "level")]
     for b in bins:
         tip = (
-            f"confidence {percent(b.start)} to {percent(b.end)}: {b.count:,} rows, "
-            f"{percent(b.accuracy)} right, {percent(b.confidence)} expected"
+            f"{percent(b.low)} to {percent(b.high)}: {b.rows:,} rows, "
+            f"so on {percent(b.found.value)}, {percent(b.expected)} said"
         )
-        x, x0, x1, y = across(b.confidence), across(b.start), across(b.end), counts.up(b.count)
-        parts.append(line(x, up(b.low), x, up(b.high), "interval own thin"))
-        parts.append(dot(x, up(b.accuracy), 2.5 + 3.5 * math.sqrt(b.count / most), "own", tip))
+        x, x0, x1, y = across(b.expected), across(b.low), across(b.high), counts.up(b.rows)
+        parts.append(line(x, up(b.found.low), x, up(b.found.high), "interval own thin"))
+        parts.append(dot(x, up(b.found.value), 2.5 + 3.5 * math.sqrt(b.rows / most), "own", tip))
         parts.append(box(x0 + 1, y, x1 - x0 - 2, base - y, "bar faint", tip))
-        brief = f"{b.count:,}" if b.count < 10_000 else f"{b.count / 1000:.0f}k"
+        brief = f"{b.rows:,}" if b.rows < 10_000 else f"{b.rows / 1000:.0f}k"
         parts.append(text((x0 + x1) / 2, y - 4, brief, "axis tiny", "middle"))
     parts.append(line(left, base, left + side, base, "rule"))
     parts += plane.columns(ticks(start, 1.0), percent, base + 16)
-    parts.append(plane.name_below("confidence", base + 34))
-    parts += [plane.name_left("right"), counts.name_left("rows")]
+    parts.append(plane.name_below("chance that was said", base + 34))
+    parts += [plane.name_left("so it was"), counts.name_left("rows")]
     return svg(key, plane.right + 16, base + 40, *parts, title=title, description=description)
 
 
 # -- bars ----------------------------------------------------------------------------------------
 
 
-def histogram(key: str, values: np.ndarray, *, title: str) -> Markup:
+def histogram(key: str, counts: list[int], *, title: str) -> Markup:
     """How numbers are spread, small enough for a cell of a table."""
-    width, tall, n_bins = 96, 20, 16
-    low, high = float(values.min()), float(values.max())
-    counts, _ = np.histogram(values, bins=n_bins, range=(low, high if high > low else low + 1.0))
-    each, heights = width / n_bins, tall * counts / counts.max()
+    width, tall = 96, 20
+    each, most = width / len(counts), max(counts)
     parts = [
-        box(each * position, tall - height, each - 1, height, "bar faint")
-        for position, height in enumerate(heights)
-        if height > 0
+        box(each * k, tall - tall * n / most, each - 1, tall * n / most, "bar faint")
+        for k, n in enumerate(counts)
+        if n > 0
     ]
     parts.append(line(0, tall, width, tall, "grid"))
-    ends = ("least", low), ("median", float(np.median(values))), ("most", high)
-    words = described((name, number(value)) for name, value in ends)
+    words = described([("rows in parts of the same width", ", ".join(map(str, counts)))])
     return svg(key, width, tall + 1, *parts, title=title, description=words)
 
 

@@ -1,41 +1,35 @@
-"""A fitted flock on one page."""
+"""A page about a fitted model, rendered from its evaluation."""
 
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from covey import _number_words as numbers
 from covey._files import write_file
-from covey._judgement import Judgement
+from covey._plain_words import one_line
 from covey._templates import Markup, environment, escaped
+from covey.evaluation import Evaluation, evaluate
+from covey.evaluation import _sentences as sentences
 from covey.reporting import _words as words
-from covey.reporting._class_facts import ClassFacts
-from covey.reporting._facts import Facts
-from covey.reporting._inputs import Details, check_inputs
 from covey.reporting._sections import FOR_EXPERTS, FOR_PEOPLE, Section
-from covey.reporting._value_facts import ValueFacts
 
 # How tall a report is in a notebook, in pixels.
 _NOTEBOOK_HEIGHT = 720
 # What templates may do to what they show.
 _FILTERS = (
-    words.count,
-    words.counted,
-    words.interval,
-    words.listed,
+    numbers.count,
+    numbers.counted,
+    numbers.number,
+    numbers.percent,
+    numbers.quoted,
+    numbers.rough,
+    one_line,
     words.name,
-    words.number,
-    words.number_interval,
-    words.one_line,
-    words.percent,
-    words.quoted,
-    words.rough,
     words.shortened,
 )
 
@@ -96,61 +90,37 @@ class Report:
 
 def build_report(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     title: str | None = None,
-    target: str | None = None,
-    task: str | None = None,
-    baselines: list[dict] | None = None,
-    data_health: list[dict] | None = None,
     command: str | None = None,
-    judgement: Judgement | None = None,
-    row_names: ArrayLike | None = None,
-    caution: str | None = None,
+    **how: Any,
 ) -> Report:
-    """One self-contained page about a fitted flock: how right it is, what it looks at, and why.
+    """One self-contained page about a fitted model: how right it is, what it looks at, and why.
 
-    It begins with what anybody can read: how right the model is and against what, the columns
-    that matter with what their values do, where it errs, a threshold to move, and rows that are
-    wrong with what spoke for and against. The rest, members and gates, calibration, diversity,
-    oracle and guarantees, is behind a fold for experts.
+    It begins with what anybody can read: the answers to six questions, the columns that matter
+    with what their values do, where it errs, a threshold to move, and rows that are wrong with
+    what spoke for and against. The rest, members and gates, scores, calibration, is behind a fold
+    for experts.
 
     The page loads nothing from anywhere, follows the reader's light or dark theme, prints, and
-    is the same to the byte for the same model and rows. Sections that do not apply to a model
-    are left out.
+    is the same to the byte for the same evaluation. Sections that do not apply are left out.
 
     Parameters
     ----------
-    model : FlockClassifier, FusionRegressor or other ensemble of covey, or Pipeline
-        Fitted. A pipeline must end with such an ensemble.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    model : fitted model, or Evaluation
+        What `evaluate` made of a model is rendered as it is; of a model one is made first.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features), optional
         Rows that the model was **not** trained on: everything on the page is measured on them.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), optional
         Their labels, or their values for a regressor.
     title : str, optional
         The page's title.
-    target : str, optional
-        What is predicted, such as the name of the column.
-    task : str, optional
-        What the model is for, in words.
-    baselines : list of dict, optional
-        What to compare with: ``name``, ``accuracy`` (for a regressor ``r2``), and where known
-        ``low`` and ``high`` (its interval), ``log_loss`` (``rmse``, ``mae``) and ``seconds``. A
-        regressor is compared with a tuned ridge, cross-fitted on these rows, by default.
-    data_health : list of dict, optional
-        What the columns were like: ``column``, and where known ``kind``, ``missing`` (how many,
-        or a share) and ``note``. By default what can be seen in ``X``.
     command : str, optional
         The command that made the page, to show there.
-    judgement : Judgement, optional
-        What was predicted of these rows by models that were fitted without them. The model itself
-        may then have been fitted on them: how good it is, the page has from the judgement alone.
-    row_names : array-like of shape (n_samples,), optional
-        What to call the rows, such as a column that names them. By default the index of a data
-        frame, else their positions from 0.
-    caution : str, optional
-        What a reader must know before all numbers, such as that some rows were trained on.
+    **how
+        As for `covey.evaluate`: ``target``, ``rivals``, ``held_out``, ``groups``, ...
 
     Returns
     -------
@@ -170,98 +140,70 @@ def build_report(
     >>> "Which iris is it?" in report.html
     True
     """
-    texts = {
-        "title": title,
-        "target": target,
-        "task": task,
-        "command": command,
-        "caution": caution,
-    }
-    for what, given in texts.items():
+    for what, given in {"title": title, "command": command}.items():
         if given is not None and not isinstance(given, str):
             raise TypeError(f"{what} must be text, got {type(given).__name__}.")
-    _check_records(baselines, "baselines", ("name",))
-    _check_records(data_health, "data_health", ("column",))
-    inputs = check_inputs(model, X, y, judgement, row_names)
-    regression = inputs.classes is None
-    _check_baselines(baselines, *(("r2", -np.inf) if regression else ("accuracy", 0.0)))
-    details = Details(**texts, baselines=baselines, data_health=data_health)
-    return Report(_page((ValueFacts if regression else ClassFacts)(inputs, details)))
+    if isinstance(model, Evaluation):
+        if X is not None or how:
+            raise TypeError("An evaluation is shown as it is; give no rows, or a model with them.")
+        return Report(_page(model, title, command))
+    if y is None and how.get("held_out") is None:
+        raise TypeError("build_report takes X and y, rows to measure the model by.")
+    return Report(_page(evaluate(model, X, y, **how), title, command))
 
 
-def _page(facts: Facts) -> str:
+def _page(one: Evaluation, title: str | None, command: str | None) -> str:
     templates = environment("covey.reporting")
     templates.filters.update({function.__name__: function for function in _FILTERS})
 
     def rendered(sections: tuple[Section, ...], heading: str) -> list[dict]:
         found = []
         for section in sections:
-            context = section.context(facts) if facts.task in section.tasks else None
+            context = section.context(one)
             if context is not None:
                 template = templates.get_template(f"sections/{section.key}.html")
+                html = template.render(one=one, command=command, **context)
                 found.append(
                     {
                         "key": section.key,
-                        "short": section.short,
-                        "title": context.get("title", section.title),
+                        "title": section.title,
                         "heading": heading,
-                        "context": context,
-                        "body": Markup(
-                            template.render(facts=facts, details=facts.details, **context)
-                        ),
+                        "body": _bound(html),
                     }
                 )
         return found
 
-    title, target = facts.details.title, facts.details.target
     if title is None:
-        title = f"Predicting “{words.one_line(target)}”" if target else "A flock, looked into"
-    people = rendered(FOR_PEOPLE, "h2")
-    verdict = templates.get_template("verdict.html").render(facts=facts, **people[0]["context"])
+        title = f"Predicting “{one.target}”" if one.target else "A model, looked into"
     script = templates.get_template("script.js").render()
+    (_, (lead, *rest)), *_ = sentences.answers(one)
+    first, dot, more = lead.partition(". ")
+    verdict = templates.get_template("verdict.html").render(
+        one=one,
+        lead=_strong(first + dot.strip()),
+        more=" ".join([more, *rest]).strip(),
+        size=sentences.size(one),
+        judged_by=sentences.judged_by(one),
+    )
     return templates.get_template("page.html").render(
-        title=words.one_line(title),
-        facts=facts,
-        verdict=Markup(verdict),
-        people=people,
+        title=one_line(title),
+        verdict=_bound(verdict),
+        people=rendered(FOR_PEOPLE, "h2"),
         experts=rendered(FOR_EXPERTS, "h3"),
         script=Markup(script),
         script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     )
 
 
-def _check_records(records: Any, what: str, needed: tuple[str, ...]) -> None:
-    if records is None:
-        return
-    if not isinstance(records, list | tuple):
-        raise TypeError(f"{what} must be a list of dictionaries, got {type(records).__name__}.")
-    for position, record in enumerate(records):
-        if not isinstance(record, dict):
-            raise TypeError(
-                f"{what} must be a list of dictionaries, but entry {position} is "
-                f"{type(record).__name__}."
-            )
-        for key in needed:
-            if key not in record:
-                raise ValueError(
-                    f"{what} must have {key!r} in every entry; entry {position} lacks it."
-                )
+def _bound(html: str) -> Markup:
+    """HTML in which a number and its per cent stay on one line."""
+    return Markup(re.sub(r"(?<=\d) %", "\u00a0%", html))
 
 
-def _check_baselines(baselines: list[dict] | None, measure: str, least: float) -> None:
-    """Refuse baselines whose measure or limits are none; accuracies are 0 to 1, R2 1 at most."""
-    _check_records(baselines, "baselines", (measure,))
-    between = "between 0 and 1" if least == 0 else "of at most 1"
-    for position, record in enumerate(baselines or ()):
-        for key in (measure, "low", "high"):
-            value = record.get(key)
-            if value is None and key != measure:
-                continue
-            if not isinstance(value, int | float | np.number) or not least <= value <= 1:
-                raise ValueError(
-                    f"baselines must have {key!r} {between}, but entry {position} has {value!r}."
-                )
-        if (record.get("low") is None) != (record.get("high") is None):
-            raise ValueError(
-                f"baselines must have both 'low' and 'high' or neither; entry {position} has one."
-            )
+def _strong(sentence: str) -> Markup:
+    """A sentence with its first number in large letters."""
+    before, value, after = re.match(
+        r"(\D*)([\d.,]*\d(?: %| million| of 100)?)?(.*)", sentence
+    ).groups()
+    number = Markup("<strong>{}</strong>").format(value) if value else ""
+    return Markup("{}{}{}").format(before, number, after)

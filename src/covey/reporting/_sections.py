@@ -1,69 +1,601 @@
-"""The sections of a report, in their order, and the tasks that each serves.
+"""The sections of a report: each is a function from an evaluation to what its template shows.
 
-A section is a function from facts to what its template, ``templates/sections/KEY.html``, shows;
-None where it does not apply to a model.
+They draw and name; nothing is computed of a model or of rows here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from covey.reporting import (
-    _answers,
-    _calibration,
-    _confusion,
-    _effects,
-    _errors,
-    _members,
-    _overview,
-    _rows,
-    _scores,
-    _wrong,
-)
-from covey.reporting._facts import Facts
+import numpy as np
 
-CLASSES, VALUES = ("classification",), ("regression",)
+from covey._number_words import cell, count, counted, number, percent, rough
+from covey._plain_words import one_line
+from covey._templates import Markup
+from covey.evaluation import Column, Evaluation, Threshold
+from covey.evaluation import _sentences as sentences
+from covey.reporting import _drawing as draw
+from covey.reporting._drawing import Bar, Dot
+from covey.reporting._words import Cell, described, name, name_cell, number_cell, width_of
+
+_MOST_EFFECTS, _MOST_NAMED, _MOST_COLUMNS = 5, 12, 40
+# How many classes are shown as bars, in a matrix and in a table.
+_MOST_BARS, _MOST_CLASSES, _MOST_LISTED = 8, 20, 40
+_MOST_FEATURES, _MOST_LOOKED_AT = 24, 3
 
 
 class Section(NamedTuple):
-    """A part of the page."""
+    """A part of the page; it is left out where its context is None."""
 
     key: str  # its address on the page, and its template
-    short: str  # its name in the contents
-    title: str  # its heading, unless the context has another
-    context: Callable[[Facts], dict | None]
-    tasks: tuple[str, ...] = CLASSES + VALUES  # what it serves
+    title: str
+    context: Callable[[Evaluation], dict | None]
 
 
-# For anybody, without a word that needs explaining.
+# -- for anybody -------------------------------------------------------------------------------
+
+_KEYS = ("how-sure", "looks-at", "when-wrong", "what-changes", "may-i-trust")
+
+
+def questions(one: Evaluation) -> dict:
+    """The answers that stand below the first one."""
+    return {"answers": list(zip(_KEYS, sentences.answers(one)[1:], strict=True))}
+
+
+def looks(one: Evaluation) -> dict | None:
+    """The columns that matter most, with their curves."""
+    used = one.used
+    if not used:
+        return None
+    scale = _scale(one, used[:_MOST_EFFECTS])
+    cards = []
+    for place, column in enumerate(used[:_MOST_EFFECTS]):
+        found = column.effect
+        what = None
+        if found is not None:
+            what = "prediction" if found.outcome is None else sentences.subject(one, found.outcome)
+        cards.append((column, what, found and _effect(one, column, place, scale)))
+    unused = sum(column.share == 0 for column in one.columns)
+    return {
+        "cards": cards,
+        "rest": used[_MOST_EFFECTS:][:_MOST_NAMED],
+        "n_unused": unused,
+        "n_rest": len(used) - _MOST_EFFECTS - _MOST_NAMED,
+    }
+
+
+def _scale(one: Evaluation, columns: Sequence[Column]) -> tuple[float, float]:
+    """The ends of the one scale that all curves are drawn on."""
+    values = [0.0] if one.task == "classes" else []
+    for column in columns:
+        found = column.effect
+        if found is not None:
+            values += [*found.model, *(v for v in found.data if v is not None), found.typical]
+            values += [] if found.missing is None else [found.missing]
+    if not values:
+        return 0.0, 1.0
+    low, high = min(values), max(values)
+    pad = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
+    if one.task == "classes":
+        return 0.0, min(1.0, high + max(pad, 0.02))
+    return (low if low == 0 else low - pad), high + pad
+
+
+def _effect(one: Evaluation, column: Column, place: int, scale: tuple[float, float]) -> Markup:
+    """A line over a column of numbers, or a bar of each category from the mean over all."""
+    found, show = column.effect, sentences.show_output(one)
+    said = list(zip(found.labels, map(show, found.model), strict=True))
+    words = {
+        "title": f"{'Prediction' if found.outcome is None else found.outcome}, by {column.name}",
+        "description": described(said[:: max(1, len(said) // 6)]),
+        "show": show,
+        "ends": scale,
+    }
+    if len(found.rows) != len(found.values):
+        return draw.value_curve(f"effect-{place}", found, name=column.name, **words)
+    items: list[Bar] = []
+    for label, value, data, share in zip(
+        found.labels, found.model, found.data, found.rows, strict=True
+    ):
+        note = f"{rough(share)} of rows" + ("" if data is None else f", in the data {show(data)}")
+        items.append(Bar(label, value, note))
+    if found.kind == "category":
+        items.sort(key=lambda item: -item.value)
+    items += [] if found.missing is None else [Bar("missing", found.missing)]
+    return draw.bars(f"effect-{place}", items, zero=found.typical, width=292, **words)
+
+
+def errors(one: Evaluation) -> dict | None:
+    """Errors of each class, and what another threshold would do."""
+    classes = [each for each in one.by_class if each.rows]
+    if not classes:
+        return None
+    classes.sort(key=lambda each: each.right / each.rows)
+    items = []
+    for each in classes[:_MOST_BARS]:
+        note = f"{count(each.right)} of {count(each.rows)}"
+        if each.taken_for is not None:
+            note += f", else {'' if len(one.classes) == 2 else 'mostly '}'{each.taken_for}'"
+        items.append(Bar(str(each.label), each.right / each.rows, note))
+    drawing = draw.bars(
+        "found-bars",
+        items,
+        show=rough,
+        title="How many rows of each class are found",
+        description=described((item.name, f"{rough(item.value)}, {item.note}") for item in items),
+    )
+    return {
+        "drawing": drawing,
+        "n_left": len(classes) - len(items),
+        "parts": _parts(one),
+        "threshold": threshold(one),
+    }
+
+
+def off(one: Evaluation) -> dict | None:
+    """How far off numbers are: predicted and true, by range, and where more."""
+    if not one.dots or one.sureness is None:
+        return None
+    names, truth, said = zip(*one.dots, strict=True)
+    truth, said = np.array(truth), np.array(said)
+    tips = [f"row {row}: true {cell(y)}, predicted {number(p)}" for row, y, p in one.dots]
+    plots = [
+        draw.scatter(
+            "predicted-dots",
+            truth,
+            said,
+            x_name="true",
+            y_name="predicted",
+            diagonal=True,
+            tips=tips,
+            title="Predicted against true values",
+            description=f"{len(names)} rows.",
+        ),
+        draw.scatter(
+            "residual-dots",
+            said,
+            truth - said,
+            x_name="predicted",
+            y_name="true less predicted",
+            diagonal=False,
+            tips=tips,
+            title="What is left over against predicted values",
+            description=f"{len(names)} rows.",
+        ),
+    ]
+    items = [
+        Bar(_range(each.low, each.high), each.found.value, f"{count(each.rows)} rows")
+        for each in one.ranges
+    ]
+    by_range = items and draw.bars(
+        "range-bars",
+        items,
+        show=number,
+        ends=(0.0, max(item.value for item in items)),
+        title="How far off predictions are on average, by the true value",
+        description=described((item.name, number(item.value)) for item in items),
+    )
+    return {"plots": plots, "by_range": by_range, "parts": _parts(one), "sure": one.sureness}
+
+
+def _range(low: float, high: float) -> str:
+    if math.isnan(low):
+        return f"below {cell(high)}"
+    return f"{cell(low)} or more" if math.isnan(high) else f"{cell(low)} to {cell(high)}"
+
+
+def _parts(one: Evaluation) -> Markup | None:
+    """The parts of the rows that are worse than the rest, as bars; None where there are none."""
+    show = sentences.show_output(one)
+    items = [
+        Bar(
+            f"{part.column}: {_brief(part.words)}",
+            part.error,
+            f"elsewhere {show(part.elsewhere)}",
+        )
+        for part in one.parts
+    ]
+    highest = 1.0 if one.task == "classes" else max((item.value for item in items), default=1.0)
+    return items and draw.bars(
+        "region-bars",
+        items,
+        show=show,
+        ends=(0.0, highest),
+        title="Where rows are worse than elsewhere",
+        description=described((item.name, f"{show(item.value)}, {item.note}") for item in items),
+    )
+
+
+def _brief(words: str) -> str:
+    """The words of a part, where there is little room."""
+    words = words.removeprefix("is ")
+    between = words.removeprefix("between ")
+    return words if between == words else between.replace(" and ", " to ")
+
+
+def threshold(one: Evaluation) -> dict | None:
+    """From what chance on a class is called, and what that costs; counts are of all rows."""
+    if not one.thresholds:
+        return None
+    first = one.thresholds[0]
+    # Where a class is rare, half a chance would find hardly any.
+    start = [t.alarms if t.label == one.rare else t.chosen for t in one.thresholds]
+    records = [
+        {
+            "at": t.at,
+            "found": t.found,
+            "false": t.false,
+            "n": t.rows,
+            "others": t.others,
+            "start": place,
+            "name": sentences.subject(one, t.label),
+        }
+        for t, place in zip(one.thresholds, start, strict=True)
+    ]
+    return {
+        "records": records,
+        "now": records[0],
+        "data": json.dumps(records, separators=(",", ":")),
+        "curves": [_threshold_curve(first, start[0], kind) for kind in ("roc", "pr")],
+        "n_left": len(one.classes) - len(records) if len(one.classes) > 2 else 0,
+    }
+
+
+def _threshold_curve(one: Threshold, place: int, kind: str) -> Markup:
+    """A curve with the dot of the threshold; the page draws both again when these change."""
+    found, false = np.array(one.found), np.array(one.false)
+    share, called = one.rows / (one.rows + one.others), found + false
+    if kind == "roc":
+        x, y = false / one.others, found / one.rows
+        names, guess = ("false alarms, of all others", "found"), ((0, 1), (0, 1))
+        title = "What is found, against false alarms among the others"
+    else:
+        # Where nothing is called any more, it stays as it was.
+        last = np.maximum.accumulate(np.where(called > 0, np.arange(len(called)), 0))
+        x, y = found / one.rows, found[last] / np.maximum(called[last], 1)
+        names, guess = ("found", "calls that are right"), ((0, 1), (share, share))
+        title = "How many calls are right, against what is found"
+    here = float(x[place]), float(y[place])
+    return draw.share_curve(
+        f"threshold-{kind}",
+        x,
+        y,
+        here,
+        guess,
+        names,
+        kind,
+        title=title,
+        description=f"At {percent(one.at[place])}: {percent(here[0])} across, "
+        f"{percent(here[1])} up.",
+    )
+
+
+def wrong(one: Evaluation) -> dict | None:
+    """Rows that are wrong, with what spoke for the answer and against it."""
+    if not one.wrong:
+        return None
+    show = _push(one)
+    highest = max((abs(push) for row in one.wrong for _, push in row.pushes), default=1.0)
+    cards = []
+    for place, row in enumerate(one.wrong):
+        drawing = row.pushes and draw.bars(
+            f"why-{place}",
+            [Bar(words, push) for words, push in row.pushes],
+            width=272,
+            ends=(-highest, highest),
+            show=show,
+            title=f"What moved the answer for row {row.row}",
+            description=described((words, show(push)) for words, push in row.pushes),
+        )
+        cards.append((row, drawing))
+    return {"cards": cards, "judged": one.split != "new rows"}
+
+
+def _push(one: Evaluation) -> Callable[[float], str]:
+    """How contributions are written: points of probability, or the target's own unit."""
+    scale, digits = (100, 2) if one.task == "classes" else (1, 3)
+    return lambda value: f"{'+' if value >= 0 else ''}{number(scale * value, digits)}"
+
+
+# -- for experts -------------------------------------------------------------------------------
+
+
+def asked(one: Evaluation) -> dict:
+    """What the model is for, and what it is."""
+    classes = [f"'{each.label}' ({count(each.rows)})" for each in one.by_class]
+    return {"classes": sentences.named(classes, _MOST_CLASSES)}
+
+
+def health(one: Evaluation) -> dict | None:
+    """What the columns are like; those that need attention come first."""
+    if not one.columns:
+        return None
+    order = sorted(one.columns, key=lambda column: not (column.note or column.missing))
+    rows = []
+    for position, column in enumerate(order[:_MOST_COLUMNS]):
+        spread = column.spread or "-"
+        if column.bins:
+            title = f"{column.name}: {column.spread}"
+            drawing = draw.histogram(f"spread-{position}", column.bins, title=title)
+            spread = Markup('<span class="spread">{}<span>{}</span></span>').format(
+                drawing, spread
+            )
+        shown = "-" if column.share is None else rough(column.share)
+        rows.append(
+            [
+                name_cell(column.name, 36),
+                column.kind or "-",
+                Cell(count(column.missing), column.missing),
+                Cell(shown, column.share or 0.0),
+                spread,
+                column.note,
+            ]
+        )
+    return {
+        "rows": rows,
+        "n_left": len(order) - len(rows),
+        "n_missing": sum(column.missing > 0 for column in one.columns),
+        "n_noted": sum(bool(column.note) for column in one.columns),
+    }
+
+
+def scores(one: Evaluation) -> dict | None:
+    """How good the model is beside others: a drawing of the main measure, a table of all."""
+    if not one.scores:
+        return None
+    measures = sentences.measures_of(one)
+    main = measures[0]
+    kinds = {"own": "own", "simplest": "limit"}
+    known = [score for score in one.scores if not math.isnan(score.get(main).value)]
+    known.sort(key=lambda score: (score.kind != "own", -score.get(main).value))
+    show = percent if main in sentences.PLAIN else (lambda value: f"{value:.2f}")
+    least = -1.0 if main == "r2" else 0.0
+    dots = []
+    for score in known:
+        value, low, high = score.get(main)
+        ends = (max(least, low), high) if math.isfinite(low + high) else (None, None)
+        tip = f"{score.name}: {sentences.score_text(score, main)}"
+        dots.append(Dot(score.name, value, *ends, kinds.get(score.kind, "other"), tip))
+    drawing = dots and draw.dot_plot(
+        "score-dots",
+        dots,
+        title="This model and what it is compared with",
+        least=least,
+        show=show,
+        description=described((d.name, show(d.value)) for d in dots),
+    )
+    rows = [
+        [
+            name_cell(score.name),
+            *(
+                Cell(sentences.score_text(score, m), _sortable(score.get(m).value))
+                for m in measures
+            ),
+            number_cell(score.seconds),
+        ]
+        for score in one.scores
+    ]
+    heads = ["Model", *(sentences.head_of(m).capitalize() for m in measures), "Seconds"]
+    return {"drawing": drawing, "heads": heads, "rows": rows}
+
+
+def _sortable(value: float) -> float:
+    return value if math.isfinite(value) else -1e300
+
+
+def members(one: Evaluation) -> dict | None:
+    """Who the members are, what they look at, and who decides where."""
+    found = one.members
+    if found is None:
+        return None
+    shown, show = found.shown, percent if one.task == "classes" else number
+    kinds = len({member.kind for member in shown}) > 1
+    supported = any(member.n_columns is not None for member in shown)
+    rows = [
+        [
+            name_cell(member.name, 26),
+            *([member.kind] if kinds else []),
+            number_cell(member.share, percent),
+            number_cell(member.score, show),
+            *([number_cell(member.n_columns)] if supported else []),
+            Markup(", ").join(name(column, 22) for column, _ in member.looks_at[:_MOST_LOOKED_AT]),
+        ]
+        for member in shown
+    ]
+    heads = [
+        "Member",
+        *(["Kind"] if kinds else []),
+        "Decides",
+        "Right alone" if one.task == "classes" else "RMSE alone",
+        *(["Features"] if supported else []),
+        "Looks most at",
+    ]
+    decides = None
+    if not found.evenly and len(found.groups) > 1:
+        shares = np.array([member.decides for member in shown])
+        if np.ptp(shares, axis=1).max() > 1e-9:
+            decides = _map(
+                "decides-map",
+                shares,
+                [m.name for m in shown],
+                found.groups,
+                "How much each member decides, by what is predicted",
+                "of the decision",
+                written=True,
+            )
+    weights: dict[str, float] = {}
+    for member in shown:
+        for column, weight in member.looks_at:
+            weights[column] = weights.get(column, 0.0) + member.share * weight
+    features = sorted(weights, key=lambda column: -weights[column])[:_MOST_FEATURES]
+    looks_at = None
+    if len(shown) > 1 and len(features) > 1:
+        table = [
+            [dict(member.looks_at).get(column, 0.0) for column in features] for member in shown
+        ]
+        looks_at = _map(
+            "looks-at-map",
+            np.array(table),
+            [m.name for m in shown],
+            features,
+            "How much weight each member gives to each feature",
+            "of its weight",
+        )
+    return {
+        "rows": rows,
+        "heads": heads,
+        "numeric": [
+            k for k, head in enumerate(heads) if head not in ("Member", "Kind", "Looks most at")
+        ],
+        "found": found,
+        "decides": decides,
+        "looks_at": looks_at,
+        "n_left": found.number - len(shown),
+    }
+
+
+def _map(
+    key: str,
+    values: np.ndarray,
+    rows: list[str],
+    columns: list[str],
+    title: str,
+    of: str,
+    written: bool = False,
+) -> Markup:
+    """Shares of members as shades, with the numbers where there is room."""
+    widest = min(max(max(width_of(column) for column in columns) + 10, 40), 84)
+    size = (widest, 26) if written and len(columns) <= 5 else (36, 26) if written else (22, 22)
+    return draw.heat_map(
+        key,
+        values,
+        rows,
+        columns,
+        cell=size,
+        longest=90 if written else 120,
+        shown=(lambda r, c: f"{100 * values[r, c]:.0f}" if values[r, c] >= 0.005 else "")
+        if written
+        else None,
+        tip=lambda r, c: f"{rows[r]}, {columns[c]}: {percent(values[r, c])} {of}",
+        legend=None if written else ("none", f"{percent(values.max())} {of}"),
+        title=title,
+        description=described(
+            (row, f"most {columns[int(values[r].argmax())]} ({percent(values[r].max())})")
+            for r, row in enumerate(rows)
+        ),
+    )
+
+
+def confusion(one: Evaluation) -> dict | None:
+    """Which classes are taken for which."""
+    if not one.confusion:
+        return None
+    matrix = np.array(one.confusion)
+    off_diagonal = matrix - np.diag(np.diag(matrix))
+    kept = np.arange(len(matrix))
+    if len(kept) > _MOST_CLASSES:
+        trouble = off_diagonal.sum(axis=0) + off_diagonal.sum(axis=1)
+        kept = np.sort(np.argsort(-trouble, kind="stable")[:_MOST_CLASSES])
+    names, found = [str(one.classes[code]) for code in kept], matrix[np.ix_(kept, kept)]
+    of_class = found / np.maximum(matrix.sum(axis=1), 1)[kept, None]
+    across = 26.0 if len(kept) > 12 else max(34, max(width_of(count(v)) for v in found.flat) + 12)
+    if len(kept) <= 6:  # there is room for names that stand upright
+        across = max(across, min(84, max(width_of(label) for label in names) + 12))
+    drawing = draw.heat_map(
+        "confusion-map",
+        of_class,
+        names,
+        names,
+        cell=(across, 34 if len(kept) <= 12 else 24),
+        shown=lambda row, column: count(found[row, column]) if found[row, column] else "",
+        tip=lambda row, column: (
+            f"true {names[row]}, called {names[column]}: {counted(found[row, column], 'row')}, "
+            f"{percent(of_class[row, column])} of the class"
+        ),
+        highest=1.0,
+        legend=("0 %", "100 % of the class"),
+        longest=90,
+        title="Confusion matrix",
+        description=described(
+            (f"{one.classes[c]} called {one.classes[d]}", counted(matrix[c, d], "row"))
+            for c, d in np.argwhere(matrix)[:200]
+        ),
+    )
+    rows = [
+        [
+            name_cell(each.label, 26),
+            number_cell(each.rows, count),
+            *(
+                number_cell(each.right / all_of if all_of else None, percent)
+                for all_of in (each.rows, each.said)
+            ),
+        ]
+        for each in one.by_class
+    ]
+    return {
+        "drawing": drawing,
+        "n_kept": len(kept),
+        "rows": rows,
+        "most_listed": _MOST_LISTED,
+        "n_wrong": int(off_diagonal.sum()),
+    }
+
+
+def calibration(one: Evaluation) -> dict | None:
+    """Whether probabilities can be believed."""
+    if not one.calibration or one.own is None:
+        return None
+    bins, n_rows = one.calibration, sum(each.rows for each in one.calibration)
+    drawing = draw.reliability(
+        "calibration-bins",
+        bins,
+        title="How often it is so, against the chance that was said",
+        description=described(
+            (f"said {percent(b.expected)}", f"so on {percent(b.found.value)} of {count(b.rows)}")
+            for b in bins
+        ),
+    )
+    gap = sum(b.rows * abs(b.found.value - b.expected) for b in bins) / n_rows
+    rows = [
+        [
+            "Log-loss",
+            sentences.score_text(one.own, "log_loss"),
+            "mean negative logarithm of the probability of the truth",
+        ],
+        [
+            "Brier score",
+            number(one.own.get("brier").value),
+            "mean squared distance from the truth, 0 to 2",
+        ],
+        ["Calibration error", percent(gap), "mean gap between the dots and the line"],
+    ]
+    what = "the predicted class" if one.rare is None else sentences.subject(one, one.rare)
+    return {"drawing": drawing, "rows": rows, "what": what}
+
+
+def use(one: Evaluation) -> dict:
+    """Lines of code that use the model."""
+    names = [repr(one_line(column.name)) for column in one.columns if column.share is not None]
+    return {"columns": sentences.named(names, 3)}
+
+
 FOR_PEOPLE = (
-    Section("answers", "Five questions", "Five questions", _answers.answers),
-    Section("looks", "What it looks at", "What it looks at", _effects.looks),
-    Section(
-        "errors", "Where it errs", "What it finds, and what it misses", _errors.errors, CLASSES
-    ),
-    Section("off", "How far off", "How far off it is", _errors.off, VALUES),
-    Section("wrong", "Wrong rows", "Wrong rows, and why", _wrong.wrong),
+    Section("answers", "Five questions", questions),
+    Section("looks", "What it looks at", looks),
+    Section("errors", "Where it errs", errors),
+    Section("off", "How far off it is", off),
+    Section("wrong", "Wrong rows, and why", wrong),
 )
-
 # Behind a fold.
 FOR_EXPERTS = (
-    Section("asked", "What was asked", "What was asked", _overview.asked),
-    Section("health", "Data health", "Data health", _overview.health),
-    Section("accuracy", "Accuracy", "Accuracy against baselines", _scores.accuracy, CLASSES),
-    Section("error", "Error", "Error against baselines", _scores.error, VALUES),
-    Section("members", "The members", "The members", _members.members),
-    Section(
-        "confusion", "Confusions", "Which classes are confused", _confusion.confusion, CLASSES
-    ),
-    Section(
-        "calibration",
-        "Calibration",
-        "Can its probabilities be believed?",
-        _calibration.calibration,
-        CLASSES,
-    ),
-    Section("rows", "Single rows", "Single rows, explained", _rows.rows),
-    Section("use", "How to use it", "How to use the model", _overview.use),
+    Section("asked", "What was asked", asked),
+    Section("health", "The columns", health),
+    Section("scores", "Beside other models", scores),
+    Section("members", "The members", members),
+    Section("confusion", "Which classes are confused", confusion),
+    Section("calibration", "Can its probabilities be believed?", calibration),
+    Section("use", "How to use it", use),
 )

@@ -11,13 +11,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import covey
+from covey.evaluation import Evaluation, answers
+from covey.evaluation._sentences import size
 from covey.tables import Categories, Dates
 
 _CLOCK = {"hour", "minute", "second", "microsecond", "nanosecond"}
 _FINER_THAN_MICROSECONDS = re.compile(r"(\.\d{6})\d+")
 # The years that dates of nanoseconds can hold, and those that others can.
 _YEARS_OF_NANOSECONDS, _YEARS = (1678, 2261), (2, 9998)
-_LONGEST_NAME, _LONGEST_SHOWN = 200, 40
+_LONGEST_NAME, _LONGEST_SHOWN, _LONGEST_SENTENCE = 200, 40, 1_000
 
 
 @dataclass(frozen=True)
@@ -102,23 +104,21 @@ def shown(given: Any) -> str:
 
 
 def record_of(model: Any) -> dict[str, Any]:
-    """Return what the maker of a model's file has noted of it.
+    """Return what is kept with a model of how good it is, in the words of all other pages.
 
-    Files come from anyone: a note that is not of the expected kind is None.
+    Files come from anyone: names in them are shortened.
     """
-    about = getattr(model, "about_", None)
-    about = about if isinstance(about, dict) else {}
-    target, rows, how = (about.get(name) for name in ("target", "n_rows", "held_out"))
-    scores, quality = about.get("scores"), None
-    if isinstance(scores, list) and scores and isinstance(scores[0], dict):
-        measure = "accuracy" if hasattr(model, "classes_") else "r2"
-        found = {name: _finite(scores[0].get(name)) for name in (measure, "low", "high")}
-        held_out = how[:_LONGEST_NAME] if isinstance(how, str) else None
-        quality = None if None in found.values() else {**found, "held_out": held_out}
+    one = getattr(model, "evaluation_", None)
+    if not isinstance(one, Evaluation):
+        return {"predicts": "the target", "rows": None, "answers": [], "size": ""}
     return {
-        "predicts": (target if isinstance(target, str) else "")[:_LONGEST_NAME] or "the target",
-        "rows": rows if isinstance(rows, int) and rows > 0 else None,
-        "quality": quality,
+        "predicts": one.target[:_LONGEST_NAME] or "the target",
+        "rows": one.n_rows if one.n_rows > 0 else None,
+        "answers": [
+            {"question": question, "said": [line[:_LONGEST_SENTENCE] for line in said]}
+            for question, said in answers(one)
+        ],
+        "size": size(one)[:_LONGEST_SENTENCE],
     }
 
 

@@ -354,9 +354,7 @@
     const rows = facts.rows ? ` learnt from ${facts.rows.toLocaleString("en")} rows` : "";
     const used = columns.filter((one) => one.used).length;
     parts.push(`A model${rows} looks at ${used === columns.length ? "" : `${used} of `}${columns.length} column${columns.length === 1 ? "" : "s"}.`);
-    const good = facts.quality;
-    if (good && classes) parts.push(`On rows that it had not seen it was right on ${percent(good.accuracy)} (${percent(good.low)} to ${percent(good.high)}).`);
-    else if (good) parts.push(`On rows that it had not seen it explained ${percent(good.r2)} of the differences (${percent(good.low)} to ${percent(good.high)}).`);
+    if (facts.size) parts.push(facts.size);
     byId("about").textContent = parts.join(" ");
   }
 

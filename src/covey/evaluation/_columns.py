@@ -1,0 +1,332 @@
+"""The columns of the user's table: what they are like, how much they count, what they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import norm
+
+from covey._intervals import Interval
+from covey._kinds import as_frame, as_kind, kind_of, look
+from covey._number_words import cell, day, listed, number, percent, quoted
+from covey.evaluation._held_out import HeldOut, plain_label
+from covey.evaluation._record import Column, Effect, Part, Remark
+from covey.inspection import ColumnEffect, Importance, column_effect, column_importance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# How many columns have a curve, and how many bins show where their rows are.
+_MOST_EFFECTS, _BINS = 5, 24
+# The rate of the data is shown where there are so many rows.
+_FEWEST_SHOWN = 10
+# How many columns are searched for parts with more errors, and how many categories of each.
+_MOST_SEARCHED, _MOST_NAMED, _MOST_PARTS = 20, 12, 3
+# A part is worth a sentence if it has so many of the rows, and this share of them at least.
+_FEWEST_ROWS, _FEWEST_SHARE = 15, 0.03
+# How often a table without any such part is said to have one.
+_CHANCE = 0.05
+
+
+class Table:
+    """The user's table: its columns by kind, and rows with other values of one column."""
+
+    def __init__(self, X: Any, names: Sequence[str]):
+        self.X, self.names, self.n_rows = X, list(names), X.shape[0]
+        self._values: dict[int, tuple[str, pd.Series | None]] = {}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame | None:
+        """The rows as a frame; None for a sparse matrix."""
+        if hasattr(self.X, "tocsr"):
+            return None
+        return as_frame(self.X).set_axis(self.names, axis=1)
+
+    def values(self, position: int) -> tuple[str, pd.Series | None]:
+        """The kind of a column, and its values in that form; dates are days since 1970."""
+        if position not in self._values:
+            column = self.frame.iloc[:, position]
+            found = kind_of(column)
+            values = None if found.kind == "nested" else as_kind(column, found.kind, found.form)
+            values = _as_days(values) if found.kind == "date" else values
+            self._values[position] = found.kind, values
+        return self._values[position]
+
+
+# -- all columns -------------------------------------------------------------------------------
+
+
+def columns(
+    model: Any, table: Table, held_out: HeldOut | None, target: str, health: Any = None
+) -> tuple[list[Column], list[Remark]]:
+    """The columns of a table, those that count most first; and codes that may stand for gaps."""
+    found = importance_of(model, table, held_out)
+    known = {one["column"]: one for one in (_health(table) if health is None else health)}
+    shares = np.zeros(len(table.names))
+    place_of: dict[str, int] = {}
+    if found is not None:
+        place_of = {name: place for place, name in enumerate(found.columns)}
+        loss = [found.loss[place_of[n]] if n in place_of else 0.0 for n in table.names]
+        shares = np.array([found.share[place_of[n]] if n in place_of else 0 for n in table.names])
+        order = np.argsort(-np.round(loss, 12), kind="stable").tolist()
+    else:
+        order = list(range(len(table.names)))
+    made, remarks = [], []
+    for rank, position in enumerate(order):
+        name = table.names[position]
+        about, (spread, bins) = known.pop(name, {}), _spread(table, position)
+        effect, also, loss_of, points = None, [], None, None
+        if rank < _MOST_EFFECTS and shares[position] > 0:
+            effect, codes = _effect(model, table, position, held_out)
+            if codes:
+                remarks.append(_code_remark(name, codes))
+        if found is not None and name in place_of:
+            k = place_of[name]
+            limits = found.loss[k], found.low[k], found.high[k]
+            loss_of, points = Interval(*map(float, limits)), float(found.points[k])
+            groups = [group for group in found.together if k in group]
+            also = [found.columns[one] for group in groups for one in group if one != k]
+        made.append(
+            Column(
+                name,
+                str(about.get("kind", "number")),
+                _n_missing(about.get("missing"), table.n_rows),
+                str(about.get("note") or ""),
+                spread,
+                bins,
+                float(shares[position]),
+                loss_of,
+                points,
+                also,
+                effect,
+            )
+        )
+    # Columns that were left out before the model saw them.
+    rest = [
+        Column(
+            name,
+            str(one.get("kind", "")),
+            _n_missing(one.get("missing"), table.n_rows),
+            str(one.get("note") or ""),
+        )
+        for name, one in known.items()
+        if name != target
+    ]
+    return made + rest, remarks
+
+
+def importance_of(model: Any, table: Table, held_out: HeldOut | None) -> Importance | None:
+    """What the model loses where it does not know a column; None where no row can tell."""
+    found = getattr(model, "importance_", None)
+    if found is not None or held_out is None:
+        return found
+    try:
+        return column_importance(model, table.X, held_out.y, groups=held_out.groups)
+    except (TypeError, ValueError):  # rows of other things than a table has
+        return None
+
+
+def _code_remark(name: str, codes: Sequence[float]) -> Remark:
+    shown, one = listed(map(cell, codes)), len(codes) == 1
+    return Remark(
+        "codes",
+        name,
+        f"{name}: {shown} {'is' if one else 'are'} far from the rest and may stand for a gap; if "
+        f"{'it does' if one else 'they do'}, leave such cells empty.",
+    )
+
+
+def _n_missing(missing: Any, n_rows: int) -> int:
+    """How many values are missing; a share of one is taken of all rows."""
+    if missing is None:
+        return 0
+    return round(missing * n_rows) if isinstance(missing, float) and missing < 1 else int(missing)
+
+
+def _health(table: Table) -> list[dict[str, Any]]:
+    if table.frame is None:
+        filled = np.diff(table.X.tocsc().indptr)
+        return [
+            {"column": name, "kind": "number", "note": "" if n else "zero everywhere"}
+            for name, n in zip(table.names, filled, strict=True)
+        ]
+    return [
+        {
+            "column": one.name,
+            "kind": one.kind,
+            "missing": one.missing,
+            "note": one.drop or one.note or ("the same everywhere" * (one.n_values == 1)),
+        }
+        for one in look(table.frame)
+    ]
+
+
+def _spread(table: Table, position: int) -> tuple[str, list[int]]:
+    """How the values of a column are spread: in words, and of numbers in bins."""
+    if table.frame is None:
+        return "", []
+    kind, values = table.values(position)
+    present = None if values is None else values.dropna()
+    if present is None or not len(present):
+        return "", []
+    if kind == "text":
+        frequent, times = Counter(map(str, present)).most_common(1)[0]
+        return f"{quoted(frequent, 24)} {percent(times / len(present))}", []
+    numbers = present.to_numpy(np.float64)
+    show, low, high = day if kind == "date" else cell, numbers.min(), numbers.max()
+    if low == high:
+        return f"always {show(low)}", []
+    bins = np.histogram(numbers, bins=16, range=(low, high))[0].tolist()
+    return f"{show(low)} to {show(high)}", bins
+
+
+# -- what each does ----------------------------------------------------------------------------
+
+
+def _effect(
+    model: Any, table: Table, position: int, held_out: HeldOut | None
+) -> tuple[Effect | None, list[float]]:
+    """What the values of a column do to the prediction, and codes that may stand for gaps."""
+    y = said = None
+    if held_out is not None and len(held_out.y) == table.n_rows:
+        y, said = held_out.y, held_out.predictions
+    found = column_effect(model, table.X, position, y, predicted=said)
+    if found is None:
+        return None, []
+    what = _output(found, held_out)
+    curve, at = found.curve[:, what], found.points
+    kind = found.kind
+    values = [float(k if kind == "category" else point.value) for k, point in enumerate(at)]
+    rows = (found.rows / table.n_rows).tolist()
+    if kind != "category" and len(at) > 6:
+        numbers = table.values(position)[1].to_numpy(np.float64)
+        rows = np.histogram(numbers, bins=_BINS, range=(values[0], values[-1]))[0]
+        rows = (rows / table.n_rows).tolist()
+    label = plain_label(found.classes[what]) if found.classes else None
+    gap = next((point for point in found.apart if point.value is None), None)
+    effect = Effect(
+        kind,
+        label,
+        values,
+        [point.label for point in at],
+        curve.tolist(),
+        [point.prediction[what] for point in at],
+        [
+            None if point.rate is None or point.rows < _FEWEST_SHOWN else point.rate[what]
+            for point in at
+        ],
+        rows,
+        found.mean[what],
+        None if gap is None else found.mean[what] + gap.effect[what],
+        found.n_left,
+        found.sentence(what, quoted(label) if found.classes else "the prediction"),
+    )
+    return effect, list(found.codes)
+
+
+def _output(found: ColumnEffect, held_out: HeldOut | None) -> int:
+    """The class whose chance is told: of two the rarer one, of several that which moves most."""
+    if not found.classes:
+        return 0
+    if held_out is not None and held_out.rare is not None:
+        return held_out.rare
+    if len(found.classes) > 2:
+        return int(found.spread.argmax())
+    return 0 if found.rate is not None and found.rate[0] < found.rate[1] else 1
+
+
+def _as_days(values: pd.Series) -> pd.Series:
+    """Dates as days since 1970; NaN where there is none."""
+    import pandas as pd
+
+    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+        try:
+            values = pd.to_datetime(values, errors="coerce", utc=True, format="mixed")
+        except (TypeError, ValueError, OverflowError):
+            return pd.Series(np.full(len(values), np.nan), index=values.index)
+    if getattr(values.dt, "tz", None) is not None:
+        values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+    since = (values - pd.Timestamp(0)).dt.total_seconds() / 86_400
+    return pd.Series(since.to_numpy(np.float64), index=values.index)
+
+
+# -- where errors are more frequent, or larger -------------------------------------------------
+
+
+def worst_parts(table: Table, order: Sequence[int], errors: np.ndarray) -> list[Part]:
+    """The parts of the rows that are clearly worse than the rest, at most one of each column.
+
+    A part is a quarter of a column of numbers, a category, or the rows where a value is missing;
+    it must be worse by more than the best of so many parts would be by chance.
+    """
+    found = []
+    for position in order[:_MOST_SEARCHED] if table.frame is not None else ():
+        for words, rows in _parts(*table.values(position)):
+            n_here, n_rest = int(rows.sum()), int((~rows).sum())
+            if n_here < max(_FEWEST_ROWS, _FEWEST_SHARE * len(rows)) or n_rest < _FEWEST_ROWS:
+                continue
+            here, rest = errors[rows], errors[~rows]
+            spread = np.sqrt(here.var() / n_here + rest.var() / n_rest)
+            gap = here.mean() - rest.mean()
+            # Parts of which all rows are alike differ for certain.
+            score = gap / spread if spread > 0 else np.inf * gap if gap else 0.0
+            part = Part(
+                table.names[position], words, n_here, float(here.mean()), float(rest.mean())
+            )
+            found.append((float(score), part))
+    chosen: dict[str, Part] = {}
+    for score, part in sorted(found, key=lambda one: -one[0]):
+        if score > norm.isf(_CHANCE / len(found)) and len(chosen) < _MOST_PARTS:
+            chosen.setdefault(part.column, part)
+    return list(chosen.values())
+
+
+def _parts(kind: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Parts of the rows by a column: in words which these are, and a mask."""
+    if values is None:
+        return
+    gaps = values.isna().to_numpy()
+    if gaps.any():
+        yield "is missing", gaps
+    if kind == "text":
+        text = values.astype(str).to_numpy()
+        for label in values.value_counts().index[:_MOST_NAMED]:
+            yield f"is {quoted(label, 30)}", (text == str(label)) & ~gaps
+        return
+    show = day if kind == "date" else cell
+    for low, high, rows in quarters(values.to_numpy(np.float64)):
+        yield f"is {range_words(low, high, show)}", rows
+
+
+def quarters(numbers: np.ndarray) -> Iterator[tuple[float | None, float | None, np.ndarray]]:
+    """Quarters of rows by a number, which may be missing: from, to, and which rows these are.
+
+    The first has no lower end and the last no upper one; nothing where all are the same.
+    """
+    known = np.isfinite(numbers)
+    if not known.any():
+        return
+    cuts = np.unique(np.quantile(numbers[known], (0.25, 0.5, 0.75)))
+    cuts = cuts[cuts > numbers[known].min()].tolist()
+    if not cuts:
+        return
+    part = np.where(known, np.searchsorted(cuts, numbers, side="right"), -1)
+    for position, (low, high) in enumerate(zip([None, *cuts], [*cuts, None], strict=True)):
+        rows = part == position
+        if rows.any():
+            yield low, high, rows
+
+
+def range_words(
+    low: float | None, high: float | None, show: Callable[[float], str] = number
+) -> str:
+    """A range of numbers in words; one end may be open."""
+    if low is None:
+        return f"below {show(high)}"
+    if high is None:
+        return f"{show(low)} or more"
+    return f"between {show(low)} and {show(high)}"

@@ -1,0 +1,206 @@
+"""When a model is sure, when it is right, and which rows are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from covey._blocks import take_rows
+from covey._intervals import accuracy_interval, mean_interval, proportion_interval
+from covey._number_words import cell
+from covey._plain_words import reason_words
+from covey.evaluation._columns import Table, quarters
+from covey.evaluation._held_out import HeldOut, plain_label
+from covey.evaluation._record import Bin, Sureness, Threshold, WrongRow
+from covey.inspection import contributions
+
+# From what chance on an answer counts as sure, unless nearly all or hardly any rows are.
+_SURE, _LEAST_SHARE = 0.9, 0.05
+# The share of numbers that "nine of ten" stands for, wherever it is said.
+_NINE_OF_TEN = 0.9
+# Thresholds are even steps, and quantiles of the probabilities.
+_STEPS, _QUANTILES = 50, 100
+# How many classes have a threshold, those with the most rows.
+_MOST_CLASSES = 20
+# Alarms are counted at this many for each row of a rare class.
+_ALARMS_A_ROW = 2
+# The least confidence in the predicted class, by the number of classes; with more, about none.
+_LEAST_CONFIDENCE = {2: 0.5, 3: 0.3, 4: 0.2, 5: 0.2}
+_MOST_DOTS = 400
+_MOST_WRONG = 3
+# How many columns are named that speak for an answer, and how many against it.
+_MOST_FOR, _MOST_AGAINST = 3, 2
+# What moves a prediction by less than this share of the largest contribution is not named.
+_LEAST_PUSH = 0.02
+
+
+def sureness(held_out: HeldOut) -> Sureness:
+    """How right a model is where it is sure, by the rows held out."""
+    if held_out.classes is None:
+        off = held_out.errors
+        half, most = np.quantile(off, (0.5, _NINE_OF_TEN))
+        errors = held_out.predictions - held_out.y
+        bias = mean_interval(errors, held_out.groups)
+        return Sureness(
+            half=float(half), nine_of_ten=float(most), largest=float(off.max()), bias=bias
+        )
+    top = held_out.predictions.max(axis=1)
+    level = _SURE
+    if not _LEAST_SHARE < (top >= level).mean() < 1 - _LEAST_SHARE:
+        level = float(np.median(top))
+    sure = top >= level
+
+    def right(which: np.ndarray) -> float:
+        return float(held_out.correct[which].mean()) if which.any() else float("nan")
+
+    return Sureness(level, float(sure.mean()), right(sure), right(~sure), float(top.mean()))
+
+
+def calibration(held_out: HeldOut) -> list[Bin]:
+    """Rows by the probability of the predicted class, or of the rare one, in even bins."""
+    if held_out.classes is None:
+        return []
+    code = held_out.rare
+    chance = held_out.predictions.max(axis=1)
+    right, start = held_out.correct, _LEAST_CONFIDENCE.get(len(held_out.classes), 0.0)
+    if code is not None:
+        chance, right, start = held_out.predictions[:, code], held_out.codes == code, 0.0
+    n_bins = 10 if start in (0.0, 0.5) else round(10 * (1.0 - start))
+    edges = np.round(np.linspace(start, 1.0, n_bins + 1), 12)
+    of = np.clip(np.searchsorted(edges, chance, side="right") - 1, 0, n_bins - 1)
+    bins = []
+    for position in np.unique(of):
+        rows = of == position
+        found = proportion_interval(right[rows].sum(), rows.sum())
+        ends = float(edges[position]), float(edges[position + 1])
+        bins.append(Bin(*ends, int(rows.sum()), float(chance[rows].mean()), found))
+    return bins
+
+
+def by_true_value(held_out: HeldOut) -> list[Bin]:
+    """How far off numbers are, by quarter of the truth."""
+    found = []
+    for low, high, rows in quarters(np.asarray(held_out.y, dtype=np.float64)):
+        ends = (np.nan if end is None else float(end) for end in (low, high))
+        off = held_out.errors[rows]
+        error = mean_interval(off) if len(off) > 1 else accuracy_interval(off)
+        found.append(Bin(*ends, int(rows.sum()), float(held_out.predictions[rows].mean()), error))
+    return found
+
+
+def dots(held_out: HeldOut) -> list[tuple[str, float, float]]:
+    """Some rows with their true and predicted numbers."""
+    n = len(held_out.y)
+    rows = np.linspace(0, n - 1, min(n, _MOST_DOTS)).astype(np.intp).tolist()
+    return [
+        (str(held_out.names[row]), float(held_out.y[row]), float(held_out.predictions[row]))
+        for row in rows
+    ]
+
+
+def thresholds(held_out: HeldOut, chosen: float | None = None) -> list[Threshold]:
+    """What is found, and how many alarms are false, if a class is called from a chance on.
+
+    The class that a reader looks out for comes first: the rare one, or the rarest. ``chosen`` is
+    the threshold that a model of two classes uses for it.
+    """
+    sizes = np.bincount(held_out.codes[held_out.codes >= 0], minlength=len(held_out.classes))
+    shown = [int(k) for k in np.argsort(-sizes, kind="stable") if 0 < sizes[k] < len(held_out.y)]
+    if not shown:
+        return []
+    first = shown[-1] if held_out.rare is None else held_out.rare
+    if len(shown) == 2 and sizes[shown[0]] == sizes[shown[1]]:
+        first = 1
+    shown = [first, *(k for k in shown if k != first)][:_MOST_CLASSES]
+    return [
+        _threshold(
+            plain_label(held_out.classes[code]),
+            held_out.predictions[:, code],
+            held_out.codes == code,
+            0.5 if chosen is None or code != first else chosen,
+        )
+        for code in shown
+    ]
+
+
+def _threshold(label: Any, scores: np.ndarray, is_class: np.ndarray, chosen: float) -> Threshold:
+    wanted = np.append(
+        np.linspace(0.0, 1.0, _STEPS + 1), np.quantile(scores, np.linspace(0, 1, _QUANTILES + 1))
+    )
+    at = np.unique(np.round(np.clip(np.append(wanted, chosen), 0.0, 1.0), 4))
+    own, others = np.sort(scores[is_class]), np.sort(scores[~is_class])
+    found, false = (len(some) - np.searchsorted(some, at) for some in (own, others))
+    alarms = int(np.argmin(np.abs(found + false - _ALARMS_A_ROW * len(own))))
+    return Threshold(
+        label,
+        len(own),
+        len(others),
+        at.tolist(),
+        found.tolist(),
+        false.tolist(),
+        int(np.argmin(np.abs(at - chosen))),
+        alarms,
+    )
+
+
+def confusion(held_out: HeldOut) -> list[list[int]]:
+    """How often each class (row) is predicted as each (column)."""
+    n = len(held_out.classes)
+    known = held_out.codes >= 0
+    pairs = held_out.codes[known] * n + held_out.predictions[known].argmax(axis=1)
+    return np.bincount(pairs, minlength=n * n).reshape(n, n).tolist()
+
+
+# -- rows that are wrong -----------------------------------------------------------------------
+
+
+def wrong_rows(model: Any, table: Table, held_out: HeldOut) -> list[WrongRow]:
+    """The rows that are wrong, the surest first, or furthest off, with what moved them."""
+    errors = held_out.errors
+    if held_out.classes is not None:
+        errors = errors * held_out.predictions.max(axis=1)
+    rows = np.argsort(-errors, kind="stable")[:_MOST_WRONG]
+    rows = rows[errors[rows] > 0]
+    if not len(rows):
+        return []
+    try:
+        try:
+            found = contributions(model, take_rows(table.X, rows))
+        except ValueError:  # the model knows nothing typical: these rows show it
+            found = contributions(model, take_rows(table.X, rows), background=table.X)
+    except (ValueError, TypeError, AttributeError):
+        return []
+    made = []
+    for place, row in enumerate(rows.tolist()):
+        pushed, typical, chance = found.values[place], found.baseline, None
+        said, truth = held_out.said[row], held_out.y[row]
+        if held_out.classes is not None:
+            code = int(held_out.predictions[row].argmax())
+            pushed, typical = pushed[:, code], typical[code]
+            chance = float(held_out.predictions[row, code])
+        known = {} if table.frame is None else table.frame.iloc[[row]].to_dict("records")[0]
+        order = np.argsort(-np.abs(pushed), kind="stable")
+        least = _LEAST_PUSH * np.abs(pushed).max(initial=0.0)
+        order = [int(p) for p in order if abs(pushed[p]) > least]
+        named = [p for p in order if pushed[p] > 0][:_MOST_FOR]
+        named += [p for p in order if pushed[p] < 0][:_MOST_AGAINST]
+        made.append(
+            WrongRow(
+                str(held_out.names[row]),
+                *(str(one) if chance is not None else cell(float(one)) for one in (said, truth)),
+                chance,
+                float(typical),
+                [(_words(found, known, p), float(pushed[p])) for p in named],
+            )
+        )
+    return made
+
+
+def _words(found: Any, known: dict, position: int) -> str:
+    """A column with its value in a row, and what is typical."""
+    column = str(found.columns[position])
+    if column not in known:
+        return column
+    typical = found.typical.get(column)
+    return reason_words({"column": column, "value": known[column], "typical": typical})

@@ -1,0 +1,267 @@
+"""One evaluation of a model, which everything that is shown of it renders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from covey._intervals import Interval, mean_interval_from_sums, proportion_interval
+from covey.evaluation import _errors
+from covey.evaluation._columns import Table, columns, worst_parts
+from covey.evaluation._held_out import HeldOut, Predicted, plain_label, verdict
+from covey.evaluation._inputs import check_inputs, checked_row_names
+from covey.evaluation._members import members
+from covey.evaluation._record import Evaluation, Readable, Remark, Score
+
+SIMPLEST = {"classes": "commonest class", "numbers": "the mean"}
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    *,
+    held_out: HeldOut | None = None,
+    rivals: Mapping[str, Any] | None = None,
+    groups: ArrayLike | None = None,
+    target: str = "",
+    row_names: Any = None,
+    n_rows: int = 0,
+    remarks: Sequence[Remark] = (),
+    health: Sequence[Mapping[str, Any]] | None = None,
+    caution: str | None = None,
+) -> Evaluation:
+    """Find out how right a model is, how sure, what it looks at, and when it is wrong.
+
+    Parameters
+    ----------
+    model : fitted classifier with ``predict_proba``, or regressor
+        A flock, another ensemble of covey, a pipeline, or any model with scikit-learn's methods.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Rows that the model was **not** trained on, or those of ``held_out``.
+    y : array-like of shape (n_samples,), optional
+        Their labels, or their values for a regressor. Without them nothing is said but what the
+        model looks at.
+    held_out : HeldOut, optional
+        What was predicted of these rows by models that were fitted without them. The model
+        itself may then have been fitted on them: how good it is comes from these alone.
+    rivals : dict, optional
+        What to compare with, by name: a fitted model, what it predicts of these rows
+        (probabilities of all classes, or numbers), or its measures, such as
+        ``{"accuracy": 0.9, "log_loss": 0.3}``, where more is not known.
+    groups : array-like of shape (n_samples,), optional
+        Rows that belong together, which are not independent of each other.
+    target : str, default=""
+        The name of what is predicted.
+    row_names : array-like of shape (n_samples,), optional
+        What to call the rows. By default the index of a data frame, else their positions.
+    n_rows : int, default=0
+        How many rows the model was fitted on, if that is known.
+    remarks : sequence of Remark, optional
+        What may mislead about the data.
+    health : sequence of dict, optional
+        What columns were like before they were prepared: ``column``, ``kind``, ``missing`` and
+        ``note``. By default what can be seen in ``X``.
+    caution : str, optional
+        What a reader must know before all numbers, such as that some rows were trained on.
+
+    Returns
+    -------
+    evaluation : Evaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from covey import FlockClassifier, evaluate
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> flock = FlockClassifier(effort="fast", random_state=0).fit(X[::2], y[::2])
+    >>> evaluation = evaluate(flock, X[1::2], y[1::2], target="species")
+    >>> evaluation.verdict, evaluation.n_held_out
+    ('better', 75)
+    """
+    if held_out is not None:
+        y = held_out.y
+    inputs = check_inputs(model, X, y)
+    table = Table(inputs.X, inputs.columns)
+    task = "numbers" if inputs.classes is None else "classes"
+    known: list[Score] = []
+    own_rows = held_out is None
+    if own_rows and inputs.y is not None:
+        predicted = _predicted(inputs, rivals or {}, known)
+        held_out = HeldOut(
+            inputs.y,
+            predicted,
+            inputs.classes,
+            names=checked_row_names(row_names, inputs.X, len(inputs.y)),
+            how="rows that the model was not fitted on",
+            split="new rows",
+            groups=None if groups is None else np.asarray(groups),
+        )
+    known_columns, found_remarks = columns(model, table, held_out, target, health)
+    size = getattr(model, "estimator_", model) if inputs.flock is None else inputs.flock
+    found = Evaluation(
+        task,
+        target,
+        [] if inputs.classes is None else [plain_label(one) for one in inputs.classes],
+        type(inputs.flock or model).__name__,
+        n_rows,
+        columns=known_columns,
+        n_members=getattr(size, "n_estimators_", None),
+        n_terms=getattr(size, "n_terms_", None),
+        readable=_readable(size),
+        members=members(inputs, inputs.y, not own_rows),
+        remarks=[*remarks, *found_remarks],
+        caution=caution,
+    )
+    if held_out is None:
+        return found
+    order = [table.names.index(one.name) for one in found.columns if one.share is not None]
+    return replace(
+        judged(found, held_out, known),
+        parts=worst_parts(table, order, held_out.errors),
+        wrong=_errors.wrong_rows(model, table, held_out),
+        n_wrong=int((held_out.errors > 0).sum()),
+    )
+
+
+def _readable(flock: Any) -> Readable | None:
+    """What a version with few terms costs, if the search has measured it."""
+    known = getattr(flock, "readable_", None)
+    if known is None:
+        return None
+    return Readable(int(known.n_terms), float(known.score), float(known.score_of_all))
+
+
+def judged(
+    found: Evaluation, held_out: HeldOut, known: Sequence[Score] = (), chosen: float | None = None
+) -> Evaluation:
+    """An evaluation with what rows held out say of how right, how sure and how wrong it is."""
+    own, *others = held_out.models
+    scores = [held_out.score(one) for one in held_out.models]
+    differences = [held_out.difference(own, one) for one in others]
+    line, constant = (
+        next((o for o in others if o.kind == kind), None) for kind in ("linear", "simplest")
+    )
+    linear = False
+    if line is not None and constant is not None:
+        over = held_out.difference(line, constant)
+        main = "accuracy" if found.task == "classes" else "r2"
+        linear = over.get(main).low > 0 or over.get("log_loss").high < 0
+    more: dict[str, Any] = {}
+    if held_out.classes is None:
+        more["dots"], more["ranges"] = _errors.dots(held_out), _errors.by_true_value(held_out)
+    else:
+        more = {
+            "classes": [plain_label(one) for one in held_out.classes],
+            "by_class": held_out.by_class(),
+            "confusion": _errors.confusion(held_out),
+            "calibration": _errors.calibration(held_out),
+            "thresholds": _errors.thresholds(held_out, chosen),
+            "rare": None
+            if held_out.rare is None
+            else plain_label(held_out.classes[held_out.rare]),
+        }
+    return replace(
+        found,
+        n_held_out=len(held_out.y),
+        how=held_out.how,
+        split=held_out.split,
+        scores=[*scores, *known],
+        differences=differences,
+        verdict=verdict(differences, scores[0], linear, held_out.rare is not None),
+        sureness=_errors.sureness(held_out),
+        **more,
+    )
+
+
+def _predicted(inputs: Any, rivals: Mapping[str, Any], known: list[Score]) -> list[Predicted]:
+    """What the model and its rivals predict; of those without predictions, what is known."""
+    classes, y = inputs.classes, inputs.y
+    own = (
+        inputs.model.predict(inputs.X) if classes is None else inputs.model.predict_proba(inputs.X)
+    )
+    made = [Predicted("this model", np.asarray(own, dtype=np.float64), "own")]
+    simplest = SIMPLEST["numbers" if classes is None else "classes"]
+    for name, given in rivals.items():
+        kind = "simplest" if name == simplest else "other"
+        if isinstance(given, Mapping):
+            promised = "held out when fitted" in name
+            known.append(score_of(name, given, "promised" if promised else kind))
+        elif hasattr(given, "predict"):
+            said = given.predict(inputs.X) if classes is None else given.predict_proba(inputs.X)
+            made.append(Predicted(name, np.asarray(said, dtype=np.float64), kind))
+        else:
+            made.append(Predicted(name, np.asarray(given, dtype=np.float64), kind))
+    if not any(one.kind == "simplest" for one in (*made, *known)):
+        if classes is None:
+            constant = np.full(len(y), y.mean())
+        else:
+            shares = (y[:, None] == classes).mean(axis=0)
+            constant = np.tile(shares, (len(y), 1))
+        made.append(Predicted(simplest, constant, "simplest"))
+    return made
+
+
+def score_of(name: str, given: Mapping[str, Any], kind: str = "other") -> Score:
+    """A score of measures that are known from elsewhere: numbers, or intervals."""
+    measures = {}
+    for measure, value in given.items():
+        if measure in ("accuracy", "log_loss", "auc", "brier", "r2", "rmse", "mae"):
+            limits = (value, np.nan, np.nan) if np.isscalar(value) else tuple(value)
+            if len(limits) != 3 or not all(isinstance(one, int | float) for one in limits):
+                raise ValueError(
+                    f"rivals must have numbers as measures, or (value, low, high); {measure!r} "
+                    f"of {name!r} is {value!r}."
+                )
+            measures[measure] = Interval(*map(float, limits))
+    if not {"accuracy", "r2"} & set(measures):
+        raise ValueError(f"rivals must have 'accuracy' or 'r2', which {name!r} lacks.")
+    seconds = given.get("seconds")
+    return Score(name, kind, measures, None if seconds is None else float(seconds))
+
+
+def by_own_rows(model: Any) -> Evaluation:
+    """What a flock says of itself by the training rows that its folds held out, if it kept any."""
+    decider = getattr(model, "estimator_", model)
+    known = getattr(decider, "calibration_", None)
+    classes = getattr(model, "classes_", None)
+    found = Evaluation(
+        "numbers" if classes is None else "classes",
+        classes=[] if classes is None else [plain_label(one) for one in classes],
+        model=type(decider).__name__,
+        n_members=getattr(decider, "n_estimators_", None),
+        n_terms=getattr(decider, "n_terms_", None),
+    )
+    if known is None:
+        return found
+    n = round(float(known.weight.sum()))
+
+    def mean(values: np.ndarray) -> Interval:
+        value = float(values @ known.weight / n)
+        return mean_interval_from_sums(value, float((values - value) ** 2 @ known.weight), n, n)
+
+    if "error" in known:
+        measures = {"mae": mean(np.abs(known.error))}
+    else:
+        n_right = float(known.weight[known.right].sum())
+        right = proportion_interval(min(round(n_right), n), n)._replace(value=n_right / n)
+        losses = -np.log(np.clip(known.probability, np.finfo(np.float64).eps, 1.0))
+        measures = {"accuracy": right, "log_loss": mean(losses)}
+    given = known.source == "given rows"
+    how = "rows that the model was not fitted on"
+    if not given:
+        how = (
+            "training rows, each by models that were fitted without it. The same rows chose the "
+            "members, so that this is slightly on the bright side"
+        )
+    return replace(
+        found,
+        scores=[Score("this model", "own", measures)],
+        n_held_out=n,
+        how=how,
+        split="new rows" if given else "search",
+    )

@@ -1,0 +1,342 @@
+"""Rows that were held out, what models predict of them, and how good these models are there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from covey._intervals import (
+    Interval,
+    accuracy_interval,
+    average_precision_interval,
+    mean_interval,
+    mean_p_value,
+    proportion_interval,
+    r2_interval,
+)
+from covey.evaluation._record import ClassErrors, Difference, Label, Score
+
+# No probability of the true class counts as less.
+LEAST_PROBABILITY = 1e-15
+# A class is rare if fewer than this share of the rows have it.
+RARE = 0.15
+
+
+def log_losses(classes: np.ndarray, probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The log-loss of each row; a class that is not known has no probability."""
+    known = np.flatnonzero(np.isin(y, classes))
+    of_truth = np.zeros(len(y))
+    of_truth[known] = probabilities[known, np.searchsorted(classes, y[known])]
+    return -np.log(np.clip(of_truth, LEAST_PROBABILITY, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What a model predicts of rows that it was fitted without.
+
+    Parameters
+    ----------
+    name : str
+    predictions : ndarray of shape (n, n_classes) or (n,)
+        Probabilities of all classes, or numbers.
+    kind : str
+        As for `Score`.
+    seconds : float, optional
+        Of a fit.
+    knows_probabilities : bool
+        False if probabilities of zero and one stand for labels.
+    """
+
+    name: str
+    predictions: np.ndarray
+    kind: str = "other"
+    seconds: float | None = None
+    knows_probabilities: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Rows that were held out, and what models that were fitted without them predict.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Their labels, or their numbers.
+    models : list of Predicted
+        The model that is judged, then those that it is compared with.
+    classes : ndarray of shape (n_classes,), or None
+        In ascending order; None where numbers are predicted.
+    rows : ndarray of shape (n,), optional
+        The rows, as positions in the model's table, rising. By default all.
+    names : sequence of str, optional
+        What the user calls the rows. By default they are counted from 1 on.
+    how, split : str
+        How rows were held out, as `Evaluation` has it.
+    groups : ndarray of shape (n,), optional
+        Rows that belong together, which are not independent of each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covey.evaluation import HeldOut, Predicted
+    >>> chances = np.array([[0.9, 0.1], [0.4, 0.6], [0.8, 0.2]])
+    >>> held_out = HeldOut(np.array(["a", "b", "b"]), [Predicted("flock", chances)], ["a", "b"])
+    >>> held_out.said.tolist(), held_out.correct.tolist()
+    (['a', 'b', 'a'], [True, True, False])
+    >>> [(one.label, one.rows, one.right) for one in held_out.by_class()]
+    [('a', 1, 1), ('b', 2, 1)]
+    """
+
+    y: np.ndarray
+    models: Sequence[Predicted]
+    classes: Any = None
+    rows: Any = None
+    names: Any = None
+    how: str = ""
+    split: str = "chance"
+    groups: np.ndarray | None = None
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.y)
+        if self.classes is not None:
+            object.__setattr__(self, "classes", np.asarray(self.classes))
+        rows = np.arange(n) if self.rows is None else np.asarray(self.rows)
+        names = range(1, n + 1) if self.names is None else self.names
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "names", names)
+        wanted = (n,) if self.classes is None else (n, len(self.classes))
+        for one in self.models:
+            if np.shape(one.predictions) != wanted:
+                raise ValueError(
+                    f"held_out has predictions of shape {np.shape(one.predictions)} by "
+                    f"{one.name!r}, but these rows and classes need {wanted}."
+                )
+            if not np.isfinite(one.predictions).all():
+                raise ValueError(
+                    f"held_out has missing predictions by {one.name!r}; leave these rows out."
+                )
+
+    # -- what the model that is judged predicts ------------------------------------------------
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """Its probabilities, or numbers."""
+        return self.models[0].predictions
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The true classes as positions; -1 for a class that is not known."""
+        place = np.searchsorted(self.classes, self.y).clip(0, len(self.classes) - 1)
+        return np.where(self.classes[place] == self.y, place, -1)
+
+    @cached_property
+    def said(self) -> np.ndarray:
+        """The label, or the number, that it predicts of each row."""
+        if self.classes is None:
+            return self.predictions
+        return self.classes[self.predictions.argmax(axis=1)]
+
+    @cached_property
+    def correct(self) -> np.ndarray:
+        """Whether the label of each row is predicted."""
+        return self.said == self.y
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """1 where the label is wrong, else 0; or how far off a number is."""
+        if self.classes is None:
+            return np.abs(self.predictions - self.y)
+        return 1.0 - self.correct
+
+    @cached_property
+    def rare(self) -> int | None:
+        """The position of the rarer of two classes, or of the rarest beside a very common one.
+
+        None where no class has fewer than 15 % of the rows, or many have about as few.
+        """
+        if self.classes is None or len(self.classes) < 2:
+            return None
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
+        if counts.max() <= (1 - RARE) * len(self.y) or np.count_nonzero(counts) < 2:
+            return None
+        return int(np.where(counts > 0, counts, len(self.y) + 1).argmin())
+
+    def by_class(self) -> list[ClassErrors]:
+        """Of each class how many rows there are, are found, and are said to be."""
+        found = []
+        for label in self.classes:
+            of_class, called = self.y == label, self.said == label
+            names, counts = np.unique(self.said[of_class & ~called], return_counts=True)
+            found.append(
+                ClassErrors(
+                    plain_label(label),
+                    int(of_class.sum()),
+                    int((of_class & called).sum()),
+                    int(called.sum()),
+                    plain_label(names[counts.argmax()]) if len(names) else None,
+                )
+            )
+        return found
+
+    # -- measures -----------------------------------------------------------------------------
+
+    def parts(self, model: Predicted) -> dict[str, np.ndarray]:
+        """What each row adds to each measure, which is the mean of its parts.
+
+        For the area under the curve these are the placements of DeLong, so that one interval of
+        a mean, over rows or over groups of rows, serves all measures and their differences.
+        """
+        key = id(model)
+        if key not in self._cache:
+            self._cache[key] = self._parts(
+                model.predictions, model.knows_probabilities, model.kind
+            )
+        return self._cache[key]
+
+    def _parts(self, predictions: np.ndarray, knows: bool, kind: str) -> dict[str, np.ndarray]:
+        if self.classes is None:
+            errors = predictions - self.y
+            return {"mae": np.abs(errors), "squared": errors**2}
+        found = {"accuracy": (self.classes[predictions.argmax(axis=1)] == self.y).astype(float)}
+        if not knows:
+            return found
+        found["log_loss"] = log_losses(self.classes, predictions, self.y)
+        truth = self.codes[:, None] == np.arange(len(self.classes))
+        found["brier"] = ((predictions - truth) ** 2).sum(axis=1)
+        areas = [
+            _placements(predictions[:, code], truth[:, code])
+            for code in range(len(self.classes) if len(self.classes) > 2 else 1)
+            if 0 < truth[:, code].sum() < len(self.y)
+        ]
+        if areas:
+            found["auc"] = np.mean(areas, axis=0)
+            if kind == "simplest":
+                # It ranks nothing, though its chances differ a little between folds.
+                found["auc"] = np.full(len(self.y), 0.5)
+        return found
+
+    def score(self, model: Predicted) -> Score:
+        """The measures of a model with their 95 % intervals."""
+        parts = self.parts(model)
+        measures = {name: self._interval(name, values) for name, values in parts.items()}
+        if self.classes is None:
+            squared = measures.pop("squared")
+            rmse = Interval(*np.sqrt(np.maximum(squared, 0.0)).tolist())
+            alike = np.ptp(self.y) == 0
+            r2 = (
+                Interval(*[math.nan] * 3)
+                if alike
+                else r2_interval(self.y, parts["squared"], self.groups)
+            )
+            measures = {"r2": r2, "rmse": rmse, **measures}
+        elif self.rare is not None and "auc" in measures:
+            measures["average_precision"] = average_precision_interval(
+                self.codes == self.rare, model.predictions[:, self.rare], self.groups
+            )
+        return Score(model.name, model.kind, measures, model.seconds)
+
+    def _interval(self, measure: str, values: np.ndarray) -> Interval:
+        if measure == "accuracy":
+            return accuracy_interval(values, self.groups)
+        if len(values) < 2:
+            return Interval(float(values.mean()), math.nan, math.nan)
+        value, low, high = mean_interval(values, self.groups)
+        if measure == "auc":
+            if value > 1 - 1e-12 or value < 1e-12:
+                # Rows that are all ranked alike have no variance to estimate the error from.
+                n_units = int(np.bincount(self.codes[self.codes >= 0]).min()) or 1
+                return proportion_interval(round(value) * n_units, n_units)
+            return Interval(value, max(0.0, low), min(1.0, high))
+        return Interval(value, max(0.0, low), high)
+
+    def difference(self, one: Predicted, other: Predicted) -> Difference:
+        """By how much the measures of one model are above those of another on the same rows."""
+        own, others = self.parts(one), self.parts(other)
+        found = {
+            name: mean_interval(own[name] - others[name], self.groups)
+            for name in own
+            if name in others and len(self.y) > 1
+        }
+        if "squared" in found:
+            spread = float(np.var(self.y)) or math.nan
+            value, low, high = found.pop("squared")
+            found["r2"] = Interval(-value / spread, -high / spread, -low / spread)
+        return Difference(other.name, other.kind, found)
+
+    def chance(self, one: Predicted, other: Predicted, measure: str) -> float:
+        """How likely two models differ as much by chance; NaN where that is not known."""
+        own, others = self.parts(one), self.parts(other)
+        if measure not in own or measure not in others:
+            return math.nan
+        return mean_p_value(own[measure] - others[measure], self.groups)
+
+    def on(self, rows: np.ndarray) -> HeldOut:
+        """The same models on some of the rows, named by their positions in the table."""
+        which = np.searchsorted(self.rows, rows)
+        return replace(
+            self,
+            y=self.y[which],
+            rows=rows,
+            names=[self.names[place] for place in which],
+            groups=None if self.groups is None else self.groups[which],
+            models=[replace(one, predictions=one.predictions[which]) for one in self.models],
+            _cache={},
+        )
+
+
+def _placements(scores: np.ndarray, is_class: np.ndarray) -> np.ndarray:
+    """Parts of the rows whose mean is the area under the curve, with its variance."""
+    own, others = np.sort(scores[is_class]), np.sort(scores[~is_class])
+
+    def below(among: np.ndarray, of: np.ndarray) -> np.ndarray:
+        sides = [np.searchsorted(among, of, side) for side in ("left", "right")]
+        return (sides[0] + sides[1]) / (2 * len(among))
+
+    parts = np.empty(len(scores))
+    parts[is_class] = below(others, scores[is_class])
+    parts[~is_class] = 1.0 - below(own, scores[~is_class])
+    area = parts[is_class].mean()
+    share = np.where(is_class, is_class.mean(), 1.0 - is_class.mean())
+    return area + (parts - area) / share
+
+
+def plain_label(label: Any) -> Label:
+    """A label as JSON has it."""
+    label = label.item() if hasattr(label, "item") else label
+    return label if isinstance(label, bool | int | float | str) else str(label)
+
+
+def verdict(
+    differences: Sequence[Difference], own: Score | None, linear: bool, rare: bool = False
+) -> str:
+    """In a word how a model compares with a linear one and with one that reads no column.
+
+    It is "useless" only if neither its answers, nor its ranking, nor its probabilities are
+    better than those of a model that reads no column. ``linear`` says whether the linear model
+    itself is; where a class is ``rare`` the ranking counts instead of the answers.
+    """
+    if own is None:
+        return "unknown"
+    by_kind = {one.kind: one for one in differences}
+    line, constant = by_kind.get("linear"), by_kind.get("simplest")
+    main = "accuracy" if "accuracy" in own.measures else "r2"
+    main = "auc" if rare and "auc" in own.measures else main
+    if line is not None and linear:
+        gap, loss = line.get(main), line.get("log_loss")
+        if gap.high < 0 or (loss.low > 0 and gap.value <= 0):
+            return "linear is better"
+    if constant is not None and constant.get(main).low <= 0:
+        tells = constant.get("log_loss").high < 0 or own.get("auc").low > 0.5
+        if tells:
+            return "better" if rare else "not more often right"
+        return "useless" if constant.get(main).value <= 0 else "perhaps useless"
+    if line is None:
+        return "better"
+    gap, loss = line.get(main), line.get("log_loss")
+    return "better" if gap.low > 0 or (loss.high < 0 and gap.value >= 0) else "as linear"

@@ -1,0 +1,198 @@
+"""The model and the rows of an evaluation, checked before anything slow happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from covey._plain_words import plain_words
+
+# How many unknown labels or missing columns a sentence names.
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A model, and the rows to evaluate it on."""
+
+    model: Any  # takes the rows as they were given
+    flock: Any  # the ensemble that it is, or ends with; None for other models
+    X: Any  # the rows as they were given
+    seen: Any  # the ensemble's own view of them
+    y: np.ndarray | None
+    classes: np.ndarray | None  # None for a regressor
+    columns: list[str]  # of the user's table
+    features: list[str]  # of the ensemble
+
+
+def check_inputs(model: Any, X: Any, y: Any) -> Inputs:
+    """The model and its rows, or one sentence that states what is wrong."""
+    if not hasattr(model, "predict"):
+        raise TypeError(
+            f"model must be a fitted model with predict, got {type(model).__name__}; wrap what "
+            "predicts otherwise in a FusionClassifier or FusionRegressor with prefit=True."
+        )
+    check_is_fitted(model)
+    before, flock = _taken_apart(model)
+    if getattr(getattr(flock, "fuser_", None), "needs_y", False):
+        raise ValueError(
+            "The oracle reads the true labels and predicts nothing that could be evaluated; fit "
+            "the model with a fuser that can predict."
+        )
+    X, n_rows = _checked_rows(model, X)
+    classes = None if is_regressor(model) else np.asarray(model.classes_)
+    if y is not None and classes is None:
+        y = _checked_values(y, n_rows)
+    elif y is not None:
+        y = _checked_labels(y, n_rows, classes.tolist())
+    seen = X
+    for _, step in before if flock is not None else ():
+        seen = step.transform(seen)
+    features = _feature_names(flock, before, seen)
+    columns = features if not before else [f"x{place}" for place in range(X.shape[1])]
+    if hasattr(X, "columns"):
+        columns = [str(column) for column in X.columns]
+    return Inputs(model, flock, X, seen, y, classes, columns, features)
+
+
+def _is_flock(model: object) -> bool:
+    """Whether a model fuses members and shows how much each decides."""
+    return hasattr(type(model), "explain_fusion")
+
+
+def _taken_apart(model: Any) -> tuple[list, Any]:
+    """The steps before an ensemble, and the ensemble; None where there is none."""
+    whole = model
+    if not _is_flock(model) and hasattr(model, "pipeline_"):
+        whole = model.pipeline_
+    if _is_flock(whole) or getattr(whole, "steps", None) is None:
+        return [], whole if _is_flock(whole) else None
+    before = [(n, step) for n, step in whole.steps[:-1] if step not in (None, "passthrough")]
+    last = whole.steps[-1][1]
+    return before, last if _is_flock(last) else None
+
+
+def _checked_rows(whole: Any, X: Any) -> tuple[Any, int]:
+    """The rows, and how many there are."""
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    shape = getattr(X, "shape", None)
+    if shape is None or len(shape) != 2:
+        got = type(X).__name__ if shape is None else f"an array of shape {shape}"
+        raise ValueError(
+            f"X must be a table, one row a sample and one column a feature, got {got}."
+        )
+    if shape[0] == 0:
+        raise ValueError("X has no rows; give rows that the model was not trained on.")
+    known = getattr(whole, "feature_names_in_", None)
+    columns = list(X.columns) if hasattr(X, "columns") else None
+    if known is not None and columns is not None:
+        present = set(columns)
+        missing = [repr(str(column)) for column in known if column not in present]
+        if missing:
+            raise ValueError(
+                f"X lacks the {'column' if len(missing) == 1 else 'columns'} {_some(missing)} "
+                "that the model was fitted on; give all of its columns."
+            )
+    wanted = getattr(whole, "n_features_in_", None)
+    if wanted is not None and columns is None and shape[1] != wanted:
+        raise ValueError(
+            f"X has {shape[1]} columns, but the model was fitted on {wanted}; give the same ones."
+        )
+    return X, shape[0]
+
+
+def _checked_targets(y: Any, n_rows: int, what: str) -> np.ndarray:
+    """One present target a row."""
+    y = column_or_1d(np.asarray(y))
+    if len(y) != n_rows:
+        raise ValueError(
+            f"y has {len(y)} {what}s, but X has {n_rows} rows; give one {what} a row."
+        )
+    if any(is_missing(value) for value in y.tolist()):
+        raise ValueError(f"y holds missing {what}s; leave out the rows without one.")
+    return y
+
+
+def _checked_labels(y: Any, n_rows: int, labels: list) -> np.ndarray:
+    """The true labels, all of them known to the model."""
+    y = _checked_targets(y, n_rows, "label")
+    known = set(labels)
+    unknown = sorted({repr(label) for label in y.tolist() if label not in known})
+    if unknown:
+        raise ValueError(
+            f"y holds {_some(unknown)}, which the model was not trained on; its "
+            f"classes are {_some([repr(label) for label in labels])}."
+        )
+    return y
+
+
+def _checked_values(y: Any, n_rows: int) -> np.ndarray:
+    """The true values as finite numbers."""
+    y = _checked_targets(y, n_rows, "value")
+    try:
+        y = y.astype(np.float64)
+    except (TypeError, ValueError):
+        y = np.array([np.nan])
+    if not np.isfinite(y).all():
+        raise ValueError("y must hold finite numbers, since the model predicts numbers.")
+    return y
+
+
+def checked_row_names(row_names: Any, X: Any, n_rows: int) -> list[str]:
+    """What users call their rows: as they say, as their frame's index has it, or by position."""
+    if row_names is None:
+        row_names = getattr(X, "index", range(n_rows))
+    names = [str(name) for name in row_names]
+    if len(names) != n_rows:
+        raise ValueError(
+            f"row_names has {len(names)} names, but X has {n_rows} rows; give one name a row."
+        )
+    return names
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, or what pandas has instead."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # a missing value differs from itself
+    except (TypeError, ValueError):
+        # pandas.NA does not compare; an array inside a cell is a value.
+        return not hasattr(value, "__len__")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _feature_names(flock: Any, before: list, seen: Any) -> list[str]:
+    names = getattr(flock, "feature_names_in_", None)
+    if names is None and hasattr(seen, "columns"):
+        names = seen.columns
+    if names is None and before:
+        names = _names_out(before)
+    n_features = seen.shape[1]
+    if names is None or len(names) != n_features:
+        names = [f"x{position}" for position in range(n_features)]
+    names = [str(name) for name in names]
+    # Readers know columns, not the transformers that they went through.
+    bare = [plain_words(name.split("__", 1)[-1]) for name in names]
+    return bare if before and len(set(bare)) == len(bare) else names
+
+
+def _names_out(before: list) -> Any:
+    """The names that the steps give to their output; None where a step gives none."""
+    names = getattr(before[0][1], "feature_names_in_", None)
+    for _, step in before:
+        try:
+            names = step.get_feature_names_out(names)
+        except (AttributeError, ValueError, TypeError):
+            return None
+    return names

@@ -1,0 +1,382 @@
+"""The record of an evaluation: plain data, which the model's file keeps and all pages render."""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from covey._intervals import Interval
+
+Label = str | int | float | bool
+# A record from a file may not be nested deeper, nor name more of anything.
+_MOST_PARTS = 100_000
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A model's measures on the rows held out.
+
+    ``kind`` is "own", "simplest", "linear", "full" (the flock that a simple one is a part of),
+    "promised" (of the same model, when it was fitted) or "other".
+    """
+
+    name: str
+    kind: str
+    measures: dict[str, Interval]
+    seconds: float | None = None
+
+    @property
+    def main(self) -> Interval:
+        """The accuracy, or R2."""
+        return self.get("accuracy" if "accuracy" in self.measures else "r2")
+
+    def get(self, measure: str) -> Interval:
+        """Return a measure, NaN where it is not known."""
+        return self.measures.get(measure, _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much the model's measures are above those of another one on the same rows."""
+
+    name: str
+    kind: str
+    measures: dict[str, Interval]
+
+    def get(self, measure: str) -> Interval:
+        """Return a measure, NaN where it is not known."""
+        return self.measures.get(measure, _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How right a classifier is where it is sure, and where not; how far off a regressor is."""
+
+    level: float = math.nan  # the probability from which on it counts as sure
+    share_sure: float = math.nan
+    right_sure: float = math.nan
+    right_unsure: float = math.nan
+    expected: float = math.nan  # the mean probability of what is predicted
+    half: float = math.nan  # half of all predictions are off by less
+    nine_of_ten: float = math.nan  # nine of ten of the rows held out are off by less
+    largest: float = math.nan
+    bias: Interval = _UNKNOWN  # how much too high on average
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the values of a column go along with: a curve of the model, and the data beside it."""
+
+    kind: str  # "number", "date" or "category"
+    outcome: Label | None  # the class whose probability it is, None for a number
+    values: list[float]  # where on the axis; positions of categories
+    labels: list[str]
+    # The mean prediction, moved by the column alone among rows alike in the others: only its
+    # differences are effects.
+    model: list[float]
+    said: list[float]  # the mean of what is predicted of the rows there
+    data: list[float | None]  # the mean of what is true of them, None where they are few
+    rows: list[float]  # the share of rows at each value, or in bins of even width
+    typical: float  # the mean prediction of all rows
+    missing: float | None = None  # the curve where the value is missing
+    others: int = 0  # categories that are not shown
+    remark: str = ""  # where model and data point in different directions
+
+    @property
+    def spread(self) -> float:
+        """How far the column moves the prediction by itself."""
+        return max(self.model) - min(self.model)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: what it is like, how much it counts, and what its values do."""
+
+    name: str
+    kind: str
+    missing: int = 0
+    note: str = ""
+    spread: str = ""  # its values in a few words
+    bins: list[int] = field(default_factory=list)  # how its numbers are spread
+    share: float | None = None  # of all that counts; the shares sum to one
+    loss: Interval | None = None  # what the loss rises by when the column is not known
+    points: float | None = None  # what the accuracy, or R2, falls by then
+    together: list[str] = field(default_factory=list)  # columns that say the same
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True)
+class ClassErrors:
+    """A class: how many rows it has, how many are found, and how many are said to be of it."""
+
+    label: Label
+    rows: int
+    right: int
+    said: int
+    taken_for: Label | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the rows where errors are more frequent, or larger, than elsewhere."""
+
+    column: str
+    words: str  # "is between 0.5 and 0.9"
+    rows: int
+    error: float  # the share of rows that are wrong, or the mean error
+    elsewhere: float
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows of about the same confidence, or about the same true value."""
+
+    low: float
+    high: float
+    rows: int
+    expected: float  # the mean confidence, or the mean prediction
+    found: Interval  # the share that is right, or the mean error
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What is found, and how many alarms are false, if a class is called from a chance on."""
+
+    label: Label
+    rows: int  # of the class
+    others: int
+    at: list[float]  # thresholds, rising
+    found: list[int]
+    false: list[int]
+    chosen: int  # the position of the threshold that the model uses
+    alarms: int  # the position where there are about as many alarms as asked for
+
+
+@dataclass(frozen=True)
+class WrongRow:
+    """A row that is wrong, and the columns that spoke for the answer and against it."""
+
+    row: str
+    said: str
+    truth: str
+    probability: float | None
+    typical: float
+    pushes: list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an ensemble."""
+
+    name: str
+    kind: str
+    share: float  # of the decisions
+    score: float  # accuracy, or root mean squared error, by itself
+    n_columns: int | None
+    looks_at: list[tuple[str, float]]
+    decides: list[float]  # its share where each group is predicted
+
+
+@dataclass(frozen=True)
+class Members:
+    """The members of an ensemble, those that decide most first."""
+
+    shown: list[Member]
+    number: int
+    fusion: str  # how they are fused, in words
+    evenly: bool
+    groups: list[str]  # what is predicted: classes, or quarters of numbers
+    flattered: bool  # whether they were fitted on the rows that measure them
+    lost_without_gate: float | None = None
+    lost_without_members: float | None = None
+    apart: float | None = None  # share of rows where just one of two is right, or distance
+
+
+@dataclass(frozen=True)
+class Readable:
+    """A version of a model with few terms: its accuracy, or R2, and that of the model itself."""
+
+    terms: int
+    value: float
+    of_all: float
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that may mislead: what it is about, the column, and a sentence."""
+
+    about: str
+    column: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All that is known of a model from rows that it had not seen.
+
+    It is made by `evaluate`, kept in the file of a model, and rendered by the terminal, the
+    page, the served page and the model card, which compute nothing of their own. It holds
+    numbers, text and lists only; of single rows there are a few samples.
+
+    Parameters
+    ----------
+    task : "classes" or "numbers"
+    target : str
+        The name of what is predicted; empty where it has none.
+    classes : list
+        The labels; empty for numbers.
+    n_rows : int
+        Rows that the model was fitted on; 0 where that is not known.
+    n_held_out : int
+        Rows that it is judged by.
+    how : str
+        How they were held out, in words.
+    split : "chance", "groups", "time", "new rows", "search" or "none"
+        What new rows must be like for the numbers to hold.
+    scores : list of Score
+        The model's own first, then those of others.
+    differences : list of Difference
+        From the others.
+    verdict : str
+        In a word how it compares with simpler models.
+
+    Examples
+    --------
+    >>> from covey.evaluation import Evaluation
+    >>> one = Evaluation("numbers", target="price", n_rows=40)
+    >>> Evaluation.from_json(one.to_json()) == one
+    True
+    """
+
+    task: str
+    target: str = ""
+    classes: list[Label] = field(default_factory=list)
+    model: str = ""  # the name of its kind
+    n_rows: int = 0
+    n_held_out: int = 0
+    how: str = ""
+    split: str = "none"
+    scores: list[Score] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
+    verdict: str = "unknown"
+    rare: Label | None = None  # the class of so few rows that it comes first
+    sureness: Sureness | None = None
+    columns: list[Column] = field(default_factory=list)  # those that count most first
+    by_class: list[ClassErrors] = field(default_factory=list)
+    confusion: list[list[int]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    calibration: list[Bin] = field(default_factory=list)
+    ranges: list[Bin] = field(default_factory=list)  # errors by the true value
+    dots: list[tuple[str, float, float]] = field(default_factory=list)  # row, truth, said
+    thresholds: list[Threshold] = field(default_factory=list)
+    wrong: list[WrongRow] = field(default_factory=list)
+    n_wrong: int = 0
+    members: Members | None = None
+    n_members: int | None = None
+    n_terms: int | None = None  # how much there is to read
+    readable: Readable | None = None  # a version that can be read, if it costs less terms
+    remarks: list[Remark] = field(default_factory=list)
+    caution: str | None = None
+
+    @property
+    def own(self) -> Score | None:
+        """The model's own score."""
+        return next((one for one in self.scores if one.kind == "own"), None)
+
+    def score(self, kind: str) -> Score | None:
+        """Return the first score of a kind."""
+        return next((one for one in self.scores if one.kind == kind), None)
+
+    def difference(self, kind: str) -> Difference | None:
+        """Return the difference from the first model of a kind."""
+        return next((one for one in self.differences if one.kind == kind), None)
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns that count, those that count most first."""
+        return [one for one in self.columns if (one.share or 0.0) > 0]
+
+    def without_rows(self) -> Evaluation:
+        """Return the record without samples of single rows."""
+        return replace(self, wrong=[], dots=[])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record as dicts, lists, text and numbers; NaN becomes None."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, record: Any) -> Evaluation:
+        """Make a record of what `as_dict` gave; ValueError where it is not of that kind."""
+        return _made(cls, record, "evaluation")
+
+    def to_json(self) -> str:
+        """Return the record as JSON."""
+        return json.dumps(self.as_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Evaluation:
+        """Make a record of what `to_json` gave."""
+        return cls.from_dict(json.loads(text))
+
+    def __str__(self) -> str:
+        from covey.evaluation._sentences import answers
+
+        return "\n".join(f"{question} {' '.join(said)}" for question, said in answers(self))
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _made(kind: Any, value: Any, where: str) -> Any:
+    """Make a value of a type of plain data; ValueError names the place that does not fit."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        for one in parts:
+            try:
+                return _made(one, value, where)
+            except ValueError:
+                continue
+    elif kind is type(None) and value is None:
+        return None
+    elif kind is float and (value is None or type(value) in (int, float)):
+        return math.nan if value is None else float(value)
+    elif kind is Interval and isinstance(value, list) and len(value) == 3:
+        return Interval(*(_made(float, one, where) for one in value))
+    elif kind in (str, int, bool) and type(value) is kind:
+        return value
+    elif origin is list and isinstance(value, list) and len(value) <= _MOST_PARTS:
+        return [_made(parts[0], one, where) for one in value]
+    elif origin is tuple and isinstance(value, list) and len(value) == len(parts):
+        return tuple(_made(one, part, where) for one, part in zip(parts, value, strict=True))
+    elif origin is dict and isinstance(value, dict):
+        return {
+            _made(str, name, where): _made(parts[1], one, where) for name, one in value.items()
+        }
+    elif is_dataclass(kind) and isinstance(value, dict):
+        hints = _hints(kind)
+        if set(value) <= set(hints):
+            made = {name: _made(hints[name], one, name) for name, one in value.items()}
+            try:
+                return kind(**made)
+            except TypeError:
+                pass
+    raise ValueError(f"{where} is not as an evaluation has it.")

@@ -1,0 +1,582 @@
+"""The sentences that are made of an evaluation, once for every page, terminal and file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from covey._intervals import Interval
+from covey._number_words import (
+    cell,
+    count,
+    counted,
+    listed,
+    number,
+    percent,
+    points,
+    quoted,
+    rough,
+    span,
+)
+from covey.evaluation._record import Column, Effect, Evaluation, Label, Score, Threshold
+
+QUESTIONS = (
+    "How right is it?",
+    "How sure is it?",
+    "What does it look at?",
+    "When is it wrong?",
+    "What would change it?",
+    "May I trust it?",
+)
+LOOKS_AT = QUESTIONS[2]
+# How many columns are told of.
+_MOST_COLUMNS = 5
+# How many points the mean probability may be off to be taken at its word.
+_CLOSE = 0.02
+# Labels that stand for the target itself, and those that mean nothing without its name.
+_YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
+
+
+def answers(one: Evaluation) -> list[tuple[str, list[str]]]:
+    """The questions that a reader asks first, and what the record says to each.
+
+    Examples
+    --------
+    >>> from covey.evaluation import Evaluation, answers
+    >>> answers(Evaluation("numbers"))[0]
+    ('How right is it?', ['That is not known: no row was held out to see.'])
+    """
+    said = (_right, _sure, _looks_at, _wrong, _changes, _trust)
+    return [(question, say(one)) for question, say in zip(QUESTIONS, said, strict=True)]
+
+
+def subject(one: Evaluation, label: Label | None) -> str:
+    """A class as a sentence names it: 'denied'; of yes and no, the target."""
+    text = str(label).lower().removesuffix(".0")
+    if not one.target or not (text in _YES | _BARE or _is_number(text)):
+        return quoted(label)
+    rows = {each.label: each.rows for each in one.by_class}
+    is_event = (
+        text in _YES
+        and len(one.classes) == 2
+        and rows.get(label, 0) == min(rows.values(), default=1)
+    )
+    return one.target if is_event else f"{one.target} = {label}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def heading(one: Evaluation) -> str:
+    """What was learned, of how much: the first line of all."""
+    what = "a number" if one.task == "numbers" else f"{len(one.classes)} classes"
+    rows = one.n_rows or one.n_held_out
+    looked = [column for column in one.columns if column.share is not None]
+    n_columns = f"{len(looked)} of {len(one.columns)}" if one.columns else "no"
+    return f"{one.target or 'The target'}: {what}, {counted(rows, 'row')}, {n_columns} columns."
+
+
+def size(one: Evaluation) -> str:
+    """How much there is to read, and what a version costs that can be read; empty if unknown."""
+    if one.n_terms is None and one.n_members is None:
+        return ""
+    parts = [] if one.n_terms is None else [counted(one.n_terms, "term")]
+    parts += [] if one.n_members is None else [counted(one.n_members, "member")]
+    said = f"There are {' in '.join(parts)} to read."
+    said = said.replace("There are 1 ", "There is 1 ")
+    own, other, full = one.own, one.readable, one.score("full")
+    if other is not None:
+        what = "it is right on" if one.task == "classes" else "it explains"
+        shown = (
+            f"{100 * max(other.value, 0.0):.1f} instead of {100 * max(other.of_all, 0.0):.1f} %"
+        )
+        said += f" With {counted(other.terms, 'term')} {what} {shown}: --max-terms 40."
+    elif full is not None and own is not None:
+        said += f" The price of being simple: {_short(one, own)} instead of {_short(one, full)}."
+    return said
+
+
+def _short(one: Evaluation, score: Score) -> str:
+    if one.rare is not None:
+        return f"area {score.get('auc').value:.3f}"
+    what = "right" if one.task == "classes" else "explained"
+    return f"{percent(max(score.main.value, 0.0))} {what}"
+
+
+def judged_by(one: Evaluation) -> str:
+    """By which rows the model is judged."""
+    if one.own is None:
+        return "It was not judged by rows held out."
+    if one.split == "new rows":
+        known = "" if one.caution else ", which it had not seen"
+        return f"Judged on {counted(one.n_held_out, 'row')}{known}."
+    each = ", each by a model that had not seen it"
+    return f"Judged on {counted(one.n_held_out, 'row')}{each} ({one.how})."
+
+
+# -- how right ---------------------------------------------------------------------------------
+
+
+def _unseen(one: Evaluation) -> str:
+    return "these rows" if one.caution else "rows that it had not seen"
+
+
+def _right(one: Evaluation) -> list[str]:
+    own = one.own
+    if own is None:
+        return ["That is not known: no row was held out to see."]
+    if one.task == "numbers":
+        return [*_explains(one, own), *_comparison(one)]
+    constant, always = one.score("simplest"), _commonest(one)
+    if one.rare is not None and "auc" in own.measures:
+        return [*_ranks(one, own), *_comparison(one)]
+    accuracy = own.main
+    said = f"It is right on {percent(accuracy.value)} of {_unseen(one)}{_likely(accuracy, span)}."
+    if constant is not None and one.verdict != "useless":
+        said += f" Always saying {always} would be right on {percent(constant.main.value)}."
+    return [said, *_comparison(one)]
+
+
+def _commonest(one: Evaluation) -> str:
+    if not one.by_class:
+        return "the commonest class"
+    return quoted(max(one.by_class, key=lambda each: each.rows).label)
+
+
+def _likely(limits: Interval, show: Callable[[float, float], str]) -> str:
+    return f" (likely {show(limits.low, limits.high)})" if math.isfinite(limits.low) else ""
+
+
+def _numbers(low: float, high: float) -> str:
+    return f"{number(low)} to {number(high)}"
+
+
+def _decimals(low: float, high: float) -> str:
+    return f"{low:.2f} to {high:.2f}"
+
+
+def _ranks(one: Evaluation, own: Score) -> list[str]:
+    """What tells how good a model is of which one class is rare: ranking, alarms, precision."""
+    area, precise, what = own.get("auc"), own.get("average_precision"), subject(one, one.rare)
+    said = [
+        f"Of a row with {what} and one without, it gives the higher chance to the right one in "
+        f"{100 * area.value:.0f} of 100 cases (area under the curve {area.value:.2f}, likely "
+        f"{_decimals(area.low, area.high)})."
+    ]
+    alarm = one.thresholds[0] if one.thresholds else None
+    if alarm is not None:
+        found, raised = alarm.found[alarm.alarms], _raised(alarm, alarm.alarms)
+        chance = alarm.rows * raised / (alarm.rows + alarm.others)
+        said.append(
+            f"With {counted(raised, 'alarm')} in {counted(one.n_held_out, 'row')} it finds "
+            f"{count(found)} of the {count(alarm.rows)} with {what}; by chance it would be "
+            f"{count(round(chance))}."
+        )
+        share = alarm.rows / (alarm.rows + alarm.others)
+        said.append(f"Average precision {precise.value:.2f}, by chance {share:.2f}.")
+    constant = one.score("simplest")
+    if constant is not None:
+        said.append(
+            f"How often it is right says little here: always saying {_commonest(one)} is right on "
+            f"{percent(constant.get('accuracy').value)}."
+        )
+    return [" ".join(said)]
+
+
+def _raised(one: Threshold, place: int) -> int:
+    return one.found[place] + one.false[place]
+
+
+def _explains(one: Evaluation, own: Score) -> list[str]:
+    r2, off, constant = own.get("r2"), own.get("mae"), one.score("simplest")
+    what = one.target or "the target"
+    if math.isnan(r2.value):
+        said = ""
+    elif r2.value <= 0:
+        said = f"It explains none of the differences in {what} on {_unseen(one)}"
+        said += f" (at most {rough(r2.high)}). " if r2.high > 0.005 else ". "
+    else:
+        limits = f"likely {span(r2.low, r2.high)}"
+        if r2.low < 0:
+            limits = f"perhaps none, at most {rough(r2.high)}"
+        known = f" ({limits})" if math.isfinite(r2.low) else ""
+        said = f"It explains {rough(r2.value)} of the differences in {what} on {_unseen(one)}"
+        said += f"{known}. "
+    if math.isnan(off.value):
+        return [said.strip()]
+    said += f"It is off by {number(off.value)} on average"
+    always = math.nan if constant is None else constant.get("mae").value
+    if math.isfinite(always):
+        said += f"; always saying the mean would be off by {number(always)}"
+    return [f"{said}."]
+
+
+def _comparison(one: Evaluation) -> list[str]:
+    """How it compares with simpler models."""
+    plain = {
+        "useless": "That is no better than a guess that looks at no column: these columns may "
+        "tell nothing about it.",
+        "perhaps useless": "That may be chance: these rows are too few to tell it from a guess "
+        "that looks at no column.",
+        "not more often right": "It is not right more often than that, but its percentages tell "
+        "more: judge it by the rows that it finds.",
+    }
+    if one.verdict in plain:
+        return [plain[one.verdict]]
+    gap = one.difference("linear")
+    if gap is None:
+        rivals = [s for s in one.scores if s.kind in ("other", "linear", "promised")]
+        best = max(rivals, key=lambda s: _key(one, s), default=None)
+        return [] if best is None else [f"For comparison, {best.name}: {_short(one, best)}."]
+    main = gap.get("accuracy" if one.task == "classes" else "r2")
+    shown = f"{points(main.value)} points, likely {points(main.low)} to {points(main.high)}"
+    if one.rare is not None and "auc" in gap.measures:
+        main = gap.measures["auc"]
+        shown = f"area {main.value:+.3f}, likely {main.low:+.3f} to {main.high:+.3f}"
+    words = {
+        "linear is better": "A linear model is better"
+        if main.high < 0
+        else "A linear model is better: its percentages are closer to the truth",
+        "as linear": "A linear model does as well",
+        "better": "It is better than a linear model",
+    }
+    return [f"{words[one.verdict]} ({shown})."] if one.verdict in words else []
+
+
+def _key(one: Evaluation, score: Score) -> float:
+    value = score.get("auc").value if one.rare is not None else score.main.value
+    return value if math.isfinite(value) else -math.inf
+
+
+# -- how sure ----------------------------------------------------------------------------------
+
+
+def _sure(one: Evaluation) -> list[str]:
+    sure = one.sureness
+    if sure is None:
+        return ["That is not known: no row was held out to see."]
+    if one.task == "numbers":
+        return [
+            f"Half of its predictions are off by less than {number(sure.half)}, nine of ten by "
+            f"less than {number(sure.nine_of_ten)}."
+        ]
+    if one.rare is not None and one.thresholds:
+        alarm = one.thresholds[0]
+        place, what = alarm.alarms, subject(one, one.rare)
+        raised = _raised(alarm, place)
+        return [
+            f"An alarm is a chance of {rough(alarm.at[place])} or more of {what}: "
+            f"{rough(alarm.found[place] / max(raised, 1))} of the {count(raised)} alarms are "
+            f"right. Of all rows {rough(alarm.rows / (alarm.rows + alarm.others))} are."
+        ]
+    if math.isnan(sure.right_unsure) or math.isnan(sure.right_sure):
+        right = sure.right_sure if math.isnan(sure.right_unsure) else sure.right_unsure
+        said = f"It is equally sure of all rows, and right on {rough(right)}."
+    else:
+        said = (
+            f"Where it is at least {rough(sure.level)} sure ({rough(sure.share_sure)} of rows) "
+            f"it is right on {rough(sure.right_sure)}, elsewhere on {rough(sure.right_unsure)}."
+        )
+    right, expected = one.own.main if one.own else None, sure.expected
+    if right is None or not math.isfinite(right.low):
+        return [said]
+    if right.low - _CLOSE <= expected <= right.high + _CLOSE:
+        return [f"{said} Its percentages can be taken at their word."]
+    far = "too sure" if expected > right.value else "too modest"
+    return [
+        f"{said} Its percentages are {far}: on average it says {rough(expected)} and is right on "
+        f"{rough(right.value)}."
+    ]
+
+
+# -- what it looks at --------------------------------------------------------------------------
+
+
+def show_output(one: Evaluation) -> Callable[[float], str]:
+    """How predictions are written: chances in per cent, or numbers."""
+    return number if one.task == "numbers" else rough
+
+
+def _looks_at(one: Evaluation) -> list[str]:
+    used = one.used[:_MOST_COLUMNS]
+    if not used:
+        return ["At no column: it predicts the same for every row."]
+    lines = [f"{rough(column.share)} {column.name}: {effect(one, column)}" for column in used]
+    rest = len(one.used) - len(used)
+    if rest:
+        left = 1.0 - sum(column.share or 0.0 for column in used)
+        lines.append(f"{rough(max(left, 0.0))} {counted(rest, 'other column')}.")
+    return lines
+
+
+def effect(one: Evaluation, column: Column) -> str:
+    """What the values of a column go along with, in one sentence."""
+    found, show = column.effect, show_output(one)
+    also = ""
+    if column.together:
+        also = f" (either it or {_some(column.together)})"
+    if found is None or not found.model:
+        return f"its values are told one by one nowhere{also}."
+    values = [show(value) for value in found.said]
+    low, high = _ends(found, found.said)
+    what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
+    if values[low] == values[high]:
+        return f"hardly anything by itself; it counts together with others{also}."
+    if found.kind == "category":
+        first, last = (quoted(found.labels[k]) for k in (high, low))
+        by, colon = ("of", ":") if one.task == "classes" else ("for", "")
+        said = f"{what}{colon} {values[high]} {by} {first}, {values[low]} {by} {last}{also}"
+    else:
+        first, last = sorted((low, high))
+        moves = "rises" if last == high else "falls"
+        said = f"{what} {moves} from {values[first]} at {found.labels[first]} to "
+        said += f"{values[last]} at {found.labels[last]}{also}"
+    if found.remark:
+        return f"{said}. Mind: {found.remark}."
+    alone, apart = found.model[high] - found.model[low], found.said[high] - found.said[low]
+    if abs(alone) < apart / 3:
+        return f"{said}, hardly by itself."
+    if alone < 0:
+        by = number(-alone) if one.task == "numbers" else f"{-100 * alone:.0f} points"
+        return f"{said}; among rows alike otherwise it is {by} lower there."
+    return f"{said}."
+
+
+def _some(names: Sequence[str], most: int = 2) -> str:
+    """The first of some names, and how many others there are."""
+    left = len(names) - most
+    others = [f"{left} others"] if left > 1 else list(names[most:])
+    return " or ".join([*names[:most], *others])
+
+
+def _ends(found: Effect, curve: Sequence[float]) -> tuple[int, int]:
+    """Where a curve is low and high: of numbers at its ends, unless it turns between them."""
+    at = range(len(curve))
+    low, high = min(at, key=lambda k: curve[k]), max(at, key=lambda k: curve[k])
+    # What matters is from end to end, unless the curve turns by a third of its height.
+    ends = 0, len(curve) - 1
+    if found.kind == "category" or abs(curve[ends[1]] - curve[0]) * 1.5 < curve[high] - curve[low]:
+        return low, high
+    return ends if curve[ends[1]] >= curve[0] else ends[::-1]
+
+
+# -- when is it wrong --------------------------------------------------------------------------
+
+
+def _wrong(one: Evaluation) -> list[str]:
+    if one.own is None or one.sureness is None:
+        return ["That is not known: no row was held out to see."]
+    said = _wrong_numbers(one) if one.task == "numbers" else _wrong_classes(one)
+    show = show_output(one)
+    # Where errors are nearly all of one class, they are where that class is.
+    for part in one.parts[:1] if one.rare is None else ():
+        if one.task == "classes":
+            said.append(
+                f"More often where {part.column} {part.words}: {show(part.error)} of rows are "
+                f"wrong, {show(part.elsewhere)} elsewhere."
+            )
+        else:
+            said.append(
+                f"More where {part.column} {part.words}: off by {show(part.error)} on average, "
+                f"{show(part.elsewhere)} elsewhere."
+            )
+    return said or [f"No kind of row stands out among {_unseen(one)}."]
+
+
+def _wrong_numbers(one: Evaluation) -> list[str]:
+    worst = max(one.ranges, key=lambda each: each.found.value, default=None)
+    if worst is None or one.own is None or not worst.found.low > one.own.get("mae").value:
+        return []
+    where = (
+        f"below {cell(worst.high)}"
+        if math.isnan(worst.low)
+        else (
+            f"{cell(worst.low)} or more"
+            if math.isnan(worst.high)
+            else f"between {cell(worst.low)} and {cell(worst.high)}"
+        )
+    )
+    return [
+        f"Most where {one.target or 'the truth'} is {where}: off by {number(worst.found.value)} "
+        "on average."
+    ]
+
+
+def _wrong_classes(one: Evaluation) -> list[str]:
+    if one.rare is not None and one.thresholds:
+        alarm, what = one.thresholds[0], subject(one, one.rare)
+        missed = [alarm.rows - alarm.found[k] for k in (alarm.chosen, alarm.alarms)]
+        said = (
+            f"Called from a chance of {rough(alarm.at[alarm.chosen])} on, it misses "
+            f"{count(missed[0])} of {count(alarm.rows)} rows with {what}"
+        )
+        if missed[1] < missed[0]:
+            raised = _raised(alarm, alarm.alarms)
+            said += (
+                f"; from {rough(alarm.at[alarm.alarms])} on {count(missed[1])}, with "
+                f"{counted(raised, 'alarm')}"
+            )
+        return [f"{said}."]
+    classes = [each for each in one.by_class if each.rows > each.right]
+    enough = [each for each in classes if each.rows >= 5] or classes
+    worst = max(enough, key=lambda each: 1 - each.right / each.rows, default=None)
+    if worst is None:
+        return []
+    mostly = "" if len(one.classes) == 2 else "most of "
+    them = "it" if worst.rows - worst.right == 1 else f"{mostly}them"
+    return [
+        f"Most often on {subject(one, worst.label)}: it misses {count(worst.rows - worst.right)} "
+        f"of {counted(worst.rows, 'row')} and takes {them} for {subject(one, worst.taken_for)}."
+    ]
+
+
+# -- what would change it, and may I trust it --------------------------------------------------
+
+
+def _changes(one: Evaluation) -> list[str]:
+    """The columns whose values move the answer most, on average over the rows."""
+    moving = [c for c in one.used if c.effect is not None and c.effect.spread > 0]
+    if not moving:
+        return ["No single column changes it on average."]
+    moving.sort(key=lambda c: -c.effect.spread)
+    first = moving[0].effect
+    low, high = _ends(first, first.model)
+    to, instead = (
+        quoted(first.labels[k]) if first.kind == "category" else first.labels[k]
+        for k in (high, low)
+    )
+    by = first.model[high] - first.model[low]
+    what, more = "the prediction", f"{number(by)} higher"
+    if one.task == "classes":
+        what, more = (
+            f"the chance of {subject(one, first.outcome)}",
+            f"{100 * by:.0f} points higher",
+        )
+    return [
+        f"Mostly {listed(c.name for c in moving[:2])}. With {moving[0].name} {to} instead of "
+        f"{instead}, among rows alike otherwise, {what} is {more} on average."
+    ]
+
+
+def _trust(one: Evaluation) -> list[str]:
+    if one.caution:
+        return [f"These numbers cannot tell: {one.caution}"]
+    own = one.own
+    if own is None or one.sureness is None:
+        return ["Not yet: no row was held out to see how right it is."]
+    rows = one.n_rows or one.n_held_out
+    if one.split == "new rows":
+        how = "none of them was fitted on"
+        rows = one.n_held_out
+    else:
+        each = one.n_held_out == one.n_rows
+        how = "each was held out once" if each else f"{count(one.n_held_out)} were held out"
+    said = (
+        f"On new rows that come as these {count(rows)} did ({how}): expect {_expected(one, own)}."
+    )
+    if one.split == "time":
+        return [f"{said} Later rows were held out, as new ones will be."]
+    if one.split == "groups":
+        return [f"{said} Rows of one group were held out together, as new groups will be."]
+    return [
+        f"{said} Not if new rows come from another place or time, or if several rows belong to "
+        "one person or day: then hold those out together (--group, --time)."
+    ]
+
+
+def _expected(one: Evaluation, own: Score) -> str:
+    if one.task == "numbers":
+        off, sure = own.get("mae"), one.sureness
+        said = f"it to be off by {number(off.value)} on average"
+        if math.isfinite(off.low):
+            said = f"it to be off by {_numbers(off.low, off.high)} on average"
+        return (
+            said
+            if sure is None
+            else f"{said}, by less than {number(sure.nine_of_ten)} on nine of ten rows"
+        )
+    if one.rare is not None and one.thresholds:
+        from covey._intervals import proportion_interval
+
+        alarm = one.thresholds[0]
+        found = proportion_interval(alarm.found[alarm.alarms], alarm.rows)
+        share = _raised(alarm, alarm.alarms) / max(alarm.rows + alarm.others, 1)
+        return (
+            f"it to find {100 * found.low:.0f} to {100 * found.high:.0f} of 100 rows with "
+            f"{subject(one, one.rare)}, with alarms on {rough(share)} of all rows"
+        )
+    low, high = own.main.low, own.main.high
+    if not math.isfinite(low):
+        return f"{100 * own.main.value:.0f} of 100 right"
+    return f"{span(low, high).removesuffix(' %').replace(' %', '')} of 100 right"
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+# Of each measure its head, and how its value is written.
+_MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "accuracy": ("right", percent),
+    "auc": ("area", lambda value: f"{value:.3f}"),
+    "average_precision": ("average precision", lambda value: f"{value:.3f}"),
+    "log_loss": ("log-loss", lambda value: f"{value:.4f}"),
+    "r2": ("explained", percent),
+    "mae": ("off by", number),
+    "rmse": ("RMSE", number),
+}
+PLAIN = ("accuracy", "r2")
+RARE_FIRST = ("auc", "average_precision", "accuracy")
+
+
+def measures_of(one: Evaluation, every: bool = True) -> list[str]:
+    """The measures that a table of scores shows, those that tell most first."""
+    known = [name for name in _MEASURES if any(name in s.measures for s in one.scores)]
+    first = RARE_FIRST if one.rare is not None else PLAIN
+    order = sorted(known, key=lambda name: first.index(name) if name in first else len(first))
+    if not every:
+        order = [name for name in order if name in first]
+    return [name for name in order if every or name in first]
+
+
+def head_of(measure: str) -> str:
+    """The head of a column of scores."""
+    return _MEASURES[measure][0]
+
+
+def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
+    """A measure with its interval, for people to read."""
+    limits, show = score.get(measure), _MEASURES[measure][1]
+    if math.isnan(limits.value):
+        return "-"
+    text = show(limits.value)
+    if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
+        return text
+    if text.endswith("%"):
+        return f"{text} ({100 * limits.low:.1f} to {100 * limits.high:.1f})"
+    return f"{text} ({show(limits.low)} to {show(limits.high)})"
+
+
+def flat(score: Score) -> dict[str, Any]:
+    """A score as one line of JSON: its measures, and the limits of the main one."""
+    low, high = score.main[1:]
+    limits = {"low": None if math.isnan(low) else low, "high": None if math.isnan(high) else high}
+    names = [*score.measures, *(["log_loss"] if "accuracy" in score.measures else [])]
+    values = {name: score.get(name).value for name in names}
+    known = {name: None if math.isnan(value) else value for name, value in values.items()}
+    return {"name": score.name, **known, **limits, "seconds": score.seconds}
+
+
+def remarks(one: Evaluation) -> list[str]:
+    """What may mislead about the data."""
+    return [each.sentence for each in one.remarks]
+
+
+def named(items: Sequence[str], most: int) -> str:
+    """The first of some names, and how many more there are."""
+    shown = [*items[:most], *([f"{len(items) - most:,} more"] if len(items) > most else [])]
+    return ", ".join(shown)
