@@ -38,12 +38,11 @@ from covey._core.fusion.competence import (
     true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
-from covey._core.limits import SQUARABLE
+from covey._core.limits import FAR, SQUARABLE
 from covey._state import refuse
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
 from covey.fusers._neighbors import (
-    FARTHEST,
     Metric,
     Neighbors,
     bounded,
@@ -366,12 +365,12 @@ class DynamicSelection(Fuser):
     squared_errors_: stored.OrNone(stored.Array("N K", low=0))
     squared_errors_of_mean_: stored.OrNone(stored.Array("N", low=0))
     truth_: stored.Where("_of_numbers", stored.Array("N"), stored.Index("N", "C"))
-    worth_: stored.Where("_has_worth", stored.Array("N K", -FARTHEST, FARTHEST))
+    worth_: stored.Where("_has_worth", stored.Array("N K", -FAR, FAR))
     _known_labels: stored.Where("_has_likeness", stored.Index("N K", "C"))
-    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FARTHEST, FARTHEST))
+    _known_profiles: stored.Where("needs_all_members", stored.Array("N W", -FAR, FAR))
     _scaler: stored.Where("needs_X", stored.OrNone(stored.Model(StandardScaler)))
-    _points: stored.Where("_has_points", stored.Matrix("N D", FARTHEST))
-    centers_: stored.Where("_has_clusters", stored.Array("L D", -FARTHEST, FARTHEST, fewest=1))
+    _points: stored.Where("_has_points", stored.Matrix("N D", FAR))
+    centers_: stored.Where("_has_clusters", stored.Array("L D", -FAR, FAR, fewest=1))
     competence_: stored.Where("_has_clusters", stored.Array("L K", 0.0, 2.0))
     _n_nearest: stored.Where("_has_judge", stored.Whole(1, "N"))
     _n_alike: stored.Where("_has_judge", stored.Whole(1, "N"))
