@@ -373,8 +373,9 @@ class DaskRows:
         return center, float(deviation[0])
 
     def target_range(self) -> tuple[float, float]:
-        """The least and the greatest y."""
-        _, highest, lowest = self._blocks.max(TableBlock.target_extent)[:, 0]
+        """Return the least and the greatest y of the rows that have a weight."""
+        self._blocks.broadcast(TableBlock.compare_target, None)
+        highest, lowest = self._blocks.max(TableBlock.compared_extent)[:, 0]
         return float(-lowest), float(highest)
 
     def target_quantile(self, share: float, center: float | None = None) -> float:
