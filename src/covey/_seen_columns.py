@@ -27,8 +27,9 @@ _NUMBERS_AT_ONCE = 1 << 18
 SHARES = np.linspace(0.0, 1.0, 21)
 _MIDDLE = len(SHARES) // 2
 MOST_WORDS = 50
-# So many rows are kept, fewer of many columns.
+# So many rows are kept, fewer of many columns, and none where even a few would be too much.
 MOST_KEPT, _FEWEST_KEPT, _MOST_CELLS = 100, 8, 1 << 15
+_MOST_COLUMNS_KEPT = 1 << 15
 
 # Times are dates of a data frame, and dates are text.
 Kind = Literal["number", "word", "date", "time"]
@@ -109,6 +110,8 @@ class SeenColumns:
 
 def kept_rows(n_rows: int, n_columns: int, weight: np.ndarray | None = None) -> np.ndarray:
     """The rows that are kept of a table: evenly spaced, by their weight if that is known."""
+    if n_columns > _MOST_COLUMNS_KEPT:
+        return np.zeros(0, dtype=np.intp)
     most = min(MOST_KEPT, max(_FEWEST_KEPT, _MOST_CELLS // max(1, n_columns)))
     if weight is None:
         return np.linspace(0, n_rows - 1, min(n_rows, most)).astype(np.intp)
@@ -140,12 +143,12 @@ def seen_columns(
     if hasattr(sample, "columns"):
         found = [_of_series(name, column_of(sample, place)) for place, name in enumerate(names)]
         values = [_plain_values(column_of(few, place)) for place in range(n_columns)]
-        return SeenColumns(tuple(found), tuple(values))
+        return SeenColumns(tuple(found), tuple(values) if len(kept) else ())
     few = few.toarray() if hasattr(few, "toarray") else np.asarray(few)
     sample = sample.tocsc() if hasattr(sample, "tocsc") else np.asarray(sample)
     if sample.dtype.kind not in "biuf":
         found = [_of_words(name, column) for name, column in zip(names, sample.T, strict=True)]
-        return SeenColumns(tuple(found), tuple(map(_plain_values, few.T)))
+        return SeenColumns(tuple(found), tuple(map(_plain_values, few.T)) if len(kept) else ())
     numbers: list[SeenColumn] = []
     at_once = max(1, _NUMBERS_AT_ONCE // max(1, len(rows)))
     for start in range(0, n_columns, at_once):
@@ -162,7 +165,7 @@ def seen_columns(
         else tuple(np.where(np.isinf(column), np.nan, column).tolist())
         for place, column in enumerate(few.astype(np.float64).T)
     ]
-    return SeenColumns(tuple(numbers), tuple(values))
+    return SeenColumns(tuple(numbers), tuple(values) if len(kept) else ())
 
 
 def _called(codes: np.ndarray, known: Sequence[str]) -> list[str | None]:
@@ -212,7 +215,7 @@ def seen_table(
             found.append(_of_dates(name, values, date_formats.get(name)))
         else:
             found.append(_of_words(name, values.to_numpy(dtype=object)))
-    return SeenColumns(tuple(found), tuple(kept))
+    return SeenColumns(tuple(found), tuple(kept) if len(rows) else ())
 
 
 def _of_series(name: str, values: Any) -> SeenColumn:
@@ -237,22 +240,19 @@ def _of_numbers(names: Sequence[str], columns: np.ndarray) -> list[SeenColumn]:
         whole = np.nanmax(np.abs(ordered - np.round(ordered)), axis=0, initial=0.0) == 0
         squares = np.nansum((ordered - quantiles[_MIDDLE]) ** 2, axis=0)
         scale = np.sqrt(squares / counts)
-    found = []
-    for place, name in enumerate(names):
-        own = quantiles[:, place]
-        mostly_gaps = 2 * counts[place] < len(columns)
-        size = float(scale[place])
-        found.append(
-            SeenColumn(
-                str(name),
-                "number",
-                float("nan") if mostly_gaps else float(own[_MIDDLE]),
-                tuple(np.unique(own[~np.isnan(own)]).tolist()),
-                size if np.isfinite(size) and size > 0 else 1.0,
-                bool(whole[place]),
-            )
+    # Equal quantiles count once; those of a column without numbers are NaN.
+    new = quantiles == quantiles
+    new[1:] &= quantiles[1:] != quantiles[:-1]
+    typical = np.where(2 * counts < len(columns), np.nan, quantiles[_MIDDLE])
+    scale[~(np.isfinite(scale) & (scale > 0))] = 1.0
+    own = quantiles.T[new.T].tolist()
+    ends = np.cumsum(new.sum(axis=0)).tolist()
+    return [
+        SeenColumn(str(name), "number", middle, tuple(own[start:end]), size, is_whole)
+        for name, middle, start, end, size, is_whole in zip(
+            names, typical.tolist(), [0, *ends], ends, scale.tolist(), whole.tolist(), strict=False
         )
-    return found
+    ]
 
 
 def _of_words(name: str, values: Any) -> SeenColumn:

@@ -159,7 +159,7 @@ def test_calls_are_replayed_by_a_block_that_is_lost_before_any_reduction(data, m
     before_reductions(monkeypatch, dict.fromkeys(range(1, len(reductions) + 1), lose))
     flock = SubsetEnsembleClassifier(**how).fit(*data)
     np.testing.assert_array_equal(flock.member_coef_, expected.member_coef_)
-    assert {"steepest", "errors", "spread", "objective"} <= set(reductions)
+    assert {"steepest", "errors", "spread", "evaluate"} <= set(reductions)
 
 
 def test_a_request_that_comes_twice_is_carried_out_once(data, monkeypatch):

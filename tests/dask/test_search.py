@@ -79,7 +79,7 @@ def test_a_search_finds_the_local_flock_however_rows_are_cut(double, few, layout
     flock = FlockClassifier(**HOW).fit(*lazy(X, y, LAYOUTS[layout]))
     assert_same(flock, local, X)
     # What is predicted out of fold is known of rows in memory only.
-    assert vars(flock).keys() == vars(local).keys() - {"out_of_fold_", "calibration_"}
+    assert vars(flock).keys() == vars(local).keys() - {"out_of_fold_", "calibration_", "readable_"}
 
 
 def test_no_block_need_have_all_classes(double, few):
@@ -289,7 +289,7 @@ def test_a_block_lost_before_any_reduction_is_made_again(few, monkeypatch, flock
     np.testing.assert_array_equal(
         flock.predict_proba(few[0][:, :2]), expected.predict_proba(few[0][:, :2])
     )
-    assert {"extent", "grown", "value_and_gradient"} <= set(names)
+    assert {"_extent", "grown", "value_and_gradient"} <= set(names)
 
 
 def test_what_candidates_predict_is_predicted_again_by_a_block_that_was_lost(few, monkeypatch):

@@ -30,8 +30,8 @@ def test_all_public_estimators_and_functions_are_tried():
     assert grown == set(estimators.ALL)
     called = {name for name, one in public.items() if inspect.isfunction(one)}
     tried = set(", ".join(functions.FUNCTIONS).split(", "))
-    # Pages and graphs are what commands write.
-    assert called - tried == {"build_report", "to_onnx"}
+    # Evaluations, pages and graphs are what commands write.
+    assert called - tried == {"build_report", "evaluate", "to_onnx"}
     assert set(functions.RULES) == set(fusers.FUSERS)
     assert {"fit", "predict", "select", "fuse", "report"} <= set(
         inspect.getsource(commands).split('"')

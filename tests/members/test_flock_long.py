@@ -355,7 +355,7 @@ def rung_folds(monkeypatch):
 
     def noted(self, *args):
         made = rung(self, *args)
-        seen.append((np.concatenate([block._given for block in made.rows._blocks]), made.folds))
+        seen.append((np.concatenate([block._given for block in made.rows.blocks]), made.folds))
         return made
 
     monkeypatch.setattr(InMemoryRows, "rung", noted)

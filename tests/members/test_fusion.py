@@ -153,10 +153,10 @@ def test_string_labels_and_members_that_saw_fewer_classes():
         fused[rule] = model.predict_proba(X)
         same = FusionClassifier(numbered, rule, prefit=True).fit(X, y)
         assert_array_equal(fused[rule], same.predict_proba(X))
-    # Who never saw a class counts 0 for it in a mean, and has no say on it in a product.
+    # Who never saw a class has no say on it, in a mean as in a product.
     partial, whole = (member.predict_proba(X) for member in numbered)
-    mean = np.column_stack([(partial + whole[:, :2]) / 2, whole[:, 2] / 2])
-    assert_allclose(fused["mean"], mean, atol=1e-12)
+    mean = np.column_stack([(partial + whole[:, :2]) / 2, whole[:, 2]])
+    assert_allclose(fused["mean"], mean / mean.sum(axis=1, keepdims=True), atol=1e-12)
     product = np.column_stack([np.sqrt(partial * whole[:, :2]), whole[:, 2]])
     assert_allclose(fused["product"], product / product.sum(axis=1, keepdims=True), atol=1e-12)
 

@@ -11,12 +11,17 @@ _SPLITS_ROWS = (
     "rows are held out by position to choose or learn something, so a weight of 2 and a row "
     "given twice are not the same"
 )
-
+_COUNTS_ROWS = (
+    "fewer terms are preferred within a standard error, which counts rows: two rows tell more "
+    "than one of weight 2"
+)
 
 MEMBERS = [("logistic", LogisticRegression()), ("bayes", GaussianNB())]
 
 
 def expected_failures(estimator):
+    if isinstance(estimator, FlockClassifier) and estimator.effort != "fast":
+        return {"check_sample_weight_equivalence_on_dense_data": _COUNTS_ROWS}
     if not isinstance(estimator, SubsetEnsembleClassifier):
         return {}
     refined = isinstance(estimator.fuser, Gate)

@@ -35,8 +35,8 @@ from covey.cli._problem import (
 from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
 from covey.cli._sources import PARQUET, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
-from covey.evaluation import Difference, Score
 from covey.evaluation._held_out import LEAST_PROBABILITY, log_losses
+from covey.evaluation._record import Difference, Score
 from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25

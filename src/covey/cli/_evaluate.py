@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator, clone
 from covey.cli._console import CommandError
 from covey.cli._fitting import Folds, PreparedRows, forward_splits, group_folds
 from covey.cli._problem import Problem
-from covey.evaluation import HeldOut, Predicted
+from covey.evaluation import HeldOut
+from covey.evaluation._held_out import Predicted
 
 # More rows than this are held out once rather than five times: the interval is narrow enough.
 _MOST_ROWS_TO_CROSS_VALIDATE = 4_000

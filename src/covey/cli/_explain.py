@@ -46,8 +46,8 @@ def explain(
 ) -> None:
     """Explain one row: the answer, why, how sure, who decided, and what would change it.
 
-    What a column adds is measured from a typical row on (medians, and the commonest categories, of
-    the table that the model was fitted on), and all columns together give the answer. The smallest
+    What a column adds is measured from the average of rows that the model was fitted on, and all
+    columns together give the answer. The smallest
     change is one of at most two columns, to values that the model has seen; name columns that
     cannot change with --fixed.
     """

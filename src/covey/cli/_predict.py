@@ -68,7 +68,7 @@ def predict(
     The table needs the columns that the model was fitted on, in any order; others are ignored.
     A value that is missing, or was never seen, is no reason to stop. --explain says what speaks
     for a prediction (because) and what against it, in columns of the table, each with what it adds
-    to the probability or the number, beginning with that of the typical row; all columns together
+    to the probability or the number, beginning with that of an average row; all columns together
     give the prediction. It names the member that decided most, too; gate_share is how much of the
     prediction is due to the weights that members have on the row, from 0 (all rows have the same
     weights) to 1 (members are constant). --level and --reject go by the rows that the search for

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from covey._decisions import decided
 from covey._intervals import Interval, mean_interval_from_sums, proportion_interval
 from covey.evaluation import _errors
 from covey.evaluation._columns import Table, columns, worst_parts
@@ -247,9 +248,11 @@ def by_own_rows(model: Any) -> Evaluation:
     if "error" in known:
         measures = {"mae": mean(np.abs(known.error))}
     else:
-        n_right = float(known.weight[known.right].sum())
+        codes = decided(decider, known.probabilities)
+        n_right = float(known.weight[codes == known.label].sum())
         right = proportion_interval(min(round(n_right), n), n)._replace(value=n_right / n)
-        losses = -np.log(np.clip(known.probability, np.finfo(np.float64).eps, 1.0))
+        of_truth = known.probabilities[np.arange(len(codes)), known.label]
+        losses = -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
         measures = {"accuracy": right, "log_loss": mean(losses)}
     given = known.source == "given rows"
     how = "rows that the model was not fitted on"

@@ -244,6 +244,18 @@ class Evaluation:
         From the others.
     verdict : str
         In a word how it compares with simpler models.
+    rare : label, optional
+        The class of so few rows that it comes first.
+    sureness, columns, by_class, confusion, parts, calibration, ranges, dots, thresholds
+        How sure it is; the columns, those that count most first, with what their values go along
+        with; its errors by class and by true value; where they are frequent; how far
+        probabilities hold; and what each threshold finds.
+    wrong, n_wrong : list of WrongRow, int
+        A few rows that it gets wrong, and how many there are.
+    members, n_members, n_terms, readable
+        Who decides, how much there is to read, and what a version costs that can be read.
+    remarks, caution
+        What may mislead.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from covey.inspection._changes import (
 )
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
-from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
+from covey.inspection._effects import ColumnEffect, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import (
@@ -54,7 +54,6 @@ __all__ = [
     "DartsDisplay",
     "DecisionRegionsDisplay",
     "Diversity",
-    "EffectPoint",
     "FusionBound",
     "GateShare",
     "Importance",

@@ -79,7 +79,7 @@ class RowCard:
         """What is predicted, and what speaks for and against it."""
         because, against = ([reason_words(one) for one in self.record[side]] for side in _SIDES)
         if not because and not against:
-            return f"{self.answer}: it is a typical row"
+            return f"{self.answer}: nothing speaks for it or against it"
         parts = [f"{self.answer}: mainly {_listed(because[:2])}" if because else self.answer]
         if against:
             parts.append(f"against it: {_listed(against[:2])}")
@@ -133,7 +133,7 @@ class RowCard:
         """The card as lines for a terminal."""
         record, words = self.record, self.part_words
         whole = record.get("probability", record["prediction"])
-        rows = [("a typical row", words(record["baseline"], whole=True))]
+        rows = [("on average", words(record["baseline"], whole=True))]
         rows += [
             (reason_words(one), words(one["push"])) for side in _SIDES for one in record[side]
         ]

@@ -7,7 +7,7 @@ from covey.members._ensembles import (
     members_of,
     out_of_bag,
 )
-from covey.members._explained import ExplainedRows, feature_names
+from covey.members._explained import ExplainedRows
 from covey.members._flock import FlockClassifier, FlockRegressor
 from covey.members._flock_summary import Origins
 from covey.members._fused import FusedClassifier, FusedRegressor
@@ -48,7 +48,6 @@ __all__ = [
     "SubsetEnsembleClassifier",
     "SubsetEnsembleRegressor",
     "TrainingRows",
-    "feature_names",
     "members_of",
     "out_of_bag",
 ]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from covey._columns import feature_names
 from covey._core.basis import Basis
 from covey._core.inspection.gate_share import divergences, gate_shares
 from covey.fusers import Predictions
-from covey.members._explained import feature_names
 from covey.members._flock_summary import Origins
 
 # A member with less weight than this is left out of an explanation.

@@ -19,6 +19,7 @@ from covey import __version__
 from covey._blocks import finite, in_blocks
 from covey._callbacks import CallbackSupportMixin, with_callbacks
 from covey._checkpoint import Journal
+from covey._columns import feature_names
 from covey._core.algorithm1.settings import DivergedError
 from covey._core.basis import Basis
 from covey._core.softmax_linear import linear_logits
@@ -29,7 +30,6 @@ from covey._state import Array, Flags, OrAbsent, Whole
 from covey._validation import check_coefficients, check_number, one_fit_at_once
 from covey.fusers import Fuser, Predictions
 from covey.members._algorithm1_settings import Algorithm1Settings
-from covey.members._explained import feature_names
 from covey.members._flock_summary import Origins, flock_summary
 from covey.members._flock_views import decisions, flock_table
 from covey.members._fused import FusedEnsemble, accepts_dask
@@ -441,12 +441,12 @@ class LinearFlock(CallbackSupportMixin, Algorithm1Settings, PreparedFeatures, Fu
         -------
         records : list of dict
             One for each row, about the decision of all members together: ``prediction``, its
-            ``probability`` (of a classifier), ``baseline`` (the same of the typical row), and what
-            speaks for and against it: ``because`` and ``against``, lists of dicts with ``column``,
-            ``value``, ``typical`` and ``push``, the strongest first, and ``other``, the push of
-            all features that are not named. The baseline and all pushes sum to the probability,
-            or to the number, of which ``because`` names what moves it the way from the baseline
-            to the prediction. See `contributions`.
+            ``probability`` (of a classifier), ``baseline`` (the mean of rows of the training),
+            and what speaks for and against it: ``because`` and ``against``, lists of dicts with
+            ``column``, ``value``, ``typical`` and ``push``, the strongest first, and ``other``,
+            the push of all features that are not named. The baseline and all pushes sum to the
+            probability, or to the number, of which ``because`` names what moves it the way from
+            the baseline to the prediction. See `contributions`.
 
             Then ``gate_share`` (where a gate fuses), and ``members``, those with a weight above
             0.01, the most important first. Each of these

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
-from covey.members._explained import feature_names
+from covey._columns import feature_names
 from covey.members._flock_summary import (
     HEIGHT,
     WIDTH,

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from covey._columns import flip_units
+from covey._columns import feature_names, flip_units
 from covey._preparation import Preparation
 from covey._state import OrNone, Record, refuse
-from covey.members._explained import feature_names
 from covey.members._training_rows import TrainingRows
 
 

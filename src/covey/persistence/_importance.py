@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from covey._columns import feature_names
 from covey.inspection import Importance
-from covey.members._explained import feature_names
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from covey._columns import feature_names
 from covey._seen_columns import MOST_KEPT, MOST_WORDS, SHARES, SeenColumn, SeenColumns
-from covey.members import feature_names
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer, plain
 

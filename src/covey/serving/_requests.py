@@ -179,7 +179,7 @@ class Member(BaseModel):
 class Explanation(BaseModel):
     """The answer for a row, what speaks for it and against it, and who decided.
 
-    ``baseline`` is the probability, or the number, of a typical row; with all pushes and
+    ``baseline`` is the mean probability, or number, of rows of the training; with all pushes and
     ``other``, which is what all other columns add, it is the answer. The strongest reasons and the
     most important members come first.
     """

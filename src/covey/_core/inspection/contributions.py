@@ -30,7 +30,7 @@ FEWEST_PAIRS, MOST_PAIRS = 8, 128
 # A row that differs in many hundred columns has fewer pairs: it is predicted about so often.
 _MOST_COALITIONS = 1 << 15
 # Coalitions, and numbers of them, that are predicted at once: bounds the memory.
-_COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 22
+_COALITIONS_AT_ONCE, _NUMBERS_AT_ONCE = 1 << 14, 1 << 21
 _FLAGS_AT_ONCE = 1 << 26
 
 # Predictions (m, C) of rows, by their numbers (m,), whose columns outside of coalitions (m, D)

@@ -289,8 +289,8 @@
     const start = classes ? percent(told.baseline) : number(told.baseline);
     const end = classes ? percent(told.answer.probability) : number(told.answer.prediction);
     note.textContent = reasons.length
-      ? `For a typical row ${what} is ${start}. From there each column moves it, to ${end} for this row.`
-      : `For a typical row ${what} is ${start}, and this row differs from it in nothing that counts.`;
+      ? `On average ${what} is ${start}. From there each column moves it, to ${end} for this row.`
+      : `On average ${what} is ${start}, and nothing in this row moves it.`;
     const most = Math.max(...reasons.map((one) => Math.abs(one.push)), 1e-12);
     const bars = reasons.map((one) => {
       const half = 0.5 * one.push / most;
