@@ -135,3 +135,20 @@ def flip_units(
     numbered = np.full(n_features, -1)
     numbered[~fixed] = np.unique(unit[~fixed], return_inverse=True)[1].ravel()
     return numbered
+
+
+def feature_names(model: Any) -> list[str]:
+    """The names of a model's features; x0, x1, ... where it knows none.
+
+    Examples
+    --------
+    >>> import covey
+    >>> from covey.members import feature_names
+    >>> X, y = covey.make_quarter_circle(100, random_state=0)
+    >>> feature_names(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
+    ['x0', 'x1']
+    """
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return [f"x{position}" for position in range(model.n_features_in_)]
+    return [str(name) for name in names]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from covey._intervals import Interval
 from covey._number_words import (
@@ -19,7 +19,9 @@ from covey._number_words import (
     rough,
     span,
 )
-from covey.evaluation._record import Column, Effect, Evaluation, Label, Score, Threshold
+
+if TYPE_CHECKING:
+    from covey.evaluation._record import Column, Effect, Evaluation, Label, Score, Threshold
 
 QUESTIONS = (
     "How right is it?",

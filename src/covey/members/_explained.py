@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from covey._columns import feature_names
 from covey._seen_columns import SeenColumns, seen_columns
 
 if TYPE_CHECKING:
@@ -151,20 +152,3 @@ class ExplainedRows:
 
         why = reasons(self, X, top=top, background=background)
         return [{**reason, **record} for reason, record in zip(why, decided, strict=True)]
-
-
-def feature_names(model: Any) -> list[str]:
-    """The names of a model's features; x0, x1, ... where it knows none.
-
-    Examples
-    --------
-    >>> import covey
-    >>> from covey.members import feature_names
-    >>> X, y = covey.make_quarter_circle(100, random_state=0)
-    >>> feature_names(covey.SubsetEnsembleClassifier(2, random_state=0).fit(X, y))
-    ['x0', 'x1']
-    """
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"x{position}" for position in range(model.n_features_in_)]
-    return [str(name) for name in names]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._columns import flip_units
+from covey._columns import feature_names, flip_units
 from covey._core.gating.groups import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._core.search.assembly import Flock
@@ -23,7 +23,6 @@ from covey.inspection._importance import (
     most_used,
     sampled_rows,
 )
-from covey.members._explained import feature_names
 from covey.members._held_out import HeldOut
 from covey.members._member_kinds import LINEAR
 
