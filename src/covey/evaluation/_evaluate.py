@@ -247,9 +247,10 @@ def by_own_rows(model: Any) -> Evaluation:
     if "error" in known:
         measures = {"mae": mean(np.abs(known.error))}
     else:
-        n_right = float(known.weight[known.right].sum())
+        n_right = float(known.weight @ (known.probabilities.argmax(axis=1) == known.label))
         right = proportion_interval(min(round(n_right), n), n)._replace(value=n_right / n)
-        losses = -np.log(np.clip(known.probability, np.finfo(np.float64).eps, 1.0))
+        of_truth = known.probabilities[np.arange(len(known.label)), known.label]
+        losses = -np.log(np.clip(of_truth, np.finfo(np.float64).eps, 1.0))
         measures = {"accuracy": right, "log_loss": mean(losses)}
     given = known.source == "given rows"
     how = "rows that the model was not fitted on"
