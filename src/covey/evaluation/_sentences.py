@@ -338,20 +338,19 @@ def show_output(one: Evaluation) -> Callable[[float], str]:
 def _looks_at(one: Evaluation) -> list[str]:
     if not one.used:
         return ["No column is missed: without any one of them it does as well."]
-    sure = _beyond_chance(one)
-    told = sure[:_MOST_COLUMNS]
+    told = _told(one)[:_MOST_COLUMNS]
     lines = [f"{rough(column.share)} {column.name}: {effect(one, column)}" for column in told]
     rest = len(one.used) - len(told)
     if rest:
         left = rough(max(1.0 - sum(column.share or 0.0 for column in told), 0.0))
-        chance = ", which may be chance" if len(told) == len(sure) else ""
-        lines.append(f"{left} {counted(rest, 'other column')}{chance}.")
+        lines.append(f"{left} {counted(rest, 'other column')}.")
     return lines
 
 
-def _beyond_chance(one: Evaluation) -> list[Column]:
-    """The columns that count for certain; the first one where none does."""
-    return [c for c in one.used if c.loss is None or not c.loss.low <= 0] or one.used[:1]
+def _told(one: Evaluation) -> list[Column]:
+    """The columns that count by more than their standard error; the first one where none does."""
+    sure = [c for c in one.used if c.loss is None or not c.loss.high > 3 * c.loss.value]
+    return sure or one.used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
@@ -491,8 +490,7 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 
 def _changes(one: Evaluation) -> list[str]:
     """The columns that count most, and by how much one of them moves the answer by itself."""
-    sure = _beyond_chance(one)
-    moving = [c for c in sure if c.effect is not None and c.effect.spread > 0]
+    moving = [c for c in _told(one) if c.effect is not None and c.effect.spread > 0]
     if not moving:
         return ["No single column changes it on average."]
     others = [c.name for c in moving if c.name not in moving[0].together]
