@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from covey.inspection._ranking import Alarms
 
 KINDS = ("threshold", "find", "costs")
+# A class is rare if fewer than this share of the rows have it.
+RARE = 0.15
+
+
+def rare_class(counts: np.ndarray) -> int | None:
+    """Return the position of the rarer of two classes, or of the rarest beside a very common one.
+
+    None where no class has fewer than 15 % of the rows, or many have about as few.
+
+    Examples
+    --------
+    >>> rare_class(np.array([90, 10])), rare_class(np.array([90, 4, 6]))
+    (1, 1)
+    >>> rare_class(np.array([80, 20])), rare_class(np.array([10, 10, 10]))
+    (None, None)
+    """
+    if counts.max() <= (1 - RARE) * counts.sum() or np.count_nonzero(counts) < 2:
+        return None
+    return int(np.where(counts > 0, counts, np.inf).argmin())
 
 
 @dataclass(frozen=True)

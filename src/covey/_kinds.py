@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -352,7 +353,7 @@ def id_of(name: str, values: pd.Series, kind: str, n_values: int) -> tuple[str, 
     if n_values == n_rows >= _FEWEST_ROWS_IN_ORDER and (np.diff(numbers) > 0).all():
         return "", (
             "it only increases from row to row; if it counts rows or is the time of entry, leave "
-            f"it out (--drop {name}), or give --time {name} to hold later rows out"
+            f"it out (--drop {quote(name)}), or give --time {quote(name)} to hold later rows out"
         )
     return "", ""
 
@@ -365,8 +366,8 @@ def _repeats(name: str, n_values: int, n_rows: int) -> bool:
 
 def _repeated(name: str) -> str:
     return (
-        f"it holds ids, which mean nothing to new rows (--group {name} holds rows of one id out "
-        f"together, --keep {name} uses it all the same)"
+        f"it holds ids, which mean nothing to new rows (--group {quote(name)} holds rows of one "
+        f"id out together, --keep {quote(name)} uses it all the same)"
     )
 
 

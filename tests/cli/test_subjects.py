@@ -143,3 +143,23 @@ def test_several_columns_make_a_group_and_gaps_are_a_value():
     found = problem_of(table, group="a+b")
     assert len(np.unique(found.groups)) == 3
     assert {"a", "b"} <= {column.name for column in found.columns}
+
+
+def test_an_id_that_is_left_out_is_offered_first_with_both_numbers():
+    table, who, rng = subjects()
+    treated = rng.integers(2, size=N_SUBJECTS)[who]
+    table = table.assign(patient_id=1000 + 7 * who, y=np.where(treated, "a", "b"))
+    problem = problem_of(table)
+    assert "patient_id" not in problem.kinds
+    ((about, sentence),) = said(table)
+    assert about == "group"
+    assert "% right where all rows of one patient_id are held out together" in sentence
+    assert sentence.endswith("give --group patient_id.")
+
+
+def test_a_name_of_several_words_is_quoted_as_a_terminal_wants_it():
+    table, who, rng = subjects()
+    treated = rng.integers(2, size=N_SUBJECTS)[who]
+    table = table.assign(y=np.where(treated, "a", "b"), **{"the mouse": [f"m{k}" for k in who]})
+    ((_, sentence),) = said(table)
+    assert "give --group 'the mouse'" in sentence

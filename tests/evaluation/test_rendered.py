@@ -109,9 +109,24 @@ def test_how_much_there_is_to_read_is_said_at_once(known, capsys):
     assert terms in capsys.readouterr().out.split("How right")[0]
     head = build_report(one).html.partition("<header>")[2].partition("</header>")[0]
     assert terms in plain(head)
-    readable = replace(one, readable=Readable(38, 0.819, 0.823))
-    assert "With 38 terms it " in sentences.size(readable)
-    assert "81.9 instead of 82.3 %: --max-terms 40" in sentences.size(readable)
+
+
+@pytest.mark.parametrize(
+    ("value", "price"),
+    [
+        (0.819, ("0.4 points less often", "0.00", "0.4 points less")),
+        (0.863, ("4.0 points more often", "0.04 higher", "4.0 points more")),
+        (0.8231, ("as often", "the same", "as much")),
+    ],
+)
+def test_the_price_of_reading_is_a_difference_on_the_same_rows(known, value, price):
+    _, one = known
+    readable = replace(one, n_terms=400, readable=Readable(38, value, 0.823))
+    which = 2 if one.task == "numbers" else int(one.rare is not None)
+    wanted = "the same" if price[which] == "0.00" else price[which]
+    assert f"{wanted}: --max-terms 40" in sentences.size(readable)
+    # Who reads 40 terms anyway is offered no version with fewer.
+    assert "--max-terms" not in sentences.size(replace(readable, n_terms=40))
 
 
 def test_a_useless_model_is_called_so():

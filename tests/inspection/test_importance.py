@@ -269,3 +269,27 @@ def test_what_cannot_be_measured_is_one_sentence(numbers):
     model = LogisticRegression().fit(X, labels)
     with pytest.raises(ValueError, match="y holds the label 'left', which is none"):
         column_importance(model, X, np.where(y > 1, "left", labels))
+
+
+def test_columns_that_tell_each_other_are_measured_as_the_one_column_that_they_are_made_of():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 3, 400)
+    y = np.where(rng.random(400) < np.array([0.1, 0.5, 0.9])[town], "yes", "no")
+    noise = rng.normal(size=400)
+    table = pd.DataFrame({"town": pd.Categorical.from_codes(town, list("abc")), "z": noise})
+    whole = FlockClassifier(random_state=0).fit(table, y).importance_
+    X = np.column_stack([town == 0, town == 1, town == 2, noise])
+    parts = FlockClassifier(feature_groups=[[0, 1, 2]], random_state=0).fit(X, y).importance_
+    assert_allclose(parts.loss[:3], parts.loss[0])
+    assert parts.loss[:3].sum() == pytest.approx(whole.loss[0], rel=0.1)
+    added = parts.on_columns(["town", "z"], np.array([0, 0, 0, 1]))
+    assert added.low[0] == pytest.approx(whole.low[0], rel=0.2)
+    assert added.order[0] == 0
+
+
+@pytest.mark.parametrize("n_members", [1, 3])
+def test_numbers_of_one_member_lose_what_its_columns_tell(n_members):
+    X, y = load_diabetes(return_X_y=True)
+    flock = FlockRegressor(max_members=n_members, random_state=0).fit(X[:, 2:4], y)
+    assert (flock.importance_.low > 0).all()
+    assert flock.importance_.order[0] == 0

@@ -45,7 +45,7 @@ def test_a_sentence_says_what_is_predicted_and_why(card):
 def test_lines_lead_from_a_typical_row_to_this_one(card):
     lines = card.text()
     parts = [line for line in lines if line.startswith("  ")]
-    assert parts[0].split() == ["a", "typical", "row", f"{100 * card.record['baseline']:.0f}", "%"]
+    assert parts[0].split() == ["on", "average", f"{100 * card.record['baseline']:.0f}", "%"]
     assert parts[-1].startswith("  this row")
     total = sum(float(part.split()[-1]) for part in parts[1:-1])
     moved = 100 * (card.record["probability"] - card.record["baseline"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from covey._kinds import as_kind
+from covey._number_words import percent
 from covey.cli._subjects import repeated_subjects
 
 if TYPE_CHECKING:
@@ -91,7 +93,8 @@ def dates_without_time(problem: Problem) -> Iterator[Guard]:
         yield Guard(
             *("time", dates[0]),
             f"{dates[0]}: it holds dates, but rows are held out at random; if later rows are to "
-            f"be predicted from earlier ones, give --time {dates[0]} for an honest estimate.",
+            f"be predicted from earlier ones, give --time {quote(dates[0])} for an honest "
+            "estimate.",
         )
 
 
@@ -130,12 +133,12 @@ def leaks(problem: Problem) -> Iterator[Guard]:
             error = float(np.mean(predicted != target[half:]))
             left = error / guess
             found = left <= _LEFT_OF_ERROR
-            how = f"{1 - error:.1%} right"
+            how = f"{percent(1 - error)} right"
         if found:
             yield Guard(
                 *("leak", name),
                 f"{name} alone decides {problem.target} ({how} on rows held out at random); if it "
-                f"is known only once {problem.target} is, leave it out with --drop {name}.",
+                f"is known only once {problem.target} is, leave it out with --drop {quote(name)}.",
             )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from covey._number_words import rough
 from covey.cli import _options as options
 from covey.cli._console import Console
 
@@ -55,10 +56,14 @@ def select(
 def selected_columns(
     problem: Any, *, n_pairs: int, n_resamples: int, seed: int, level: float = 0.05
 ) -> dict[str, Any]:
-    """All of a table's columns that matter, the fewest, their twins, and pairs members keep."""
+    """All of a table's columns that matter, the fewest, their twins, and pairs members keep.
+
+    They come in the order of what `covey fit` says that they count.
+    """
     import numpy as np
 
     from covey import SubsetEnsembleClassifier, SubsetEnsembleRegressor, SubsetSelector
+    from covey.cli._fitting import PreparedRows, flock
     from covey.tables import TablePreparation
 
     preparation = TablePreparation(columns=problem.kinds, random_state=seed)
@@ -84,9 +89,12 @@ def selected_columns(
     names = list(dict.fromkeys(preparation.column_of_))
     frequency = selector.selection_frequency_
     chief = [int(np.flatnonzero(of == name)[np.argmax(frequency[of == name])]) for name in names]
+    model = PreparedRows(problem, np.arange(len(problem.y)), seed).fit(flock(problem, seed=seed))
+    counts = dict(zip(model.importance_.columns, model.importance_.share.tolist(), strict=True))
     columns = [
         {
             "column": name,
+            "counts": counts[name],
             "selected": bool(selector.support_all_[of == name].any()),
             "needed": bool(selector.support_smallest_[of == name].any()),
             "p": float(selector.pvalues_[of == name].min()),
@@ -97,7 +105,7 @@ def selected_columns(
         }
         for name, part in zip(names, chief, strict=True)
     ]
-    columns.sort(key=lambda one: (-one["score"], -one["frequency"]))
+    columns.sort(key=lambda one: (-one["counts"], -one["score"], -one["frequency"]))
     together = selector.co_selection_[np.ix_(chief, chief)]
     first, second = np.triu_indices(len(names), 1)
     order = np.argsort(-together[first, second], kind="stable")[:n_pairs]
@@ -128,10 +136,11 @@ def _show(console: Console, problem: Any, found: dict[str, Any]) -> None:
         f"{chosen} of {len(columns)} columns carry something about {problem.target}:", ""
     )
     console.table(
-        ("column", "carries something", "suffices", "by chance", "kept by members"),
+        ("column", "counts", "carries something", "suffices", "by chance", "kept by members"),
         [
             (
                 one["column"],
+                rough(one["counts"]),
                 "yes" if one["selected"] else "",
                 "yes" if one["needed"] else "",
                 f"p = {one['p']:.2g}" if one["p"] > 0 else f"p = 1e-{one['score']:.0f}",

@@ -19,6 +19,7 @@ import numpy as np
 
 from covey._intervals import mean_interval
 from covey._kinds import as_kind
+from covey._number_words import listed
 
 if TYPE_CHECKING:
     from covey.cli._problem import Problem
@@ -41,10 +42,6 @@ _ID = re.compile(
     r"client|student|household|family|donor|session|batch|device|machine|site)([^a-z]|id|no|num|s?$)",
     re.IGNORECASE,
 )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Subjects:
     def sentence(self, target: str, regression: bool) -> str:
         """What is found, in both numbers, and what to do."""
         each = f"{len(self.rows) / self.n_subjects:,.0f} rows each"
-        names = _listed(self.columns)
+        names = listed(self.columns)
         if len(self.columns) == 1 and not self.by_runs:
             found = f"{names}: its {self.n_subjects:,} values repeat ({each})"
             what, remedy = f"of one {names}", f"give --group {quote(self.columns[0])}"
@@ -97,19 +94,31 @@ class Subjects:
         return (
             f"{found}, as if each were one subject that a model knows again: of {target} a quick "
             f"forest gets {right(self.mixed)} on rows that are held out at random, and "
-            f"{right(self.together)} where all rows {what} are held out together. If rows of "
-            f"others are to be predicted, {remedy}."
+            f"{right(self.together)} where all rows {what} are held out together. If new "
+            f"ones are to be predicted, {remedy}."
         )
 
 
 def repeated_subjects(problem: Problem) -> Subjects | None:
     """Find what divides the rows into subjects that a model would know again, if anything does."""
     codes = dict(_coded(problem))
-    for candidate in chain(_by_columns(problem, codes), _by_runs(problem, codes)):
+    candidates = _by_ids(problem), _by_columns(problem, codes), _by_runs(problem, codes)
+    for candidate in chain.from_iterable(candidates):
         found = _tried(problem, candidate)
         if found is not None:
             return found
     return None
+
+
+def _by_ids(problem: Problem) -> Iterator[Subjects]:
+    """Columns of ids that repeat, of which nothing is learned."""
+    import pandas as pd
+
+    for name in problem.table.columns.difference([*problem.kinds, problem.target]):
+        rows = pd.factorize(problem.table[name], use_na_sentinel=False)[0]
+        many = _FEWEST_SUBJECTS <= rows.max() + 1 <= len(rows) / _FEWEST_ROWS_EACH
+        if many and _ID.search(str(name)):
+            yield Subjects((name,), rows)
 
 
 def _coded(problem: Problem) -> Iterator[tuple[str, np.ndarray]]:

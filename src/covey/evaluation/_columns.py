@@ -223,7 +223,6 @@ def _effect(
         found.mean[what],
         None if gap is None else found.mean[what] + gap.effect[what],
         found.n_left,
-        found.sentence(what, quoted(label) if found.classes else "the prediction"),
     )
     return effect, list(found.codes)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from covey._decisions import rare_class
 from covey._intervals import (
     Interval,
     accuracy_interval,
@@ -23,8 +24,8 @@ from covey.evaluation._record import ClassErrors, Difference, Label, Score
 
 # No probability of the true class counts as less.
 LEAST_PROBABILITY = 1e-15
-# A class is rare if fewer than this share of the rows have it.
-RARE = 0.15
+# Differences of less than this are not seen in what is shown.
+_SEEN = 0.0005
 
 
 def log_losses(classes: np.ndarray, probabilities: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -156,16 +157,10 @@ class HeldOut:
 
     @cached_property
     def rare(self) -> int | None:
-        """The position of the rarer of two classes, or of the rarest beside a very common one.
-
-        None where no class has fewer than 15 % of the rows, or many have about as few.
-        """
-        if self.classes is None or len(self.classes) < 2:
+        """The position of the class that is rare, if one is."""
+        if self.classes is None:
             return None
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes))
-        if counts.max() <= (1 - RARE) * len(self.y) or np.count_nonzero(counts) < 2:
-            return None
-        return int(np.where(counts > 0, counts, len(self.y) + 1).argmin())
+        return rare_class(np.bincount(self.codes[self.codes >= 0], minlength=len(self.classes)))
 
     def by_class(self) -> list[ClassErrors]:
         """Of each class how many rows there are, are found, and are said to be."""
@@ -329,7 +324,7 @@ def verdict(
     main = "auc" if rare and "auc" in own.measures else main
     if line is not None and linear:
         gap, loss = line.get(main), line.get("log_loss")
-        if gap.high < 0 or (loss.low > 0 and gap.value <= 0):
+        if gap.high < -_SEEN or (loss.low > _SEEN and gap.value <= 0):
             return "linear is better"
     if constant is not None and constant.get(main).low <= 0:
         tells = constant.get("log_loss").high < 0 or own.get("auc").low > 0.5
@@ -339,4 +334,4 @@ def verdict(
     if line is None:
         return "better"
     gap, loss = line.get(main), line.get("log_loss")
-    return "better" if gap.low > 0 or (loss.high < 0 and gap.value >= 0) else "as linear"
+    return "better" if gap.low > _SEEN or (loss.high < -_SEEN and gap.value >= 0) else "as linear"

@@ -85,7 +85,6 @@ class Effect:
     typical: float  # the mean prediction of all rows
     missing: float | None = None  # the curve where the value is missing
     others: int = 0  # categories that are not shown
-    remark: str = ""  # where model and data point in different directions
 
     @property
     def spread(self) -> float:

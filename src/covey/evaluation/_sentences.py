@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,15 @@ from covey._number_words import (
 )
 
 if TYPE_CHECKING:
-    from covey.evaluation._record import Column, Effect, Evaluation, Label, Score, Threshold
+    from covey.evaluation._record import (
+        Column,
+        Effect,
+        Evaluation,
+        Label,
+        Readable,
+        Score,
+        Threshold,
+    )
 
 QUESTIONS = (
     "How right is it?",
@@ -32,10 +41,15 @@ QUESTIONS = (
     "May I trust it?",
 )
 LOOKS_AT = QUESTIONS[2]
+# With more terms than this nobody reads all of them.
+MOST_READ = 40
 # How many columns are told of.
 _MOST_COLUMNS = 5
 # How many points the mean probability may be off to be taken at its word.
 _CLOSE = 0.02
+# A column alone moves predictions if it does by such a part of what they are apart, moves them
+# the other way by such a part, and no further than so many times as far.
+_BY_ITSELF, _AGAINST, _FARTHEST = 1 / 3, 0.1, 2.0
 # Labels that stand for the target itself, and those that mean nothing without its name.
 _YES, _BARE = {"1", "yes", "true", "y", "t"}, {"0", "no", "false", "n", "f"}
 
@@ -93,15 +107,28 @@ def size(one: Evaluation) -> str:
     said = f"There are {' in '.join(parts)} to read."
     said = said.replace("There are 1 ", "There is 1 ")
     own, other, full = one.own, one.readable, one.score("full")
-    if other is not None:
-        what = "it is right on" if one.task == "classes" else "it explains"
-        shown = (
-            f"{100 * max(other.value, 0.0):.1f} instead of {100 * max(other.of_all, 0.0):.1f} %"
+    if other is not None and (one.n_terms or math.inf) > MOST_READ:
+        said += (
+            f" With {counted(other.terms, 'term')} {_price(one, other)}: --max-terms {MOST_READ}."
         )
-        said += f" With {counted(other.terms, 'term')} {what} {shown}: --max-terms 40."
     elif full is not None and own is not None:
         said += f" The price of being simple: {_short(one, own)} instead of {_short(one, full)}."
     return said
+
+
+def _price(one: Evaluation, other: Readable) -> str:
+    """What a version with few terms costs, as a difference on the same rows."""
+    lost = other.of_all - other.value
+    if one.rare is not None:
+        less, by = "lower" if lost > 0 else "higher", f"{abs(lost):.2f}"
+        return f"its area under the curve is {'the same' if by == '0.00' else f'{by} {less}'}"
+    less, by = "less" if lost > 0 else "more", points(abs(lost)).lstrip("+")
+    often, what = (" often", "is right") if one.task == "classes" else ("", "explains")
+    return (
+        f"it {what} as{often or ' much'}"
+        if by == "0.0"
+        else f"it {what} {by} points {less}{often}"
+    )
 
 
 def _short(one: Evaluation, score: Score) -> str:
@@ -248,7 +275,10 @@ def _comparison(one: Evaluation) -> list[str]:
         "as linear": "A linear model does as well",
         "better": "It is better than a linear model",
     }
-    return [f"{words[one.verdict]} ({shown})."] if one.verdict in words else []
+    if one.verdict not in words:
+        return []
+    alike = not re.search("[1-9]", shown)
+    return [f"{words[one.verdict]}." if alike else f"{words[one.verdict]} ({shown})."]
 
 
 def _key(one: Evaluation, score: Score) -> float:
@@ -306,15 +336,21 @@ def show_output(one: Evaluation) -> Callable[[float], str]:
 
 
 def _looks_at(one: Evaluation) -> list[str]:
-    used = one.used[:_MOST_COLUMNS]
-    if not used:
-        return ["At no column: it predicts the same for every row."]
-    lines = [f"{rough(column.share)} {column.name}: {effect(one, column)}" for column in used]
-    rest = len(one.used) - len(used)
+    if not one.used:
+        return ["No column is missed: without any one of them it does as well."]
+    told = _told(one)[:_MOST_COLUMNS]
+    lines = [f"{rough(column.share)} {column.name}: {effect(one, column)}" for column in told]
+    rest = len(one.used) - len(told)
     if rest:
-        left = 1.0 - sum(column.share or 0.0 for column in used)
-        lines.append(f"{rough(max(left, 0.0))} {counted(rest, 'other column')}.")
+        left = rough(max(1.0 - sum(column.share or 0.0 for column in told), 0.0))
+        lines.append(f"{left} {counted(rest, 'other column')}.")
     return lines
+
+
+def _told(one: Evaluation) -> list[Column]:
+    """The columns that count by more than their standard error; the first one where none does."""
+    sure = [c for c in one.used if c.loss is None or not c.loss.high > 3 * c.loss.value]
+    return sure or one.used[:1]
 
 
 def effect(one: Evaluation, column: Column) -> str:
@@ -325,8 +361,8 @@ def effect(one: Evaluation, column: Column) -> str:
         also = f" (either it or {_some(column.together)})"
     if found is None or not found.model:
         return f"its values are told one by one nowhere{also}."
+    low, high, apart, alone = _moves(found)
     values = [show(value) for value in found.said]
-    low, high = _ends(found, found.said)
     what = subject(one, found.outcome) if one.task == "classes" else one.target or "the prediction"
     if values[low] == values[high]:
         return f"hardly anything by itself; it counts together with others{also}."
@@ -339,15 +375,15 @@ def effect(one: Evaluation, column: Column) -> str:
         moves = "rises" if last == high else "falls"
         said = f"{what} {moves} from {values[first]} at {found.labels[first]} to "
         said += f"{values[last]} at {found.labels[last]}{also}"
-    if found.remark:
-        return f"{said}. Mind: {found.remark}."
-    alone, apart = found.model[high] - found.model[low], found.said[high] - found.said[low]
-    if abs(alone) < apart / 3:
+    if column.together or alone >= _BY_ITSELF * apart:
+        return f"{said}."
+    if alone > -_AGAINST * apart:
         return f"{said}, hardly by itself."
-    if alone < 0:
-        by = number(-alone) if one.task == "numbers" else f"{-100 * alone:.0f} points"
-        return f"{said}; among rows alike otherwise it is {by} lower there."
-    return f"{said}."
+    by = number(-alone) if one.task == "numbers" else f"{number(-100 * alone, 2)} points"
+    if found.kind == "category":
+        return f"{said}; among rows alike otherwise {quoted(found.labels[high])} has {by} less."
+    against = "falls" if last == high else "rises"
+    return f"{said}; among rows alike otherwise it {against}, by {by}."
 
 
 def _some(names: Sequence[str], most: int = 2) -> str:
@@ -357,15 +393,21 @@ def _some(names: Sequence[str], most: int = 2) -> str:
     return " or ".join([*names[:most], *others])
 
 
-def _ends(found: Effect, curve: Sequence[float]) -> tuple[int, int]:
-    """Where a curve is low and high: of numbers at its ends, unless it turns between them."""
-    at = range(len(curve))
-    low, high = min(at, key=lambda k: curve[k]), max(at, key=lambda k: curve[k])
-    # What matters is from end to end, unless the curve turns by a third of its height.
-    ends = 0, len(curve) - 1
-    if found.kind == "category" or abs(curve[ends[1]] - curve[0]) * 1.5 < curve[high] - curve[low]:
-        return low, high
-    return ends if curve[ends[1]] >= curve[0] else ends[::-1]
+def _moves(found: Effect) -> tuple[int, int, float, float]:
+    """Where predictions are low and high, how far apart, and how far the column alone moves them.
+
+    Of numbers these are the ends, unless the curve turns by a third of its height between them;
+    values that few rows have are left out.
+    """
+    said = found.said
+    at = [k for k, rate in enumerate(found.data) if rate is not None]
+    at = at if len(at) > 1 else list(range(len(said)))
+    low, high = min(at, key=lambda k: said[k]), max(at, key=lambda k: said[k])
+    ends = sorted((at[0], at[-1]), key=lambda k: said[k])
+    apart = said[ends[1]] - said[ends[0]]
+    if found.kind != "category" and apart * 1.5 >= said[high] - said[low]:
+        low, high = ends
+    return low, high, said[high] - said[low], found.model[high] - found.model[low]
 
 
 # -- when is it wrong --------------------------------------------------------------------------
@@ -410,13 +452,17 @@ def _wrong_numbers(one: Evaluation) -> list[str]:
     ]
 
 
+def _of(some: int, rows: int) -> str:
+    return f"{'all ' if some == rows > 1 else count(some) + ' of '}{counted(rows, 'row')}"
+
+
 def _wrong_classes(one: Evaluation) -> list[str]:
     if one.rare is not None and one.thresholds:
         alarm, what = one.thresholds[0], subject(one, one.rare)
         missed = [alarm.rows - alarm.found[k] for k in (alarm.chosen, alarm.alarms)]
         said = (
             f"Called from a chance of {rough(alarm.at[alarm.chosen])} on, it misses "
-            f"{count(missed[0])} of {count(alarm.rows)} rows with {what}"
+            f"{_of(missed[0], alarm.rows)} with {what}"
         )
         if missed[1] < missed[0]:
             raised = _raised(alarm, alarm.alarms)
@@ -433,8 +479,9 @@ def _wrong_classes(one: Evaluation) -> list[str]:
     mostly = "" if len(one.classes) == 2 else "most of "
     them = "it" if worst.rows - worst.right == 1 else f"{mostly}them"
     return [
-        f"Most often on {subject(one, worst.label)}: it misses {count(worst.rows - worst.right)} "
-        f"of {counted(worst.rows, 'row')} and takes {them} for {subject(one, worst.taken_for)}."
+        f"Most often on {subject(one, worst.label)}: it misses "
+        f"{_of(worst.rows - worst.right, worst.rows)} and takes {them} for "
+        f"{subject(one, worst.taken_for)}."
     ]
 
 
@@ -442,28 +489,32 @@ def _wrong_classes(one: Evaluation) -> list[str]:
 
 
 def _changes(one: Evaluation) -> list[str]:
-    """The columns whose values move the answer most, on average over the rows."""
-    moving = [c for c in one.used if c.effect is not None and c.effect.spread > 0]
+    """The columns that count most, and by how much one of them moves the answer by itself."""
+    moving = [c for c in _told(one) if c.effect is not None and c.effect.spread > 0]
     if not moving:
         return ["No single column changes it on average."]
-    moving.sort(key=lambda c: -c.effect.spread)
-    first = moving[0].effect
-    low, high = _ends(first, first.model)
-    to, instead = (
-        quoted(first.labels[k]) if first.kind == "category" else first.labels[k]
-        for k in (high, low)
-    )
-    by = first.model[high] - first.model[low]
-    what, more = "the prediction", f"{number(by)} higher"
-    if one.task == "classes":
-        what, more = (
-            f"the chance of {subject(one, first.outcome)}",
-            f"{100 * by:.0f} points higher",
+    others = [c.name for c in moving if c.name not in moving[0].together]
+    said = [f"Mostly {listed(others[:2])}."]
+    for column in moving:
+        found = column.effect
+        low, high, apart, by = _moves(found)
+        # Farther than rows are apart is where no row is.
+        if column.together or not _BY_ITSELF * apart < by <= _FARTHEST * apart:
+            continue
+        to, instead = (
+            quoted(found.labels[k]) if found.kind == "category" else found.labels[k]
+            for k in (high, low)
         )
-    return [
-        f"Mostly {listed(c.name for c in moving[:2])}. With {moving[0].name} {to} instead of "
-        f"{instead}, among rows alike otherwise, {what} is {more} on average."
-    ]
+        what, more = "the prediction", number(by)
+        if one.task == "classes":
+            what = f"the chance of {subject(one, found.outcome)}"
+            more = f"{number(100 * by, 2)} points"
+        said.append(
+            f"With {column.name} {to} instead of {instead}, among rows alike otherwise, {what} is "
+            f"{more} higher on average."
+        )
+        break
+    return [" ".join(said)]
 
 
 def _trust(one: Evaluation) -> list[str]:
@@ -486,6 +537,9 @@ def _trust(one: Evaluation) -> list[str]:
         return [f"{said} Later rows were held out, as new ones will be."]
     if one.split == "groups":
         return [f"{said} Rows of one group were held out together, as new groups will be."]
+    known = [each.column for each in one.remarks if each.about == "group" and each.column]
+    if known:
+        return [f"{said} Not on rows of other {known[0]}: that is told with --group."]
     return [
         f"{said} Not if new rows come from another place or time, or if several rows belong to "
         "one person or day: then hold those out together (--group, --time)."
@@ -559,7 +613,8 @@ def score_text(score: Score, measure: str, with_interval: bool = True) -> str:
     if not with_interval or not math.isfinite(limits.low) or limits.low == limits.high:
         return text
     if text.endswith("%"):
-        return f"{text} ({100 * limits.low:.1f} to {100 * limits.high:.1f})"
+        low, high = (f"{100 * limit:.1f}".replace("-0.0", "0.0") for limit in limits[1:])
+        return f"{text} ({low} to {high})"
     return f"{text} ({show(limits.low)} to {show(limits.high)})"
 
 

@@ -27,6 +27,8 @@ _CLOSEST = 10
 _MOST_ENCODED = 10
 # Text of which so many categories are not shown, and none has such a share of rows, is free text.
 _MOST_LEFT, _LEAST_SHARE = 50, 0.02
+# Numbers of so few values are compared as categories are.
+_FEW_VALUES = 10
 # Gaps and codes are points of their own from so many rows on.
 _FEWEST_APART = 3
 # Codes are looked for beside so many other values.
@@ -228,16 +230,16 @@ def column_effect(
 ) -> ColumnEffect | None:
     """How a column moves a model's prediction among rows alike in the other columns.
 
-    Numbers and dates have accumulated local effects: values are the medians of at most ``bins``
-    bins of about equally many rows; rows between two neighboring values are predicted with the
-    lower and with the higher one, the mean of the differences is a step, and steps are added up.
-    Both bins of a step count the same.
+    Numbers and dates of more than ten values have accumulated local effects: values are the
+    medians of at most ``bins`` bins of about equally many rows; rows between two neighboring
+    values are predicted with the lower and with the higher one, the mean of the differences is a
+    step, and steps are added up. Both bins of a step count the same.
 
     Categories have no order, and an order by similarity would move rows through categories that
-    are far from them. So each row takes only categories that rows alike in the other columns
-    have, its five nearest; a column counts in that by how much it goes along with this one. The
-    effects are the least-squares fit to these differences. Where the model adds up columns, both
-    ways give exactly what it adds.
+    are far from them; from one of few numbers to the next is far, too. So each row takes only
+    values that rows alike in the other columns have, its five nearest; a column counts in that by
+    how much it goes along with this one. The effects are the least-squares fit to these
+    differences. Where the model adds up columns, both ways give exactly what it adds.
 
     Gaps, and codes that look like gaps, are compared with the values of their nearest rows.
 
@@ -436,7 +438,11 @@ def _of_numbers(moved: _Moved, kind: str, numbers: np.ndarray, bins: int) -> Col
     ]
     if len(groups) < 2:
         return None
-    effects = _accumulated(moved, numbers, groups, np.array(middle))
+    if len(np.unique(numbers[known])) <= _FEW_VALUES:
+        # From one value to the next is far: only rows alike in the others may go.
+        effects = _compared(moved, groups)
+    else:
+        effects = _accumulated(moved, numbers, groups, np.array(middle))
     words = _day if kind == "date" else value_words
     shown = [
         (float(numbers[row]), words(float(numbers[row])), rows)

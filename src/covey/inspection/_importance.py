@@ -110,11 +110,21 @@ class Importance:
             return np.bincount(of, values, minlength=len(names))
 
         loss = added(self.loss)
-        half = np.sqrt(added(((self.high - self.low) / 2) ** 2))
+        half = added((self.high - self.low) / 2)
         groups = [tuple(np.unique(of[list(group)]).tolist()) for group in self.together]
         together = tuple(group for group in groups if len(group) > 1)
         low, high = loss - half, loss + half
         return Importance(tuple(names), loss, low, high, added(self.points), together, self.rows)
+
+    def in_parts(self, names: Sequence[str], of: np.ndarray) -> Importance:
+        """The importance of the parts ``of`` these columns, which have it in equal parts."""
+        n_parts = np.bincount(of)[of]
+        loss, low, high, points = (
+            values[of] / n_parts for values in (self.loss, self.low, self.high, self.points)
+        )
+        together = [np.flatnonzero(np.isin(of, group)) for group in self.together]
+        groups = tuple(tuple(group.tolist()) for group in together)
+        return Importance(tuple(names), loss, low, high, points, groups, self.rows)
 
 
 def column_importance(

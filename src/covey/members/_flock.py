@@ -181,8 +181,9 @@ class FlockClassifier(MixedFlock, CalibratedClassifier):
     readable_ : Bunch or None
         The price of at most 40 terms (``max_terms=40``), by the rows of ``out_of_fold_``: about
         how many ``n_terms`` the best such flock of the same search has, its ``score`` (accuracy,
-        or R2 of a regressor), and that of the flock itself, ``score_of_all``. None where the
-        flock has no more terms, or fewer are not known to do. Not in files.
+        the area under the curve where a class has less than 15 % of the rows, or R2), and that
+        of the flock itself, ``score_of_all``. None where the flock has no more terms, or fewer
+        are not known to do. Not in files.
     calibration_ : Bunch
         What sets and rejections go by, of rows held out (or given to `calibrate`, as ``source``
         says), in an order that tells nothing of the rows: ``label``, the number of the true

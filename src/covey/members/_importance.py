@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from covey._blocks import take_rows
-from covey._columns import feature_names
+from covey._columns import feature_names, flip_units
 from covey._core.gating.groups import Groups
 from covey._core.inspection.importance import Answers, GatedAnswers, PlainAnswers, replaced_in
 from covey._core.search.assembly import Flock
@@ -65,18 +65,17 @@ class TrainingSample:
         if self.unit is None:
             how = {"sample_weight": self.weight, "random_state": seed, "rows": words}
             return column_importance(model, self.X, self.y, **how)
-        numbers, names = _dense(self.X), feature_names(model)
-        used = model._columns_looked_at()
-        used = most_used(used, _correlations(numbers, self.unit, self.y, len(names)))
-        answers = PlainAnswers(
-            model._answers, replaced_in(numbers, self.unit), np.arange(len(numbers))
-        )
+        numbers, names, whole = _dense(self.X), feature_names(model), _groups_of_features(model)
+        unit = whole[self.unit]
+        used = np.bincount(whole, model._columns_looked_at()) > 0
+        used = most_used(used, _correlations(numbers, unit, self.y, len(used)))
+        answers = PlainAnswers(model._answers, replaced_in(numbers, unit), np.arange(len(numbers)))
         classes = getattr(model, "classes_", None)
-        return measured(
+        found = measured(
             [answers],
             numbers,
-            self.unit,
-            names,
+            unit,
+            [names[one] for one in np.unique(whole, return_index=True)[1]],
             encoded(self.y, classes),
             self.weight,
             used=used,
@@ -85,6 +84,7 @@ class TrainingSample:
             seed=seed,
             rows=words,
         )
+        return found.in_parts(names, whole)
 
 
 class WeightedAnswers:
@@ -113,14 +113,18 @@ def importance_on_folds(
 
     ``models`` has those of each fold by the name of the member, in the order of the weights.
     """
-    names, unit = feature_names(flock), _units(flock, rows.n_features)
-    used = np.ones(len(names), dtype=bool)
-    sizes = np.zeros(len(names))
+    names, whole = feature_names(flock), _groups_of_features(flock)
+    unit = whole[_units(flock, rows.n_features)]
+    units = [names[one] for one in np.unique(whole, return_index=True)[1]]
+    used = np.ones(len(units), dtype=bool)
+    sizes = np.zeros(len(units))
     for one in models.get(LINEAR, ()):
-        moved = np.abs(one.coef - one.coef.mean(axis=1, keepdims=one.coef.shape[1] > 1))
+        # What all classes have in common moves none of them.
+        shared = 0.0 if flock._numeric else one.coef.mean(axis=1, keepdims=True)
+        moved = np.abs(one.coef - shared)
         total = np.einsum("kcp,p->p", moved, one.column_scale)
         total += np.abs(one.gate_coef * one.column_scale).sum(axis=0)
-        sizes += np.bincount(unit, one.basis.on_features(total), minlength=len(names))
+        sizes += np.bincount(unit, one.basis.on_features(total), minlength=len(units))
     if list(models) == [LINEAR]:
         used = sizes > 0
     which = np.unique(held_out.rows)
@@ -128,7 +132,7 @@ def importance_on_folds(
     which = which[sampled_rows(len(which), times * int(used.sum()), flock._seed, rows.n_features)]
     numbers, truth = _dense(take_rows(rows.X, which)), rows.y[which]
     if not sizes.any():
-        sizes = _correlations(numbers, unit, truth, len(names))
+        sizes = _correlations(numbers, unit, truth, len(units))
     place = np.full(len(rows.y), -1)
     place[which] = np.arange(len(which))
     replaced = replaced_in(numbers, unit)
@@ -154,11 +158,11 @@ def importance_on_folds(
         groups = check_groups(groups, len(rows.y))[which]
     by_groups = "" if groups is None else ", by whole groups"
     n_folds = len(held_out.folds)
-    return measured(
+    found = measured(
         answers,
         numbers,
         unit,
-        names,
+        units,
         encoded(truth, None if flock._numeric else flock.classes_),
         weight,
         used=most_used(used, sizes),
@@ -168,6 +172,7 @@ def importance_on_folds(
         rows=f"{len(which):,} training rows, predicted by flocks that were fitted without them "
         f"({n_folds} {'fold' if n_folds == 1 else 'folds'}{by_groups})",
     )
+    return found.in_parts(names, whole)
 
 
 def _gated(
@@ -182,6 +187,16 @@ def _gated(
 
 def _asking(flock: Any, name: str, model: Any) -> Any:
     return lambda table: flock._member_prediction(name, model, flock._as_given(table, name))
+
+
+def _groups_of_features(model: Any) -> np.ndarray:
+    """The number of each feature's group; those of one group are known together or not at all.
+
+    Whoever knows that a town is none of five knows that it is the sixth.
+    """
+    names = getattr(model, "feature_names_in_", None)
+    barred = np.zeros(model.n_features_in_, dtype=bool)
+    return flip_units(getattr(model, "feature_groups", None), None, barred, names)
 
 
 def _units(flock: Any, n_columns: int) -> np.ndarray:

@@ -22,6 +22,7 @@ from covey._core.search.families import EFFORTS, Family, Task, families, of_size
 from covey._core.search.folds import possible_folds
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
+from covey._decisions import rare_class
 from covey._folds import check_cv_parameter
 from covey._interrupts import keeps_what_is_found
 from covey._state import refuse
@@ -255,11 +256,18 @@ class SearchedFlock(LinearFlock):
     def _held_out_score(
         self, rows: TrainingRows, numbers: np.ndarray, predicted: np.ndarray, weight: np.ndarray
     ) -> float:
-        """Return the accuracy, or R2, of predictions of some rows."""
+        """Return the accuracy, the area for a rare class, or R2, of predictions of some rows."""
         truth = rows.y[numbers]
         if not self._numeric:
-            right = self.classes_[predicted.argmax(axis=1)] == truth
-            return float(np.average(right, weights=weight))
+            codes = np.searchsorted(self.classes_, truth)
+            rare = rare_class(np.bincount(codes, weight, len(self.classes_)))
+            if rare is not None:
+                from sklearn.metrics import roc_auc_score
+
+                return float(
+                    roc_auc_score(codes == rare, predicted[:, rare], sample_weight=weight)
+                )
+            return float(np.average(predicted.argmax(axis=1) == codes, weights=weight))
         spread = weight @ np.square(truth - np.average(truth, weights=weight))
         return float(1.0 - weight @ np.square(truth - predicted) / spread)
 

@@ -273,8 +273,8 @@ def value_curve(
             about = f"in the data, {name} about {label}: {show(seen)}"
             parts.append(dot(plane.across(one), plane.up(seen), 2.6, "limit", about))
     parts.append(plane.curve(x, effect.model, "curve own"))
-    for one, value, label in zip(x, effect.model, labels, strict=True):
-        about = f"{name} {label}: {show(value)}"
+    for one, value, said, label in zip(x, effect.model, effect.said, labels, strict=True):
+        about = f"{name} about {label}: {show(said)} is predicted on average"
         parts.append(dot(plane.across(one), plane.up(value), 4.5, "hover", about))
     if effect.missing is not None:
         at_right, about = plane.right + 28, f"{name} missing: {show(effect.missing)}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey._number_words import cell, count, counted, number, percent, rough
+from covey._number_words import cell, count, counted, number, percent, points, rough
 from covey._plain_words import one_line
 from covey._templates import Markup
 from covey.evaluation import Evaluation
@@ -81,32 +81,38 @@ def _scale(one: Evaluation, columns: Sequence[Column]) -> tuple[float, float]:
     low, high = min(values), max(values)
     pad = 0.08 * (high - low) or 0.05 * abs(high) or 1.0
     if one.task == "classes":
-        return 0.0, min(1.0, high + max(pad, 0.02))
+        return min(low, 0.0), min(1.0, high + max(pad, 0.02))
     return (low if low == 0 else low - pad), high + pad
 
 
 def _effect(one: Evaluation, column: Column, place: int, scale: tuple[float, float]) -> Markup:
     """A line over a column of numbers, or a bar of each category from the mean over all."""
     found, show = column.effect, sentences.show_output(one)
-    said = list(zip(found.labels, map(show, found.model), strict=True))
+    said = list(zip(found.labels, map(show, found.said), strict=True))
     words = {
         "title": f"{'Prediction' if found.outcome is None else found.outcome}, by {column.name}",
         "description": described(said[:: max(1, len(said) // 6)]),
-        "show": show,
         "ends": scale,
     }
     if len(found.rows) != len(found.values):
-        return draw.value_curve(f"effect-{place}", found, name=column.name, **words)
+        return draw.value_curve(f"effect-{place}", found, name=column.name, show=show, **words)
+
+    def moved(value: float) -> str:
+        by = value - found.typical
+        return (
+            points(by) if one.task == "classes" else f"{'-' if by < 0 else '+'}{number(abs(by))}"
+        )
+
     items: list[Bar] = []
     for label, value, data, share in zip(
         found.labels, found.model, found.data, found.rows, strict=True
     ):
-        note = f"{rough(share)} of rows" + ("" if data is None else f", in the data {show(data)}")
+        note = f"{rough(share)} of rows" + ("" if data is None else f": {show(data)}")
         items.append(Bar(label, value, note))
     if found.kind == "category":
         items.sort(key=lambda item: -item.value)
     items += [] if found.missing is None else [Bar("missing", found.missing)]
-    return draw.bars(f"effect-{place}", items, zero=found.typical, width=292, **words)
+    return draw.bars(f"effect-{place}", items, zero=found.typical, width=292, show=moved, **words)
 
 
 def errors(one: Evaluation) -> dict | None:
