@@ -21,12 +21,7 @@ from covey._core.inspection.two_answers import FeatureAnswers, two_answers
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks
 from covey._devices import HostDevice
-from covey._preparation import (
-    Preparation,
-    checked_table,
-    frequent_categories,
-    nothing_varies,
-)
+from covey._preparation import Preparation, checked_table, frequent_categories, nothing_varies
 from covey._validation import (
     check_choice,
     check_flag,

@@ -118,9 +118,7 @@ class Product(WeightedFuser, name="product"):
             total = weight.sum(axis=1)
             veto = np.log(np.finfo(np.float64).tiny)
             logs = np.where(
-                total > 0,
-                (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0),
-                veto,
+                total > 0, (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0), veto
             )
         return log_softmax(logs, axis=1)
 

@@ -25,11 +25,7 @@ from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
 from covey.inspection._gate_share import GateShare, gate_share
 from covey.inspection._importance import Importance, column_importance
-from covey.inspection._loss_displays import (
-    AmbiguityDisplay,
-    BiasVarianceDisplay,
-    DartsDisplay,
-)
+from covey.inspection._loss_displays import AmbiguityDisplay, BiasVarianceDisplay, DartsDisplay
 from covey.inspection._member_displays import (
     CoSelectionDisplay,
     DecisionRegionsDisplay,

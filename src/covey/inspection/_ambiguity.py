@@ -64,11 +64,7 @@ class Ambiguity:
 
 
 def ambiguity(
-    ensemble: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
+    ensemble: Any, X: Any, y: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> Ambiguity:
     r"""The loss of a fused ensemble: that of its members, less what they gain by differing.
 

@@ -419,12 +419,7 @@ class FusionBound:
 
 
 def fusion_bound(
-    ensemble: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    largest_loss: float = 5.0,
-    confidence: float = 0.95,
+    ensemble: Any, X: Any, y: ArrayLike, *, largest_loss: float = 5.0, confidence: float = 0.95
 ) -> FusionBound:
     r"""Bound the log-loss and the error of members fused by eq. (10), by a gate or by a mean.
 

@@ -78,11 +78,7 @@ class GateShare:
 
 
 def gate_share(
-    flock: Any,
-    X: Any,
-    y: ArrayLike | None = None,
-    *,
-    sample_weight: ArrayLike | None = None,
+    flock: Any, X: Any, y: ArrayLike | None = None, *, sample_weight: ArrayLike | None = None
 ) -> GateShare:
     """How much of what a gated flock predicts is its gate's, and how much its members'.
 

@@ -488,12 +488,7 @@ class MultiviewClassifier(FusedClassifier):
     # -- labels that would teach most ----------------------------------------------------------
 
     def query(
-        self,
-        X: Any,
-        n: int = 10,
-        *,
-        strategy: str = "conservative",
-        random_state: Any = None,
+        self, X: Any, n: int = 10, *, strategy: str = "conservative", random_state: Any = None
     ) -> np.ndarray:
         """The rows whose labels would teach the views most: co-testing.
 

@@ -90,12 +90,7 @@ def find_views(model: Any, X: Any, weight: np.ndarray, seed: int) -> dict[str, n
 
 
 def _parted(
-    n_views: int,
-    X: Any,
-    names: np.ndarray | None,
-    weight: np.ndarray,
-    partition: str,
-    seed: int,
+    n_views: int, X: Any, names: np.ndarray | None, weight: np.ndarray, partition: str, seed: int
 ) -> list[np.ndarray]:
     check_choice(partition, "partition", PARTITIONS)
     n_features = X.shape[1]

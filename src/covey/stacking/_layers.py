@@ -111,10 +111,7 @@ class Layered(NamedMembers):
         members = [member for layer in self.layers_ for member in layer]
         self.named_estimators_ = self._by_name(given, members)
         fuser = Stacking(
-            self.final_estimator,
-            self.outputs_[-1],
-            passthrough=beside is not None,
-            clip=self.clip,
+            self.final_estimator, self.outputs_[-1], passthrough=beside is not None, clip=self.clip
         )
         P = self._as_predictions(predicted)
         of_final = parameters_of_rows(parameters.parts["final_estimator"], rows, len(y))

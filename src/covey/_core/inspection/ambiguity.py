@@ -20,8 +20,7 @@ def possible_probabilities(values: FloatArray) -> FloatArray:
 def log_losses(values: FloatArray, codes: IntArray) -> FloatArray:
     """The log-losses (n, ...) of probabilities (n, ..., C)."""
     rows = np.arange(len(codes))
-    losses: FloatArray = -np.log(np.maximum(values[rows, ..., codes], _LEAST))
-    return losses
+    return -np.log(np.maximum(values[rows, ..., codes], _LEAST))
 
 
 def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
@@ -35,5 +34,4 @@ def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 def linear_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
     """The mixture ``sum_k i_k p_k`` of probabilities (n, K, C) and importances (n, K)."""
-    pooled: FloatArray = np.einsum("nkc,nk->nc", values, importance)
-    return pooled
+    return np.einsum("nkc,nk->nc", values, importance)

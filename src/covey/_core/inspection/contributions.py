@@ -268,5 +268,4 @@ def _along(
     path[:, :, 1:size] = between.reshape(n_orders, n_rows, size - 1, -1)
     added = np.diff(path, axis=2)
     own = np.take_along_axis(added, np.maximum(place - 1, 0)[..., None], axis=2)
-    found: FloatArray = np.where(differs[None, :, :, None], own, 0.0)
-    return found
+    return np.where(differs[None, :, :, None], own, 0.0)

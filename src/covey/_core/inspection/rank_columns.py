@@ -142,8 +142,7 @@ def orthonormal_beyond(columns: FloatArray, others: FloatArray) -> FloatArray:
     longest = np.sqrt(np.sum(columns**2, axis=0)).max(initial=0.0)
     left = columns - others @ (others.T @ columns)
     basis, values, _ = np.linalg.svd(left, full_matrices=False)
-    found: FloatArray = basis[:, values**2 > max(_LEAST_LEFT * longest**2, _ZERO)]
-    return found
+    return basis[:, values**2 > max(_LEAST_LEFT * longest**2, _ZERO)]
 
 
 def _weighted(columns: FloatArray, weight: FloatArray) -> FloatArray:

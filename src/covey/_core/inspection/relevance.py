@@ -115,8 +115,7 @@ def _log_beta_tail(share: FloatArray, a: FloatArray, b: FloatArray) -> FloatArra
         leading = b * np.log(np.maximum(1.0 - share, 1e-300)) + (a - 1) * np.log(share)
         leading -= np.log(b) + special.betaln(a, b)
         found = np.where(tail > _TINY, np.log(np.maximum(tail, _TINY)), leading)
-    below: FloatArray = np.minimum(np.where(np.isnan(found), 0.0, found), 0.0)
-    return below
+    return np.minimum(np.where(np.isnan(found), 0.0, found), 0.0)
 
 
 def combined_log_p(log_p: FloatArray) -> FloatArray:
@@ -140,8 +139,7 @@ def _significant(units: UnitColumns, log_p: FloatArray, level: float, n_rows: fl
     order = np.argsort(log_p, kind="stable")[: number_rejected(np.exp(log_p), level)]
     width = np.bincount(units.unit, minlength=units.n_units)[order]
     most = min(_MOST_SHARE * n_rows, _MOST_COLUMNS)
-    found: IntArray = order[(width > 0) & (np.cumsum(width) <= most)]
-    return found
+    return order[(width > 0) & (np.cumsum(width) <= most)]
 
 
 def _blocks(units: UnitColumns, inside: IntArray, target: FloatArray, n_rows: float) -> FloatArray:
