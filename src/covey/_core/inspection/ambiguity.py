@@ -34,4 +34,5 @@ def log_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
 
 def linear_pooled(values: FloatArray, importance: FloatArray) -> FloatArray:
     """The mixture ``sum_k i_k p_k`` of probabilities (n, K, C) and importances (n, K)."""
-    return np.einsum("nkc,nk->nc", values, importance)
+    pooled: FloatArray = np.einsum("nkc,nk->nc", values, importance)
+    return pooled
