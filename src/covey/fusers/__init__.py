@@ -15,9 +15,11 @@ from covey.fusers._fixed import (
     SingleBest,
     TrimmedMean,
     WeightedMedian,
+    fuse,
+    make_fuser,
+    make_value_fuser,
     stage_scores,
 )
-from covey.fusers._fuse import fuse, make_fuser, make_value_fuser
 from covey.fusers._gate import Gate, GatedGroups, GateFeatures, GateSums
 from covey.fusers._outputs import (
     common_kind,

@@ -17,17 +17,17 @@ from covey._core.gating.gate import (
     ClassLikelihood,
     GatedObjective,
     GatedRows,
+    Groups,
     Parts,
     ValueLikelihood,
     best_penalty,
     penalties,
     pooled,
 )
-from covey._core.gating.groups import Groups
 from covey._core.lbfgs import minimise
+from covey._core.losses import ValueLoss
 from covey._core.moments import moments
 from covey._core.softmax_linear import class_blocks, linear_logits, log_softmax
-from covey._core.value_losses import ValueLoss
 from covey._folds import make_folds, penalty_folds
 from covey._state import Array, Flag, Number, OrNone, Record, Whole, refuse
 from covey._validation import check_choice, check_number

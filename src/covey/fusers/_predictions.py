@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from covey._core.fusion.constancy import constant_by_counts, constant_by_spread, decision_counts
+from covey._core.fusion.rules import constant_by_counts, constant_by_spread, decision_counts
 
 KINDS = ("probability", "score", "label", "value")
 

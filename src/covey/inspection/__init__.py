@@ -1,6 +1,5 @@
 """Looks into models: what their errors are made of, and how their members differ."""
 
-from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._bias_variance import BiasVariance, bias_variance
 from covey.inspection._bounds import (
     Bound,
@@ -23,7 +22,7 @@ from covey.inspection._changes import (
 from covey.inspection._contributions import Contributions, contributions, reasons
 from covey.inspection._diversity import MEASURES, Diversity, diversity
 from covey.inspection._effects import ColumnEffect, EffectPoint, column_effect
-from covey.inspection._gate_share import GateShare, gate_share
+from covey.inspection._fusion_loss import Ambiguity, GateShare, ambiguity, gate_share
 from covey.inspection._importance import Importance, column_importance
 from covey.inspection._loss_displays import AmbiguityDisplay, BiasVarianceDisplay, DartsDisplay
 from covey.inspection._member_displays import (

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from covey._validation import check_number, check_one_each
-from covey.inspection._ambiguity import Ambiguity, ambiguity
 from covey.inspection._bias_variance import AUTHORS, BiasVariance
 from covey.inspection._display import (
     BLUE,
@@ -23,6 +22,7 @@ from covey.inspection._display import (
     Display,
     checked_names,
 )
+from covey.inspection._fusion_loss import Ambiguity, ambiguity
 
 # In the order in which the terms are stacked.
 _TERMS = ("bias", "bias_and_noise", "variance", "net_variance", "noise", "noise_effect")

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from covey import _state as stored
+from covey._callbacks import keeps_what_is_found
 from covey._core.basis import Basis
 from covey._core.gating.gate import shrinkage
 from covey._core.search.assembly import Flock, OnFolds
@@ -23,7 +24,6 @@ from covey._core.search.folds import possible_folds
 from covey._core.search.rows import rung_sizes
 from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
-from covey._interrupts import keeps_what_is_found
 from covey._state import refuse
 from covey._validation import check_choice, check_number
 from covey.fusers import Fuser, GatedGroups

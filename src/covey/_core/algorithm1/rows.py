@@ -31,10 +31,9 @@ from covey._core.arrays import (
 )
 from covey._core.blocks import MemoryBlocks
 from covey._core.design import Design
-from covey._core.losses import ClassLoss
+from covey._core.losses import ClassLoss, ValueLoss
 from covey._core.quantiles import WeightedRows
 from covey._core.softmax_linear import Blocks, highest_and_right, true_class, weight_of
-from covey._core.value_losses import ValueLoss
 
 
 class ClassTarget:

@@ -35,9 +35,9 @@ from covey._core.blocks import Blocks
 from covey._core.journal import Journal, Task, arrays_of, restored
 from covey._core.lbfgs import minimise
 from covey._core.limits import FAR, TIE
+from covey._core.losses import ValueLoss
 from covey._core.quantiles import quantiles_by_sums
 from covey._core.random import Purpose, normals_of
-from covey._core.value_losses import ValueLoss
 from covey._state import Array as Numbers
 from covey._state import Flags, Wholes
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.gating.groups import Groups
+from covey._core.gating.gate import Groups
 from covey._core.random import Purpose, UniformRows
 
 # From how many rows that are alike each row takes the values of a unit.

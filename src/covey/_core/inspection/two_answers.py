@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.inspection.rank_columns import (
+from covey._core.inspection.relevance import (
     UnitColumns,
     class_scores,
+    combined_log_p,
     effective_rows,
+    evidence,
+    marginal_log_p,
     unit_columns,
     value_scores,
 )
-from covey._core.inspection.relevance import combined_log_p, evidence, marginal_log_p
 from covey._core.inspection.selection import number_rejected
 from covey._core.inspection.sufficiency import fewest
 from covey._core.random import Purpose, UniformRows
