@@ -17,7 +17,8 @@ NAMES = """
     Fuser Gate GreedySelection LinearStacking Predictions Stacking fuse
     GeneralStackingClassifier GeneralStackingRegressor
     CodeBookClassifier SubsetSelector
-    ConsensusClustering consensus TableClassifier TableRegressor Report build_report load save
+    ConsensusClustering consensus TableClassifier TableRegressor Evaluation evaluate
+    Report build_report load save
     to_onnx make_quarter_circle AmbiguityDisplay BiasVarianceDisplay CoSelectionDisplay
     DartsDisplay DecisionRegionsDisplay ImportanceDisplay KappaErrorDisplay SizeDisplay
     TrainingHistoryDisplay ambiguity bias_variance diversity fusion_bound gate_share held_out_bound

@@ -19,7 +19,7 @@ from covey._blocks import as_table, in_blocks, take_rows
 from covey._core.fusion import codes
 from covey._models import classifies, fit_with, parameters_of_rows
 from covey._validation import check_choice, check_number, fitted_alone
-from covey.fusers import encode_labels
+from covey.fusers._predictions import encode_labels
 from covey.members import Classifiers, ExplainedRows, GivenModels, RoutesToEstimator
 
 _SEARCHED = {"max_distance": codes.max_distance_code, "random": codes.random_code}

@@ -22,7 +22,8 @@ from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
 from covey._validation import check_number, fitted_alone
-from covey.fusers import Predictions, Stacking, member_output, member_values
+from covey.fusers import Predictions, Stacking
+from covey.fusers._outputs import member_output, member_values
 from covey.fusers._stacking import (
     CLASS_OUTPUTS,
     VALUE_OUTPUTS,

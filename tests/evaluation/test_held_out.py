@@ -5,8 +5,8 @@ import pytest
 from sklearn import metrics
 
 from covey._intervals import Interval, average_precision_interval
-from covey.evaluation import Difference, HeldOut, Predicted, Score
-from covey.evaluation._held_out import verdict
+from covey.evaluation._held_out import HeldOut, Predicted, verdict
+from covey.evaluation._record import Difference, Score
 
 
 def chances(n=300, share=0.3, seed=0, **how):

@@ -22,7 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import covey
 from covey import FusionClassifier, Predictions
-from covey.fusers import Stacking, make_fuser
+from covey.fusers import Stacking
+from covey.fusers._fixed import make_fuser
 from covey.fusers._stacking import encode_outputs, linear_coefficients
 from covey.stacking import GeneralStackingClassifier
 from covey.utils.estimator_checks import FUSER_CHECKS

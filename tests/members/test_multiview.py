@@ -24,7 +24,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covey import MultiviewClassifier, fuse
-from covey.fusers import FUSERS, Predictions, make_fuser
+from covey.fusers import Predictions
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
 from covey.members._views import rows_with_views
 from covey.utils.estimator_checks import FUSED_CLASSIFIER_CHECKS
 

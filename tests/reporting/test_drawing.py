@@ -3,7 +3,7 @@ import re
 import numpy as np
 
 from covey._templates import Markup, escaped
-from covey.evaluation import Effect
+from covey.evaluation._record import Effect
 from covey.reporting._drawing import Bar, bars, heat_map, tag, ticks, value_curve
 
 

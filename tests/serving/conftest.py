@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 import covey
 from covey import Evaluation, FlockClassifier, FlockRegressor
 from covey._intervals import Interval
-from covey.evaluation import Score
+from covey.evaluation._record import Score
 from covey.serving import make_app
 from covey.tables import TableClassifier, TableRegressor
 from tests.reporting.conftest import browser  # noqa: F401 (a fixture)

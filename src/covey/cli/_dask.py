@@ -35,8 +35,8 @@ from covey.cli._problem import (
 from covey.cli._reading import MISSING, SURELY_MISSING, with_gaps
 from covey.cli._sources import PARQUET, joined, separator_of
 from covey.cli._text_tables import Note, csv_batches, read_header
-from covey.evaluation import Difference, Score
 from covey.evaluation._held_out import LEAST_PROBABILITY, log_losses
+from covey.evaluation._record import Difference, Score
 from covey.tables import TablePreparation
 
 _HELD_OUT = 0.25
@@ -129,7 +129,8 @@ def fit_and_save(
 
 def _refuse(fuser: str | None, options: dict[str, str | None]) -> None:
     """Refuse, by name, what needs all rows in one place."""
-    from covey.fusers import FUSERS, make_fuser
+    from covey.fusers._base import FUSERS
+    from covey.fusers._fixed import make_fuser
 
     by_chance = f"rows are held out one by one, by chance; leave it out, {_PLAIN}."
     reasons = {

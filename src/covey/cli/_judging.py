@@ -17,7 +17,7 @@ from covey.cli._console import Console
 from covey.cli._evaluate import FULL, Trial, first_look, judged_by_search, quick
 from covey.cli._fitting import Folds, PreparedRows
 from covey.cli._problem import Problem
-from covey.evaluation import HeldOut
+from covey.evaluation._held_out import HeldOut
 
 
 @dataclass

@@ -15,7 +15,7 @@ from covey._numbers import NumberFormat
 from covey.cli._console import CommandError, Console
 from covey.cli._guards import Guard, guards
 from covey.cli._reading import read_table
-from covey.evaluation import Remark
+from covey.evaluation._record import Remark
 from covey.tables import TablePreparation, Text, learn_dates
 
 if TYPE_CHECKING:

@@ -21,7 +21,9 @@ from covey._core.search.targets import ClassTarget, ValueTarget
 from covey._core.softmax_linear import linear_logits, log_softmax
 from covey.dask._loading import LoadedRows
 from covey.dask._spill import SCRATCH, size_of
-from covey.fusers import Fuser, Gate, GateFeatures, Predictions, stage_scores
+from covey.fusers import Fuser, Gate, Predictions
+from covey.fusers._fixed import stage_scores
+from covey.fusers._gate import GateFeatures
 
 Method = Callable[..., Any]
 Call = tuple[Method, tuple[Any, ...]]

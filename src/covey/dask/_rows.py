@@ -28,7 +28,10 @@ from covey.dask._blocks import GATE, LINEAR, TableBlock
 from covey.dask._lazy import check_columns
 from covey.dask._loading import check_numeric_columns, delayed_blocks
 from covey.dask._worker import Table, current_backend
-from covey.fusers import FUSERS, Fuser, Gate, GateFeatures, GateSums, make_fuser
+from covey.fusers import Fuser, Gate
+from covey.fusers._base import FUSERS
+from covey.fusers._fixed import make_fuser
+from covey.fusers._gate import GateFeatures, GateSums
 
 # The penalty of the linear model whose errors show how large the noise is.
 _LINEAR_ALPHA = 1e-3

@@ -21,15 +21,9 @@ from covey._devices import returned, to_numpy
 from covey._seen_columns import SeenColumns
 from covey._state import Array, Labels, OrAbsent, Record, Texts, Whole, names_array
 from covey._validation import check_one_target, check_sample_weight
-from covey.fusers import (
-    Fuser,
-    Oracle,
-    Predictions,
-    importance_frame,
-    make_fuser,
-    make_value_fuser,
-    stage_scores,
-)
+from covey.fusers import Fuser, Oracle, Predictions
+from covey.fusers._fixed import make_fuser, make_value_fuser, stage_scores
+from covey.fusers._outputs import importance_frame
 from covey.inspection._importance import Importance
 from covey.members._explained import ExplainedRows
 

@@ -20,7 +20,10 @@ from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
 from covey._validation import check_choice, check_number, check_sample_weight, fitted_alone
-from covey.fusers import Fuser, Mean, Predictions, common_kind, concatenated, make_fuser
+from covey.fusers import Fuser, Mean, Predictions
+from covey.fusers._fixed import make_fuser
+from covey.fusers._outputs import common_kind
+from covey.fusers._predictions import concatenated
 from covey.members._fused import FusedClassifier
 from covey.members._views import (
     PARTITIONS,

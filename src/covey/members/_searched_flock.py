@@ -26,7 +26,8 @@ from covey._core.search.search import Limits, Search, SearchPlan, Watch
 from covey._folds import check_cv_parameter
 from covey._state import refuse
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, GatedGroups
+from covey.fusers import Fuser
+from covey.fusers._gate import GatedGroups
 from covey.members._held_out import HeldOut
 from covey.members._linear_flock import LinearFlock, ScaledColumns
 from covey.members._training_rows import TrainingRows

@@ -37,7 +37,9 @@ from covey._core.fusion.views import (
 from covey._core.random import Purpose, UniformRows
 from covey._models import classifies, fit_member, requesting_weights, weight_parameters
 from covey._validation import check_choice, check_labels
-from covey.fusers import Predictions, align_classes, member_output
+from covey.fusers import Predictions
+from covey.fusers._outputs import member_output
+from covey.fusers._predictions import align_classes
 from covey.members._ranges import check_range
 
 PARTITIONS = ("random", "correlation")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from covey.fusers import Fuser, Gate, GatedGroups, Majority, Mean, Median, Product, Stacking
+from covey.fusers import Fuser, Gate, Majority, Mean, Median, Product, Stacking
+from covey.fusers._gate import GatedGroups
 from covey.onnx._graph import Graph, labels_of, thawed
 
 # A probability of zero counts as this in products: see `Predictions.log`.

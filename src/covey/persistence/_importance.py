@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from covey.inspection import Importance
+from covey.inspection._importance import Importance
 from covey.members._explained import feature_names
 from covey.persistence._reading import Node
 from covey.persistence._writing import Writer

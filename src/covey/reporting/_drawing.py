@@ -15,7 +15,7 @@ import numpy as np
 
 from covey._number_words import number, percent
 from covey._templates import Markup, escaped
-from covey.evaluation import Bin, Effect
+from covey.evaluation._record import Bin, Effect
 from covey.reporting._words import described, fitted, width_of
 
 # -- elements ------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import numpy as np
 from covey._number_words import cell, count, counted, number, percent, rough
 from covey._plain_words import one_line
 from covey._templates import Markup
-from covey.evaluation import Column, Evaluation, Threshold
+from covey.evaluation import Evaluation
 from covey.evaluation import _sentences as sentences
+from covey.evaluation._record import Column, Threshold
 from covey.reporting import _drawing as draw
 from covey.reporting._drawing import Bar, Dot
 from covey.reporting._words import Cell, described, name, name_cell, number_cell, width_of

@@ -13,7 +13,8 @@ from covey._core.moments import moments
 from covey._core.random import Purpose, UniformRows, normals
 from covey._models import fit_member
 from covey._validation import check_number
-from covey.fusers import Fuser, member_output
+from covey.fusers import Fuser
+from covey.fusers._outputs import member_output
 from covey.rivals._learners import RivalOfLearners
 
 # What a probability of zero counts as before it is inverted.

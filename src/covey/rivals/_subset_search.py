@@ -17,7 +17,8 @@ from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, make_folds
 from covey._models import fit_member
 from covey._validation import check_choice, check_number
-from covey.fusers import Fuser, member_output
+from covey.fusers import Fuser
+from covey.fusers._outputs import member_output
 from covey.rivals._learners import RivalOfLearners
 
 # Rounding decides nothing: accuracies are known to so many decimals, and a gain is more than
