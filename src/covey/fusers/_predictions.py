@@ -244,10 +244,8 @@ class Predictions:
         known = np.asarray(known, dtype=bool)
         if self.available is not None and known.shape == self.available.shape:
             known = known & self.available
-        values = self.classes[self.labels] if self.kind == "label" else self.values
-        return Predictions(
-            values, self.classes, self.names, self.kind, available=known, seen=self.seen
-        )
+        of = self.given, self.classes, self.names, self.kind
+        return Predictions(*of, available=known, seen=self.seen)
 
     def first(self, n_members: int) -> Self:
         """Only the first members."""
