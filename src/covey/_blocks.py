@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from covey._core.limits import FAR, LARGEST
 from covey._devices import to_numpy
 from covey._validation import (
     check_all_finite,
@@ -25,7 +26,7 @@ from covey._validation import (
 ROWS_PER_BLOCK = 1 << 14
 # Rows that are farther out than this count as this far, if there is no other way: the first that
 # is near enough, for coefficients of columns that vary by 1e-200 are as large as 1e200.
-_FARTHEST = (1e100, 1.0, 1e-100, 1e-200, 0.0)
+_FARTHEST = (FAR, 1.0, 1 / FAR, 1 / LARGEST, 0.0)
 
 
 def as_table(X: Any) -> Any:

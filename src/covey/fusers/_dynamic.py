@@ -39,7 +39,7 @@ from covey._core.fusion.competence import (
     true_probability,
 )
 from covey._core.fusion.rules import normalized, uniform, vote_shares, weighted_mean
-from covey._core.limits import FAR, SQUARABLE
+from covey._core.limits import FAR, SQUARABLE, TINY
 from covey._state import refuse
 from covey._validation import check_choice, check_flag, check_number
 from covey.fusers._base import FUSERS, Fuser, available_weight, equal_shares, values_by
@@ -948,7 +948,7 @@ def _axes_of(points: np.ndarray) -> np.ndarray:
     """The axes (D, m) along which points vary, divided by their standard deviations there."""
     centered = points - points.mean(axis=0)
     _, deviation, axes = np.linalg.svd(centered, full_matrices=False)
-    varies = deviation > 1e-10 * max(deviation.max(initial=0.0), 1e-300)
+    varies = deviation > 1e-10 * max(deviation.max(initial=0.0), TINY)
     if not varies.any():
         return np.eye(points.shape[1])
     return axes[varies].T * (np.sqrt(max(1, len(points) - 1)) / deviation[varies])

@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from covey._blocks import take_rows
 from covey._columns import chosen_columns, label_of
 from covey._core.fusion.views import class_quotas, co_em, co_train
+from covey._core.limits import SQUARABLE
 from covey._core.random import Purpose, UniformRows
 from covey._models import classifies, fit_member, requesting_weights, weight_parameters, with_seeds
 from covey._validation import check_labels
@@ -36,8 +37,6 @@ from covey.fusers._outputs import member_output
 from covey.fusers._predictions import align_classes
 from covey.members._ranges import check_range
 
-# The square of this, and of its inverse, is a float with some room for sums.
-_LARGEST = 1e150
 # scikit-learn's MaxAbsScaler takes a column for zeros if nothing in it is as large as this.
 _SMALLEST_SPARSE = 10 * float(np.finfo(np.float64).eps)
 
@@ -262,7 +261,7 @@ def members_by_view(
 
 def check_default_range(X: Any, names: np.ndarray | None, views: Mapping[str, Any]) -> None:
     """Refuse columns that the default member cannot scale."""
-    smallest, largest, reader = 1 / _LARGEST, _LARGEST, "the default member, which squares them,"
+    smallest, largest, reader = 1 / SQUARABLE, SQUARABLE, "the default member, which squares them,"
     if hasattr(X, "tocsr"):
         smallest, largest = _SMALLEST_SPARSE, np.inf
         reader = "the default member of sparse rows"

@@ -245,7 +245,9 @@ class SubsetSearchClassifier(RivalOfLearners):
                 f"max_fits={self.max_fits} does not even pay for the start, which takes up to "
                 f"{needed} fits."
             )
-        judged = Judged(judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds)
+        judged = JudgedSubsets(
+            judge, sample_weight[held_out], self._seed, self.diversity_weight, n_folds
+        )
         if self.max_fits is not None:
             judged.budget = (self.max_fits - self.n_estimators) // n_folds
         starts = random_subsets(self._seed, n_starts, X.shape[1])
@@ -332,7 +334,7 @@ class NeighborsMember(ClassifierMixin, BaseEstimator):
 # -- what is known of subsets --------------------------------------------------------------------
 
 
-class Judged:
+class JudgedSubsets:
     """What a search knows of subsets; each is judged once, and no more than ``budget`` of them.
 
     ``judge`` takes masks (m, D), and returns accuracies (m,) and decisions (m, n).
@@ -402,7 +404,7 @@ def _never_empty(masks: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 
 def hill_climb(
-    judged: Judged, starts: np.ndarray, acceptance: str, max_passes: int
+    judged: JudgedSubsets, starts: np.ndarray, acceptance: str, max_passes: int
 ) -> tuple[np.ndarray, bool]:
     """Flip one feature of one subset at a time, for as long as that helps.
 
@@ -461,7 +463,9 @@ def hill_climb(
 # -- genetic -------------------------------------------------------------------------------------
 
 
-def evolve(judged: Judged, population: np.ndarray, n_generations: int) -> tuple[np.ndarray, bool]:
+def evolve(
+    judged: JudgedSubsets, population: np.ndarray, n_generations: int
+) -> tuple[np.ndarray, bool]:
     """Eshelman's CHC: crossing of unlike parents, survival of the best, no mutation but restarts.
 
     Parents are paired at random. A pair is crossed if half of the bits in which it differs are
@@ -529,7 +533,7 @@ def _children(population: np.ndarray, threshold: int, seed: int, generation: int
     return np.array(children, dtype=bool).reshape(-1, n_features)
 
 
-def choose(judged: Judged, support: np.ndarray, n_members: int) -> np.ndarray:
+def choose(judged: JudgedSubsets, support: np.ndarray, n_members: int) -> np.ndarray:
     """The best subset, then each time the one with the best ``a_k + alpha d_k``.
 
     ``d_k`` is the mean disagreement with those chosen before, and ``alpha`` the weight of

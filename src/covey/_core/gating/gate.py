@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from array_api_compat import device
 from covey._core.arrays import Array, FloatArray, IntArray, like, namespace_of
 from covey._core.basis import Basis
 from covey._core.design import Design
-from covey._core.journal import Journal
+from covey._core.journal import ProgressJournal
 from covey._core.lbfgs import minimise
 from covey._core.losses import ValueLoss
 from covey._core.softmax_linear import Blocks, linear_logits, true_class
@@ -38,27 +38,6 @@ Pool = Literal["linear", "log"]
 
 # A probability of 0 counts as this where predictions are compared.
 _LEAST = float(np.finfo(np.float64).eps)
-
-
-class Likelihood(Protocol):
-    """The target of some rows, and how well gated members predict it."""
-
-    n_outputs: int  # how many logits a member has: the number of classes, or 1 for numbers
-
-    def value_and_slopes(
-        self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
-    ) -> tuple[Array, Array | None, Array]:
-        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
-
-        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
-        over.
-        """
-
-    def predictions(self, logits: Array, gates: Array, pool: Pool) -> Array:
-        """What candidates are compared by, (R, n): a prediction of each row's own target."""
-
-    def losses(self, predictions: Array) -> Array:
-        """The loss of each of these predictions, (R, n)."""
 
 
 def _odds(logits: Array) -> Array:
@@ -133,7 +112,11 @@ class ClassLikelihood:
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """See `Likelihood`."""
+        """The log-likelihood (R,), and its slopes by the members' and by the gate's logits.
+
+        ``weight`` is (R, n). Of frozen members there is no slope; logits of others may be written
+        over.
+        """
         if logits.shape[1] < self.n_outputs:
             margins = self._margins(logits[:, 0])
             of_two = self._linear_of_two if pool == "linear" else self._log_of_two
@@ -250,13 +233,13 @@ class ValueLikelihood:
         return namespace_of(gates).sum(gates * logits[:, 0], axis=0)
 
     def losses(self, predictions: Array) -> Array:
-        """See `Likelihood`."""
+        """See `ClassLikelihood`."""
         return self.loss.value(self._target_like(predictions) - predictions)
 
     def value_and_slopes(
         self, logits: Array, gates: Array, weight: Array, pool: Pool, frozen: bool
     ) -> tuple[Array, Array | None, Array]:
-        """See `Likelihood`."""
+        """See `ClassLikelihood`."""
         xp = namespace_of(gates)
         predicted = self.predictions(logits, gates, pool)
         error = self._target_like(predicted) - predicted
@@ -271,6 +254,9 @@ class ValueLikelihood:
             self._targets[key] = like(array, self.target, array.dtype)
         return self._targets[key]
 
+
+#: The target of some rows, and how well gated members predict it.
+Likelihood = ClassLikelihood | ValueLikelihood
 
 # Numbers (members x classes x runs x rows, or columns) that are computed at once: runs beyond that
 # wait. Larger stacks do not fit the cache and are slower for it; of many columns, L-BFGS remembers
@@ -334,7 +320,7 @@ class GatedRows:
         return logits, softmax_first(gates)
 
     def predictions(self, parts: Parts, runs: IntArray) -> Array:
-        """What candidates are compared by, (R, n): see `Likelihood`."""
+        """What candidates are compared by, (R, n): see `ClassLikelihood`."""
         return self.likelihood.predictions(*self.outputs(parts, runs), self.pool)
 
     def held_out_loss(self, parts: Parts, runs: IntArray) -> tuple[Array]:
@@ -544,7 +530,7 @@ def best_penalty(
     n_rows: int,
     max_iter: int,
     support: FloatArray | None = None,
-    journal: Journal | None = None,
+    journal: ProgressJournal | None = None,
     **how: Any,
 ) -> float:
     """The penalty with the lowest loss over the rows that folds hold out; of equals the highest.

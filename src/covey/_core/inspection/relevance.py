@@ -27,7 +27,8 @@ import numpy.typing as npt
 from scipy import special, stats
 
 from covey._core.arrays import BoolArray, FloatArray, IntArray
-from covey._core.inspection.selection import number_rejected
+from covey._core.inspection.frequencies import number_rejected
+from covey._core.limits import TINY
 
 NumberArray = npt.NDArray[np.number[Any]]
 
@@ -115,7 +116,7 @@ def _log_beta_tail(share: FloatArray, a: FloatArray, b: FloatArray) -> FloatArra
     """The log probability that a Beta(a, b) variable is above ``share``, however small it is."""
     with np.errstate(all="ignore"):
         tail = special.betainc(b, a, 1.0 - share)
-        leading = b * np.log(np.maximum(1.0 - share, 1e-300)) + (a - 1) * np.log(share)
+        leading = b * np.log(np.maximum(1.0 - share, TINY)) + (a - 1) * np.log(share)
         leading -= np.log(b) + special.betaln(a, b)
         found = np.where(tail > _TINY, np.log(np.maximum(tail, _TINY)), leading)
     return np.minimum(np.where(np.isnan(found), 0.0, found), 0.0)
@@ -239,7 +240,7 @@ def _products(
         robust = (ranks**2 * share * part**2).T @ ranks**2
         robust -= 2 * mean * ((ranks * share * part**2).T @ ranks)
         robust += mean**2 * np.sum(share * part**2)
-        total += moment**2 / np.maximum(np.maximum(n_rows * robust, plain), 1e-300)
+        total += moment**2 / np.maximum(np.maximum(n_rows * robust, plain), TINY)
     same = of[:, None] == of
     total[same | (np.abs(mean) > _ALIKE)] = 0.0
     total = np.maximum(total, total.T)

@@ -443,11 +443,11 @@ class SearchBlock:
     def pick_losses(
         self, picked: Sequence[int], allowed: BoolArray, total: float
     ) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.Library`."""
+        """See `covey._core.search.selection.PredictionLibrary`."""
         return self.held_out.library().pick_losses(picked, allowed, total)
 
     def compare(self, weights: FloatArray, best: FloatArray) -> tuple[FloatArray]:
-        """See `covey._core.search.selection.Library`."""
+        """See `covey._core.search.selection.PredictionLibrary`."""
         return self.held_out.library().compare(weights, best)
 
     def held_out_losses(

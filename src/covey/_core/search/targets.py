@@ -15,7 +15,12 @@ from covey._core.arrays import Array, FloatArray, IntArray, to_host
 from covey._core.gating.gate import ClassLikelihood, ValueLikelihood
 from covey._core.losses import ValueLoss
 from covey._core.search.folds import Folds
-from covey._core.search.selection import Library, log_losses, loss_sums_of_parts, possible
+from covey._core.search.selection import (
+    PredictionLibrary,
+    log_losses,
+    loss_sums_of_parts,
+    possible,
+)
 from covey._core.softmax_linear import class_blocks
 
 # Beyond so many spreads of y, single precision loses in a sum what all other rows add to it.
@@ -109,7 +114,7 @@ class HeldOutPredictions:
         self._of = [slice(*pair) for pair in pairwise(ends)]
         self.n_rows = ends[-1]  # of all folds together
         self._predicted: dict[int, FloatArray] = {}
-        self._library: Library | None = None
+        self._library: PredictionLibrary | None = None
 
     @property
     def arrays(self) -> list[FloatArray]:
@@ -138,11 +143,11 @@ class HeldOutPredictions:
         losses = self._target.row_losses(rows)(predictions) @ weight
         return losses + self._target.constants(rows) @ weight, np.array([weight.sum()])
 
-    def library(self) -> Library:
+    def library(self) -> PredictionLibrary:
         """The candidates to select from; made once, when all have predicted."""
         if self._library is None:
             predictions, rows, weight = self.predictions()
-            self._library = Library(predictions, self._target.row_losses(rows), weight)
+            self._library = PredictionLibrary(predictions, self._target.row_losses(rows), weight)
         return self._library
 
     def loss_sums(
