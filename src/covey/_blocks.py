@@ -109,6 +109,15 @@ def take_rows(X: Any, rows: slice | np.ndarray) -> Any:
     return X.tocsr()[rows] if hasattr(X, "tocsr") else X[rows]
 
 
+def take_columns(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of an array, sparse matrix or data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, columns]
+    if hasattr(X, "tocsr"):
+        return X.tocsr()[:, columns]
+    return X[:, columns if isinstance(X, np.ndarray) else columns.tolist()]
+
+
 def finite(function: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
     """A function of rows that is finite, whatever NumPy is told to do about errors.
 

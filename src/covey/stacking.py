@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import available_if
 
 from covey import _state as stored
-from covey._blocks import take_rows
+from covey._blocks import take_columns, take_rows
 from covey._columns import chosen_columns
 from covey._models import fit_with, parameters_of_rows
 from covey._state import refuse
@@ -72,10 +72,8 @@ class Layered(NamedMembers):
         refuse("outputs", "are not those of the members.", fits and not list(members))
         known = {output for layer in self.outputs_ for output in layer}
         refuse("outputs", "are of the other task.", known <= set(self._choices))
-        of_numbers = self.kind_ == "value"
-        fits = [len(ranks or ()) for ranks in self._ranks] == (
-            sizes[:-1] if of_numbers else [0] * len(self._ranks)
-        )
+        sizes = sizes[:-1] if self.kind_ == "value" else [0] * len(self._ranks)
+        fits = [len(ranks or ()) for ranks in self._ranks] == sizes
         refuse("ranks", "are not those of the members.", fits)
         self.estimators_ = self.layers_[-1]
         for number, layer in enumerate(self.layers_):
@@ -162,9 +160,8 @@ class Layered(NamedMembers):
             return super().predict(X)
         X = self._check_rows(X)
         if get_config()["enable_metadata_routing"]:
-            parameters = process_routing(self, "predict", **parameters)["final_estimator"][
-                "predict"
-            ]
+            routed = process_routing(self, "predict", **parameters)
+            parameters = routed["final_estimator"]["predict"]
         return self.final_estimator_.predict(self._by_blocks(self._as_columns, X), **parameters)
 
     @property
@@ -231,31 +228,30 @@ class Layered(NamedMembers):
         given = self._layers()
         everyone = [pair for layer in given for pair in layer]
         layers = [self._kept(layer) for layer in given]
-        if isinstance(self.cv, str) and not self._is_prefit():
-            raise ValueError(
-                "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
-                f"that are fitted already, got {self.cv!r}."
-            )
         if self._is_prefit():
             for name, member in (pair for layer in layers for pair in layer):
                 self._check_fitted(name, member)
             if self.features is not None:
                 self._check_fitted("features", self.features)
+        elif isinstance(self.cv, str):
+            raise ValueError(
+                "cv must be an int, a splitter, a list of splits, or 'prefit' for members "
+                f"that are fitted already, got {self.cv!r}."
+            )
         if not all(layers):
             raise ValueError(
                 f"All members of layer {1 + layers.index([])} are dropped; at least one of each "
                 "layer must be left."
             )
-        final = self.final_estimator
+        final, made = self.final_estimator, self.features
         if final is not None and not self._models.accepts(final):
             raise ValueError(f"final_estimator must be a {self._models.noun}, got {final!r}.")
-        if self.features is not None and (
-            isinstance(self.features, type) or not hasattr(self.features, "transform")
-        ):
-            raise TypeError(f"features must be a transformer, got {self.features!r}.")
+        if made is not None and (isinstance(made, type) or not hasattr(made, "transform")):
+            raise TypeError(f"features must be a transformer, got {made!r}.")
         names = [name for name, _ in everyone]
-        listed = outputs_by_member(self.outputs, names, self._choices)
-        wanted = dict(zip(names, listed, strict=True))
+        wanted = dict(
+            zip(names, outputs_by_member(self.outputs, names, self._choices), strict=True)
+        )
         self.outputs_ = [
             [self._output_of(name, member, wanted[name]) for name, member in layer]
             for layer in layers
@@ -271,8 +267,7 @@ class Layered(NamedMembers):
 
     def _find_columns(self, X: Any) -> np.ndarray | None:
         """Positions of the columns that are passed through, or None."""
-        wanted = self.passthrough
-        names = getattr(self, "feature_names_in_", None)
+        wanted, names = self.passthrough, getattr(self, "feature_names_in_", None)
         if wanted is False or wanted is None or X.shape[1] == 0:
             return None
         wanted = slice(None) if wanted is True else wanted
@@ -282,18 +277,9 @@ class Layered(NamedMembers):
     def _passed_through(self, X: Any) -> Any:
         if self._columns is None:
             return None
-        if hasattr(X, "iloc"):
-            part = X.iloc[:, self._columns]
-        else:
-            part = (X.tocsr() if hasattr(X, "tocsr") else X)[:, self._columns]
+        how = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            return check_array(
-                part,
-                accept_sparse="csr",
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                ensure_min_features=0,
-            )
+            return check_array(take_columns(X, self._columns), ensure_min_features=0, **how)
         except (ValueError, TypeError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(
@@ -330,10 +316,7 @@ class Layered(NamedMembers):
                 self._n_made = _numbers(made).shape[1]
         else:
             folds = [(rows[train], test) for train, test in self._folds(X, y, parameters.split)]
-            of_features = parameters.parts.get("features", {})
-            beside = self._beside_out_of_fold(folds, X, y, of_features)
-            if self.features is not None:
-                self.features_ = fit_with(clone(self.features), X, y, of_features)
+            beside = self._beside_out_of_fold(folds, X, y, parameters.parts.get("features", {}))
         weight = parameters.parts["final_estimator"].get("sample_weight")
         self.layers_, self._ranks, inputs = [], [], X
         for number, pairs in enumerate(layers):
@@ -363,48 +346,38 @@ class Layered(NamedMembers):
                 predicted = _averaged(inner, held_out, np.concatenate(blocks))
                 rows = rows[held_out]
             if number < len(layers) - 1:
-                self._ranks.append(self._learn_ranks(predicted, _at(weight, rows)))
+                of_rows = np.ones(len(rows)) if weight is None else weight[rows]
+                ranks = learn_ranks(predicted, of_rows) if self.kind_ == "value" else None
+                self._ranks.append(ranks)
                 inputs = join_columns(self._encode(predicted, number), _at(beside, rows))
         self.estimators_ = self.layers_[-1]
         return predicted, _at(beside, rows), rows
-
-    def _learn_ranks(self, predicted: np.ndarray, weight: np.ndarray | None) -> Any:
-        if self.kind_ != "value":
-            return None
-        return learn_ranks(predicted, np.ones(len(predicted)) if weight is None else weight)
 
     def _encode(self, predicted: np.ndarray, number: int) -> np.ndarray:
         """Predictions of a layer as columns for the next."""
         outputs, ranks = self.outputs_[number], self._ranks[number]
         return encode_outputs(predicted, outputs, self.clip, ranks).reshape(len(predicted), -1)
 
-    def _beside_out_of_fold(
-        self, folds: Folds, X: Any, y: np.ndarray, of_features: dict[str, Any]
-    ) -> Any:
+    def _beside_out_of_fold(self, folds: Folds, X: Any, y: np.ndarray, given: dict) -> Any:
         """Columns beside the outputs, for all rows; generated ones are out of fold too."""
-        made = None
-        if self.features is not None:
-            blocks = [
-                _numbers(
-                    fit_with(
-                        clone(self.features),
-                        take_rows(X, train),
-                        y[train],
-                        parameters_of_rows(of_features, train, len(y)),
-                    ).transform(take_rows(X, test))
-                )
-                for train, test in folds
-            ]
-            widths = sorted({block.shape[1] for block in blocks})
-            if len(widths) > 1:
-                raise ValueError(
-                    f"features makes {widths[0]} columns in one fold and {widths[-1]} in another; "
-                    "give a transformer that always makes the same."
-                )
-            self._n_made = widths[0]
-            stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
-            made = _averaged(folds, np.arange(len(y)), stack(blocks))
-        return self._joined(X, made)
+        if self.features is None:
+            return self._joined(X, None)
+
+        def fitted(rows: np.ndarray) -> Any:
+            of_rows = parameters_of_rows(given, rows, len(y))
+            return fit_with(clone(self.features), take_rows(X, rows), y[rows], of_rows)
+
+        blocks = [_numbers(fitted(train).transform(take_rows(X, test))) for train, test in folds]
+        widths = sorted({block.shape[1] for block in blocks})
+        if len(widths) > 1:
+            raise ValueError(
+                f"features makes {widths[0]} columns in one fold and {widths[-1]} in another; "
+                "give a transformer that always makes the same."
+            )
+        self._n_made = widths[0]
+        self.features_ = fit_with(clone(self.features), X, y, given)
+        stack = sparse.vstack if any(map(sparse.issparse, blocks)) else np.concatenate
+        return self._joined(X, _averaged(folds, np.arange(len(y)), stack(blocks)))
 
     # -- predict -----------------------------------------------------------------------------
 
@@ -440,14 +413,12 @@ class Layered(NamedMembers):
         if self._columns is not None:
             names += list(input_names[self._columns])
         if self.features_ is not None:
-            names += [f"features__{name}" for name in self._names_of_made(input_names)]
+            try:
+                made = self.features_.get_feature_names_out(input_names)
+            except AttributeError:  # it has no names, or a step of it has none
+                made = range(self._n_made)
+            names += [f"features__{name}" for name in made]
         return names
-
-    def _names_of_made(self, input_names: np.ndarray) -> list[str]:
-        try:
-            return list(self.features_.get_feature_names_out(input_names))
-        except AttributeError:  # it has no names, or a step of it has none
-            return [str(column) for column in range(self._n_made)]
 
     def _fused(self, X: Any) -> np.ndarray:
         return self._bounded(self.fuser_.fuse(*self._forward(X)))
@@ -650,9 +621,7 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
             )
         return wanted
 
-    def _predict_layer(
-        self, names: list[str], members: list, X: Any, outputs: list[str]
-    ) -> np.ndarray:
+    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
         predicted = []
         for name, member, output in zip(names, members, outputs, strict=True):
             self._output_of(name, member, output)  # a fitted one may lack what it promised
@@ -677,9 +646,8 @@ class GeneralStackingClassifier(Layered, FusedClassifier):
         return self._by_blocks(self._scores, self._check_rows(X))
 
     def _scores(self, X: Any) -> np.ndarray:
-        scores, _ = member_output(
-            self.final_estimator_, self._as_columns(X), self.classes_, "score", "final_estimator"
-        )
+        final, columns = self.final_estimator_, self._as_columns(X)
+        scores, _ = member_output(final, columns, self.classes_, "score", "final_estimator")
         if len(self.classes_) == 2:
             return (scores[:, 1] - scores[:, 0]) / 2
         # A class that the model on top never saw comes last.
@@ -797,9 +765,7 @@ class GeneralStackingRegressor(Layered, FusedRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _predict_layer(
-        self, names: list[str], members: list, X: Any, outputs: list[str]
-    ) -> np.ndarray:
+    def _predict_layer(self, names: list, members: list, X: Any, outputs: list) -> np.ndarray:
         return member_values(members, names, X)[:, :, None]
 
     def _member_values(self, X: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from covey._blocks import as_table, take_rows
+from covey._blocks import as_table, take_columns, take_rows
 from covey._core.fusion.views import order_of_queries
 from covey._core.random import Purpose, UniformRows
 from covey._folds import check_cv_parameter, check_groups, make_folds
@@ -277,7 +277,7 @@ class MultiviewClassifier(FusedClassifier):
         training = views.ViewTrainingSet(
             self,
             method,
-            X=[views.take_columns(X, own) for own in columns.values()],
+            X=[take_columns(X, own) for own in columns.values()],
             codes=codes,
             present=views.rows_with_views(X, columns),
             weight=weight,
@@ -394,7 +394,7 @@ class MultiviewClassifier(FusedClassifier):
         for view, member in zip(self.member_views_, self.estimators_, strict=True):
             fitted[view].append(member)
         present = views.rows_with_views(X, self.views_)
-        tables = [views.take_columns(X, columns) for columns in self.views_.values()]
+        tables = [take_columns(X, columns) for columns in self.views_.values()]
         return views.predict_views(fitted, tables, present, self.classes_, kind or self.kind_)
 
     def _member_values(self, X: Any) -> np.ndarray:

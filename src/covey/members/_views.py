@@ -88,14 +88,6 @@ def _dealt(n_views: int, n_features: int, seed: int) -> dict[str, np.ndarray]:
     return {f"view {k}": columns for k, columns in enumerate(dealt, start=1)}
 
 
-def take_columns(X: Any, columns: np.ndarray) -> Any:
-    """Some columns of an array, sparse matrix or data frame."""
-    if hasattr(X, "iloc"):
-        return X.iloc[:, columns]
-    plain = isinstance(X, np.ndarray) or hasattr(X, "tocsr")
-    return X[:, columns if plain else columns.tolist()]
-
-
 # -- missing values -----------------------------------------------------------------------------
 
 
