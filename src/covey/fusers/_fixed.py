@@ -110,17 +110,14 @@ class Product(WeightedFuser, name="product"):
     """
 
     def _fuse_log(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        weight = self._weight(P)
         if P.seen is None or P.seen.all():
             logs = np.einsum("nkc,nk->nc", P.log(), self._importance(P, X, codes))
         else:
-            # A member abstains on classes that it never saw.
-            weight = weight[:, :, None] * P.seen
-            total = weight.sum(axis=1)
-            veto = np.log(np.finfo(np.float64).tiny)
-            logs = np.where(
-                total > 0, (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0), veto
-            )
+            # A member abstains on classes that it never saw; those that nobody saw are ruled out.
+            weight = self._weight(P)[:, :, None] * P.seen
+            total, veto = weight.sum(axis=1), np.log(np.finfo(np.float64).tiny)
+            mean = (P.log() * weight).sum(axis=1) / np.where(total > 0, total, 1.0)
+            logs = np.where(total > 0, mean, veto)
         return log_softmax(logs, axis=1)
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -141,7 +138,7 @@ class _OrderRule(Fuser):
 
 
 class _TrimmedRule(_OrderRule):
-    """A rule that leaves out the extremes; ``_proportion`` of a subclass is how many.
+    """A rule that leaves out the extremes; ``proportion`` of a subclass is how many.
 
     Of numbers (predictions of kind "value") those members decide that are not left out: the
     importances are their shares, and members that predict the same share alike.
@@ -150,11 +147,11 @@ class _TrimmedRule(_OrderRule):
     kinds = ("probability", "value")
 
     def _statistic(self, P: Predictions) -> np.ndarray:
-        return trimmed_mean(P.values, _known(P), self._proportion())
+        return trimmed_mean(P.values, _known(P), self.proportion)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         if P.kind == "value":
-            return trimmed_shares(P.values[:, :, 0], P.available, self._proportion())
+            return trimmed_shares(P.values[:, :, 0], P.available, self.proportion)
         return super()._importance(P, X, codes)
 
 
@@ -173,8 +170,7 @@ class Median(_TrimmedRule, name="median"):
     array([[0.6, 0.4]])
     """
 
-    def _proportion(self) -> float:
-        return 0.5
+    proportion = 0.5
 
 
 class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
@@ -203,9 +199,6 @@ class TrimmedMean(_TrimmedRule, name="trimmed_mean"):
 
     def _check_parameters(self, P: Predictions) -> None:
         check_number(self.proportion, "proportion", low=0, high=0.5, closed="left")
-
-    def _proportion(self) -> float:
-        return self.proportion
 
 
 class Max(_OrderRule, name="max"):
@@ -407,15 +400,17 @@ class FunctionRule(Fuser):
             raise ValueError(f"function must be callable, got {self.function!r}.")
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        values = P.values[:, :, 0] if P.kind == "value" else P.values
-        if P.available is None:
+        values, known = P.values, P.available
+        if P.kind == "value":
+            values = values[:, :, 0]
+        elif known is not None:
+            known = known[:, :, None]
+        if known is None:
             return self._called(values.copy(), P)
-        spoken = P.available.any(axis=1)
-        silent = P.available if P.kind == "value" else P.available[:, :, None]
-        fused = uniform(P.n_samples, P.n_classes)
         # Where nobody predicts there is nothing to fuse.
+        spoken, fused = P.available.any(axis=1), uniform(P.n_samples, P.n_classes)
         if spoken.any():
-            fused[spoken] = self._called(np.where(silent, values, np.nan)[spoken], P)
+            fused[spoken] = self._called(np.where(known, values, np.nan)[spoken], P)
         return fused
 
     def _called(self, values: np.ndarray, P: Predictions) -> np.ndarray:
@@ -498,15 +493,13 @@ class LastStage(Fuser):
         return path
 
     def _starts(self, P: Predictions) -> np.ndarray:
-        shape = P.n_samples, 1, P.values.shape[2]
-        if self.start is not None:
-            return np.broadcast_to(np.asarray(self.start, dtype=np.float64), shape)
-        if P.kind != "value":
-            return np.full(shape, 1.0 / P.n_classes)
-        if P.available is None:
-            return P.values[:, :1]
-        first = P.available.argmax(axis=1)
-        return P.values[np.arange(P.n_samples), first][:, None]
+        if self.start is None and P.kind == "value":
+            first = (
+                np.zeros(P.n_samples, int) if P.available is None else P.available.argmax(axis=1)
+            )
+            return P.values[np.arange(P.n_samples), first][:, None]
+        start = 1.0 / P.n_classes if self.start is None else np.asarray(self.start, np.float64)
+        return np.broadcast_to(start, (P.n_samples, 1, P.values.shape[2]))
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
         return self._path(P)[:, -1]

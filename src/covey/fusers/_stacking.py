@@ -44,9 +44,7 @@ class _StackedFuser(Fuser):
     kinds = ("probability", "label")
 
     def _fit(self, P: Predictions, codes: np.ndarray, X: Any, sample_weight: np.ndarray) -> None:
-        values = P.values
-        self.weights_ = np.zeros(P.n_members)
-        known = np.ones(P.n_members, dtype=bool)
+        values, known = P.values, np.ones(P.n_members, dtype=bool)
         if P.available is not None:
             # A member that is not available gets the mean of the others, which is evidence
             # neither for nor against it; one that never is available gets no weight.
@@ -57,16 +55,13 @@ class _StackedFuser(Fuser):
         if not known.any():
             self.weights_ = np.full(P.n_members, 1.0 / P.n_members)
             return
-        counted = sample_weight > 0
+        counted, self.weights_ = sample_weight > 0, np.zeros(P.n_members)
         learn = self._learn_values if P.kind == "value" else self._learn
-        self.weights_[known] = learn(
-            values[counted][:, known], codes[counted], sample_weight[counted]
-        )
+        values, weight = values[counted][:, known], sample_weight[counted]
+        self.weights_[known] = learn(values, codes[counted], weight)
 
     @abstractmethod
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Weights of members from values (n, K, C) and true classes."""
 
     def _fuse(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
@@ -157,35 +152,24 @@ class LinearStacking(_StackedFuser, name="linear_stacking"):
                 "sum_to_one=True; use loss='squared' for other weights."
             )
 
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.loss == "log":
-            true = _of_true_class(values, codes)
-            return log_weights(true, sample_weight, self.uniform_penalty)
+            return log_weights(_of_true_class(values, codes), weight, self.uniform_penalty)
         n_members, n_classes = values.shape[1:]
         return squared_weights(
             values.transpose(0, 2, 1).reshape(-1, n_members),
             np.eye(n_classes)[codes].ravel(),
-            np.repeat(sample_weight, n_classes),
+            np.repeat(weight, n_classes),
             # The Brier score is a sum over classes, where the mean is over all of A's rows.
             self.uniform_penalty / n_classes,
             self.nonnegative,
             self.sum_to_one,
         )
 
-    def _learn_values(
-        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
-        _, unit = center_and_unit(y, sample_weight)
-        return squared_weights(
-            values[:, :, 0] / unit,
-            y / unit,
-            sample_weight,
-            self.uniform_penalty,
-            self.nonnegative,
-            self.sum_to_one,
-        )
+    def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        _, unit = center_and_unit(y, weight)
+        how = self.uniform_penalty, self.nonnegative, self.sum_to_one
+        return squared_weights(values[:, :, 0] / unit, y / unit, weight, *how)
 
 
 class GreedySelection(_StackedFuser, name="greedy_selection"):
@@ -244,42 +228,31 @@ class GreedySelection(_StackedFuser, name="greedy_selection"):
         super()._fit(P, codes, X, sample_weight)
         del self._labels
 
-    def _learn(
-        self, values: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn(self, values: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.scoring is not None:
             truth, classes = self._labels[codes], self._labels
-            return self._best_scored(values.swapaxes(0, 1), truth, classes, sample_weight)
-        return greedy_selection(
-            _of_true_class(values, codes).T,
-            sample_weight,
-            n_picks=self.n_picks,
-            replace=bool(self.replace),
-        )
+            return self._best_scored(values.swapaxes(0, 1), truth, classes, weight)
+        how = {"n_picks": self.n_picks, "replace": bool(self.replace)}
+        return greedy_selection(_of_true_class(values, codes).T, weight, **how)
 
-    def _learn_values(
-        self, values: np.ndarray, y: np.ndarray, sample_weight: np.ndarray
-    ) -> np.ndarray:
+    def _learn_values(self, values: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         every = values[:, :, 0].T
         if self.scoring is not None:
-            return self._best_scored(every, y, None, sample_weight)
+            return self._best_scored(every, y, None, weight)
         # In units of y: a gain of rounding is none.
         unit = float(np.abs(y).max()) or 1.0
 
         def squared(numbers: np.ndarray) -> np.ndarray:
             return np.minimum(np.abs(numbers - y / unit), SQUARABLE) ** 2
 
-        return greedy_mean(every / unit, squared, sample_weight, self.n_picks, bool(self.replace))
+        return greedy_mean(every / unit, squared, weight, self.n_picks, bool(self.replace))
 
-    def _best_scored(
-        self, every: np.ndarray, truth: np.ndarray, classes: np.ndarray | None, weight: np.ndarray
-    ) -> np.ndarray:
+    def _best_scored(self, every: np.ndarray, truth: Any, classes: Any, weight: Any) -> np.ndarray:
         """Weights (K,) of what members predict, (K, n, C) or (K, n), by the scorer."""
         scorer, rows = make_scorer(self.scoring), np.arange(len(truth))[:, None]
 
         def pick_losses(picked: Sequence[int], allowed: np.ndarray) -> np.ndarray:
-            total = every[list(picked)].sum(axis=0)
-            means = (total + every[allowed]) / (len(picked) + 1)
+            means = (every[list(picked)].sum(axis=0) + every[allowed]) / (len(picked) + 1)
             scores = [known_score(scorer, one, rows, truth, classes, weight) for one in means]
             return -np.array(scores)
 
@@ -437,14 +410,11 @@ class Stacking(Fuser, name="stacking"):
         """The kinds of predictions that can be encoded as wanted."""
         if isinstance(self.outputs, Mapping):
             wanted = [None, *self.outputs.values()]
-        elif isinstance(self.outputs, list | tuple):
-            wanted = self.outputs or [None]
         else:
-            wanted = [self.outputs]
+            several = isinstance(self.outputs, list | tuple)
+            wanted = (self.outputs or [None]) if several else [self.outputs]
         given = [
-            DEFAULT_KINDS
-            if one is None
-            else KINDS_FOR[check_choice(one, "outputs", tuple(KINDS_FOR))]
+            DEFAULT_KINDS if one is None else KINDS_FOR[check_choice(one, "outputs", KINDS_FOR)]
             for one in wanted
         ]
         return tuple(kind for kind in given[0] if all(kind in kinds for kinds in given))
@@ -460,10 +430,9 @@ class Stacking(Fuser, name="stacking"):
         return super()._check(P, X)
 
     def _features(self, X: Any) -> Any:
+        how = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
-            return check_array(
-                X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan"
-            )
+            return check_array(X, **how)
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"Stacking with passthrough=True needs numbers in X: {error}"
@@ -477,16 +446,12 @@ class Stacking(Fuser, name="stacking"):
         self._encodings(P)
 
     def _keep_members(self, names: Sequence[str], kept: Sequence[str]) -> None:
-        dropped = set(names) - set(kept)
-        if isinstance(self.outputs, Mapping):
-            self.outputs = {
-                name: output for name, output in self.outputs.items() if name not in dropped
-            }
-        elif isinstance(self.outputs, list | tuple) and dropped:
-            listed = outputs_by_member(self.outputs, names, tuple(KINDS_FOR))
-            self.outputs = [
-                output for name, output in zip(names, listed, strict=True) if name in kept
-            ]
+        dropped, given = set(names) - set(kept), self.outputs
+        if isinstance(given, Mapping):
+            self.outputs = {name: one for name, one in given.items() if name not in dropped}
+        elif isinstance(given, list | tuple) and dropped:
+            listed = zip(names, outputs_by_member(given, names, tuple(KINDS_FOR)), strict=True)
+            self.outputs = [output for name, output in listed if name in kept]
 
     def _encodings(self, P: Predictions) -> list[str]:
         choices = VALUE_OUTPUTS if P.kind == "value" else CLASS_OUTPUTS
@@ -564,13 +529,11 @@ class Stacking(Fuser, name="stacking"):
         return np.where(certain.any(axis=1, keepdims=True), certain, fused)
 
     def _importance(self, P: Predictions, X: Any, codes: Any) -> np.ndarray:
-        encoded = self._with_means(P, self._encode(P))
-        if self._coefficients is None:
-            moved = changes_without(
-                lambda part: self._decide(self._join(part, X), P), encoded, self.means_
-            )
+        encoded, directions = self._with_means(P, self._encode(P)), self._coefficients
+        if directions is None:
+            decide = lambda part: self._decide(self._join(part, X), P)  # noqa: E731
+            moved = changes_without(decide, encoded, self.means_)
         else:
-            directions = self._coefficients
             if len(directions) > 1:
                 # Only the classes that A knows have coefficients, in its order.
                 known = encode_labels(self.final_estimator_.classes_, P.classes, "A knows")
